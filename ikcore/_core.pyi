@@ -74,20 +74,31 @@ def rises(legs: tuple[Any, ...], axis: int, moment: float, /) -> tuple[_Array, _
 def eased(legs: tuple[Any, ...], axis: int, rise: _Array, moment: float, trace: float, soft: float, /) -> _Array: ...
 def jerk(legs: tuple[Any, ...], axis: int, rise: _Array | None, apart: int, reach: float, /) -> _Array: ...
 def aside(legs: tuple[Any, ...], axis: int, rise: _Array, along: _Array, reach: float, most: float, /) -> _Array: ...
-def farther(points: _Array, origins: _Array, which: NDArray[np.intp], by: float, axis: int, /) -> None: ...
-def swept(heights: _Array, riser: float, /) -> _Array: ...
 def lack(
-    heights: _Array,
-    points: _Array,
-    above: _Array,
-    thick: _Array,
-    axis: int,
-    clearance: float,
-    dips: float,
-    toe: int,
-    bends: float,
+    foot: tuple[Any, ...],
+    shift: _Array,
+    turn: _Array,
+    toes: _Array,
+    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    frames: NDArray[np.intp],
+    limits: tuple[Any, ...],
+    first: int,
+    last: int,
+    found: _Array,
     /,
-) -> _Array: ...
+) -> None: ...
+def toe_lack(
+    tip: _Array,
+    there: _Array,
+    stood: _Array,
+    ground: _Array,
+    lies: NDArray[np.bool_],
+    thick: float,
+    least: float,
+    axis: int,
+    /,
+) -> _Array | None: ...
+def raise_arms(arms: _Array, raised: _Array, most: float, axis: int, /) -> None: ...
 def nearer(swings: NDArray[np.intp], frames: int, fps: float, beyond: float, /) -> _Array: ...
 def percentile(values: _Array, percent: float, /) -> float: ...
 def percentiles(rows: _Array, percents: Sequence[float], /) -> _Array: ...
@@ -100,15 +111,16 @@ def widest(points: _Array, ends: ArrayLike, /) -> _Array: ...
 # between and parts of ik_rest_job, `limits` scale, align, pitch, roll, bends and step.
 def rest(
     points: _Array,
-    hit: _Array,
-    heights: _Array,
-    normals: _Array,
-    place: _Array,
+    main: int,
+    ground: tuple[NDArray[np.bool_], _Array, _Array, NDArray[np.int32]],
     ahead: _Array | None,
-    which: tuple[int, ...],
+    job: tuple[int, ...],
     limits: tuple[float, ...],
     /,
-) -> tuple[_Array, float, int]: ...
+) -> tuple[_Array, float, int, float] | None: ...
+def passing_lift(
+    foot: tuple[Any, ...], frame: int, points: _Array, ground: _Array, place: _Array, normal: _Array, /
+) -> float: ...
 def empty(parts: tuple[tuple[tuple[int, ...], str], ...], /) -> tuple[_Array, ...]: ...
 def single(
     name: str,
@@ -237,12 +249,8 @@ def foothold(
     above: float,
     below: float,
     same: float,
-    hit: NDArray[np.bool_],
-    found: _Array,
-    normals: _Array,
-    parts: NDArray[np.int32],
     /,
-) -> None: ...
+) -> tuple[NDArray[np.bool_], _Array, _Array, NDArray[np.int32]]: ...
 
 # Arrays have frames first; the last three are written, the last of these where it is asked for.
 def bend_leg(
@@ -294,9 +302,11 @@ def phases(
 ) -> tuple[tuple[tuple[int, int, int], ...], int, NDArray[np.intp]]: ...
 
 # The docstring of still has what a foot is, and when it does what.
-def still(
-    foot: tuple[Any, ...], when: tuple[Any, ...], slips: _Array, /
-) -> tuple[float, float, float, float, float]: ...
+def still(foot: tuple[Any, ...], when: tuple[Any, ...], /) -> tuple[_Array, float, float, float, float, float]: ...
+def exact(
+    foot: tuple[Any, ...], heel: int, ball_on: NDArray[np.bool_] | None, least: float, /
+) -> NDArray[np.bool_]: ...
+def strayed(foot: tuple[Any, ...], start: int, stop: int, /) -> float: ...
 def stand(
     foot: tuple[Any, ...],
     when: tuple[Any, ...],
@@ -305,16 +315,6 @@ def stand(
     turn: _Array,
     toes: _Array,
     lies: NDArray[np.bool_],
-    /,
-) -> None: ...
-def soles(
-    foot: tuple[Any, ...],
-    shift: _Array,
-    turn: _Array,
-    toes: _Array,
-    frames: NDArray[np.intp],
-    places: _Array,
-    above: _Array,
     /,
 ) -> None: ...
 def sole_height(foot: tuple[Any, ...], /) -> _Array: ...

@@ -12,11 +12,11 @@ from test_bake import FLOOR, SIDES, Array, apart, box, feet, soles, walk
 
 import ikcore as ik
 from ikcore import terrain
-from ikcore.bake.floors import floors_of
+from ikcore.bake.floors import floors_of, planted_of
 from ikcore.bake.motion import legs_of
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import Scene
-from ikcore.bake.stances import Phase, Stance, foot_of
+from ikcore.bake.stances import Stance, foot_of
 from ikcore.bake.way import Steps, ways_of
 
 POINTS = ("heel", "ball", "toe", "inner", "outer")
@@ -147,8 +147,9 @@ def test_a_heel_that_was_raised_out_of_the_ground_goes_back_while_the_foot_is_on
     pitched = dataclasses.replace(walk(), pose=dataclasses.replace(walk().pose, rotations=turned))
     level, motion = (legs_of(clip, feet())[0] for clip in (walk(), pitched))
     scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
-    floor = floors_of([level], ik.Contacts.detect(walk(), feet()), scene)[0]
-    phases = [Phase("joint", 65, 90), Phase("toe", 90, 105)]
+    contacts, names = ik.Contacts.detect(walk(), feet()), list(motion.soles)
+    floor = floors_of([level], [planted_of(level, contacts)], contacts, scene)[0]
+    phases = (names.index("joint"), 65, 90), (names.index("toe"), 90, 105)
     stance = Stance(0, 65, 105, phases, 0, np.arange(72, 90), slips=np.zeros((40, 3)), normal=scene.up, floor=scene.up)
     foot = foot_of(motion, floor, scene)
     (way,) = ways_of([Steps(motion, [stance], [], floor, foot)], scene, False, Told(lambda share: None, 0, 1))

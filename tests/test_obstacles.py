@@ -9,59 +9,168 @@ import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
-from ikcore import _core
+import ikcore as ik
+from ikcore import _core, rotations
 
 Array = NDArray[Any]
 
-FRAMES, EACH = 30, 4
+FRAMES, EACH = 40, 4
+HEEL, BALL, TOE, SIDE = range(EACH)
+UP = np.array([0.0, 1, 0])
+
+# What is looked for, in the order of the core.
+LIMITS: dict[str, Any] = {
+    "made": False,
+    "ends": np.array([True, False, True, False]),
+    "margin": 0.02,
+    "grazes": 0.01,
+    "above": 0.5,
+    "below": 0.4,
+    "riser": 0.04,
+    "within": 0.001,
+    "clearance": 0.01,
+    "dips": 0.02,
+    "toe": TOE,
+    "bends": 0.02,
+}
 
 
-def points_of(seed: int) -> tuple[np.random.Generator, Array]:
+def walking(seed: int) -> tuple[tuple[Any, ...], tuple[Array, Array, Array]]:
+    """A foot that goes up and down over a way, and how it is moved and turned beside."""
     random = np.random.default_rng(seed)
-    return random, random.normal(size=(FRAMES, EACH, 3))
+    ahead = (
+        np.linspace(-0.6, 2.0, FRAMES)[:, np.newaxis] * [0, 0, 1] + 0.2 * np.sin(np.arange(FRAMES))[:, np.newaxis] * UP
+    )
+    at = np.array([[0, 0, -0.05], [0, 0, 0.15], [0, 0, 0.22], [0.05, 0, 0.1]])
+    points = tuple(
+        (ahead + point + random.normal(0, 0.01, (FRAMES, 3)), random.normal(0, 0.01, FRAMES), thick, at == TOE, at)
+        for at, (point, thick) in enumerate(zip(at, random.uniform(0, 0.02, EACH), strict=True))
+    )
+    turns = random.normal([1, 0, 0, 0], 0.1, (2, FRAMES, 4))
+    foot = points, 1, BALL, TOE, HEEL, points[BALL][0], None, None, None, None, True, True, 6.0, 4
+    turn, toes = rotations.normalize(turns)
+    return foot, (random.normal(0, 0.02, (FRAMES, 3)), turn, toes)
 
 
-@pytest.mark.parametrize("axis", [1, 2])
-@pytest.mark.parametrize("by", [0.02, -0.01])
-def test_points_go_farther_from_where_the_foot_is(by: float, axis: int) -> None:
-    random, points = points_of(axis)
-    origins, which, before = random.normal(size=(FRAMES, 3)), np.array([3, 1]), points.copy()
-    points[4, 1] = before[4, 1] = origins[4] + np.roll([1e-3, 1, 0], axis - 1)  # nearer than it is moved
-    _core.farther(points, origins, which, by, axis)
-    assert_array_equal(points[:, [0, 2]], before[:, [0, 2]])
-    arm = before - origins[:, np.newaxis]
-    arm[..., axis] = 0
+def lack_of(
+    foot: tuple[Any, ...], stood: tuple[Array, Array, Array], ground: ik.Ground, frames: Array, **other: Any
+) -> Array:
+    limits, found = tuple((LIMITS | other).values()), np.empty(len(frames))
+    bodies, half = ground.still(frames)._bodies((len(frames), EACH)), len(frames) // 3
+    for first, last in ((0, half), (half, len(frames))):
+        _core.lack(foot, *stood, bodies, frames, limits, first, last, found)
+    return found
+
+
+def moved(points: Array, origins: Array, by: Array) -> Array:
+    """Away from the foot, horizontally."""
+    arm = points - origins[:, np.newaxis]
+    arm[..., 1] = 0
     far = np.sqrt(arm[..., 0] * arm[..., 0] + arm[..., 1] * arm[..., 1] + arm[..., 2] * arm[..., 2])
-    moved = before + arm * (by / np.maximum(far, abs(by)))[..., np.newaxis]
-    assert_array_equal(points[:, which], moved[:, which])
+    return np.asarray(points + arm * (by / np.maximum(far, abs(by)))[..., np.newaxis])
 
 
-def test_the_upper_side_of_a_step_is_there_before_and_after_it() -> None:
-    random = np.random.default_rng(2)
-    heights = np.round(random.normal(scale=0.05, size=(60, EACH)), 2)
-    heights[random.uniform(size=heights.shape) < 0.2] = np.nan
+def swept(heights: Array, riser: float) -> Array:
+    """The upper side of a step is there before and after it."""
     known = np.where(np.isnan(heights), -np.inf, heights)
     around = np.concatenate([known[:1], known, known[-1:]])
     most = np.maximum(np.maximum(around[2:], around[:-2]), known)
-    expected = np.where(most > known + 0.04, most, heights)
-    assert_array_equal(_core.swept(heights, 0.04), expected)
-    assert_array_equal(_core.swept(heights[:1], 0.04), heights[:1])
-    assert (np.isnan(heights) & ~np.isnan(expected)).any()
+    return np.where(most > known + riser, most, heights)
 
 
-@pytest.mark.parametrize("toe", [-1, 2])
-def test_a_foot_lacks_what_the_worst_of_its_points_does(toe: int) -> None:
-    random, points = points_of(5)
-    heights, above = random.normal(size=(2, FRAMES, EACH)) * [[[0.1]], [[0.05]]]
-    heights[random.uniform(size=heights.shape) < 0.3] = np.nan
-    heights[7] = np.nan
-    thick = random.uniform(0, 0.02, EACH)
-    found = _core.lack(heights, points, above, thick, 1, 0.01, 0.02, toe, 0.5)
-    deep = np.maximum(above, np.minimum(-2 * 0.02 - above, 0))  # a foot that is deep is as good as one that is not
-    lack = heights + thick + np.minimum(deep, 0.01) - points[..., 1]
-    lack[:, toe] -= 0.5 * (toe >= 0)
-    assert_array_equal(found, np.fmax.reduce(lack, axis=1))
-    assert np.isnan(found).sum() == np.isnan(heights).all(axis=1).sum() > 0
+def passed(heights: Array, points: Array, ground: ik.Ground, frames: Array) -> Array:
+    """What is between two frames counts in both."""
+    way, found = points[1:] - points[:-1], heights.copy()
+    far, before = np.sqrt((way * way).sum(axis=-1)), ground.still(frames[:-1])
+    hits = before.cast(points[:-1], way, length=far)
+    for frame, point in np.argwhere(hits.hit):
+        inside = hits.points[frame, point] + way[frame, point] * (LIMITS["within"] / far[frame, point])
+        there = ground.still(int(frames[frame]))
+        top = there.at(inside, above=LIMITS["above"], below=LIMITS["within"]).height
+        found[frame : frame + 2, point] = np.fmax(found[frame : frame + 2, point], top)
+    return found
+
+
+def expected(
+    foot: tuple[Any, ...], stood: tuple[Array, Array, Array], ground: ik.Ground, frames: Array, made: bool
+) -> Array:
+    (shift, turn, toes), origin, still = stood, foot[5], ground.still(frames)
+    by = [rotations.multiply(toes, turn) if number == TOE else turn for number in range(EACH)]
+    soles = [origin + shift + rotations.rotate(by[n], point[0] - origin) for n, point in enumerate(foot[0])]
+    points, origins = np.stack(soles, axis=1)[frames], (origin + shift)[frames]
+    window = {"above": LIMITS["above"], "below": LIMITS["below"]}
+    if made:
+        inner = moved(points, origins, np.full(EACH, -LIMITS["grazes"]))
+        heights = np.fmin(still.at(points, **window).height, still.at(inner, **window).height)
+    else:
+        ends = moved(points, origins, np.full(EACH, LIMITS["margin"]))
+        points = np.where(LIMITS["ends"][:, np.newaxis], ends, points)
+        heights = passed(swept(still.at(points, **window).height, LIMITS["riser"]), points, ground, frames)
+    above = np.stack([point[0][:, 1] - point[1] for point in foot[0]], axis=1)[frames]
+    deep = np.maximum(above, np.minimum(-2 * LIMITS["dips"] - above, 0))  # as good as one that is not
+    lack = heights + [point[2] for point in foot[0]] + np.minimum(deep, LIMITS["clearance"]) - points[..., 1]
+    lack[:, TOE] -= LIMITS["bends"]
+    return np.asarray(np.fmax.reduce(lack, axis=1))
+
+
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("kind", ["stairs", "moving", "thin", "nothing"])
+def test_a_foot_lacks_what_the_worst_of_its_points_does(kind: str, made: bool) -> None:
+    way = np.cumsum(np.random.default_rng(3).normal(0, 0.02, (FRAMES, 3)), axis=0)
+    stairs = ik.terrain.stairs(5, rise=0.15, run=0.3)
+    ground = {
+        "stairs": ik.Ground.plane() + stairs,
+        "moving": stairs.moved(translations=way) + ik.Ground.plane(height=-0.1),
+        "thin": ik.Ground.mesh([[-1, 0, 0.3], [1, 0, 0.3], [1, 0.3, 0.31], [-1, 0.3, 0.31]], [[0, 1, 2], [0, 2, 3]]),
+        "nothing": ik.Ground.plane(height=-9),
+    }[kind]
+    foot, stood = walking(5)
+    frames = np.flatnonzero(np.arange(FRAMES) % 11 < 9)
+    found = lack_of(foot, stood, ground, frames, made=made)
+    assert_array_equal(found, expected(foot, stood, ground, frames, made))
+    assert np.isfinite(found).any() == (kind != "nothing" and not (made and kind == "thin"))
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_toes_lack_what_is_not_in_the_floor_of_the_clip_anyway(axis: int) -> None:
+    random = np.random.default_rng(axis)
+    tip, there = random.normal(0, 0.05, (2, FRAMES, 3))
+    stood, ground = random.normal(0, 0.05, (2, FRAMES))
+    ground[::7] = np.nan
+    lies, thick, least = random.uniform(size=FRAMES) < 0.3, 0.01, 0.02
+    own = np.where(lies, 0, np.minimum(there[:, axis] - stood, 0))
+    wanted = np.fmax(ground + thick + own - tip[:, axis], 0)
+    wanted[wanted <= least] = 0
+    found = _core.toe_lack(tip, there, stood, ground, lies, thick, least, axis)
+    assert found is not None
+    assert_array_equal(found, wanted)
+    assert _core.toe_lack(tip, there, stood, ground - 1, lies, thick, least, axis) is None
+    lack: Any = _core.toe_lack
+    for wrong in ((tip[1:], there, stood), (tip, there[1:], stood), (tip, there, stood[1:]), (tip, there, None)):
+        with pytest.raises(TypeError):
+            lack(*wrong, ground, lies, thick, least, axis)
+    for wrong in ((ground[1:], lies, axis), (ground, lies[1:], axis), (ground, lies, 3)):
+        with pytest.raises(TypeError):
+            lack(tip, there, stood, *wrong[:2], thick, least, wrong[2])
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_arms_are_raised_no_farther_than_they_bend(axis: int) -> None:
+    random, most = np.random.default_rng(axis), np.tan(0.6)
+    arms, raised = random.normal(size=(FRAMES, 3)), random.uniform(0, 2, FRAMES)
+    found = arms.copy()
+    _core.raise_arms(found, raised, most, axis)
+    pitch, before = (np.arctan2(at[:, axis], np.hypot(*np.delete(arms, axis, 1).T)) for at in (found, arms))
+    turned = pitch - before
+    assert turned.max() == pytest.approx(0.6)
+    free = turned < 0.6 - 1e-9
+    assert_array_equal(found[free, axis], (arms[:, axis] + raised)[free])
+    assert 5 < np.count_nonzero(free) < FRAMES
+    assert_array_equal(np.delete(found, axis, 1), np.delete(arms, axis, 1))
+    arm: Any = _core.raise_arms
+    for wrong in ((arms[:, :2], raised, most, axis), (arms, raised[1:], most, axis), (arms, raised, most, 3)):
+        with pytest.raises(TypeError):
+            arm(*wrong)
 
 
 def test_how_far_frames_are_from_the_ends_of_their_swing() -> None:
@@ -78,14 +187,6 @@ def test_how_far_frames_are_from_the_ends_of_their_swing() -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("farther", (np.zeros((4, 2, 3)), np.zeros((4, 3)), np.array([2]), 0.1, 1)),
-        ("farther", (np.zeros((4, 2, 3)), np.zeros((3, 3)), np.array([1]), 0.1, 1)),
-        ("farther", (np.zeros((4, 2, 3))[:, ::2], np.zeros((4, 3)), np.array([0]), 0.1, 1)),
-        ("farther", (np.zeros((4, 2, 3)), np.zeros((4, 3)), np.array([0]), 0.1, 3)),
-        ("swept", (np.zeros(4), 0.1)),
-        ("swept", (np.zeros((4, 6))[:, ::2], 0.1)),
-        ("lack", (np.zeros((4, 2)), np.zeros((4, 2, 3)), np.zeros((4, 2)), np.zeros(3), 1, 0.1, 0.1, -1, 0.0)),
-        ("lack", (np.zeros((4, 2)), np.zeros((4, 2, 3)), np.zeros((4, 2)), np.zeros(2), 1, 0.1, 0.1, 2, 0.0)),
         ("nearer", (np.array([[2, 6]]), 5, 10.0, 0.1)),
         ("nearer", (np.array([[-1, 2]]), 5, 10.0, 0.1)),
     ],
@@ -93,3 +194,38 @@ def test_how_far_frames_are_from_the_ends_of_their_swing() -> None:
 def test_what_does_not_fit_is_refused(name: str, given: tuple[Any, ...]) -> None:
     with pytest.raises(TypeError):
         getattr(_core, name)(*given)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("frames", np.array([FRAMES])),
+        ("frames", np.array([-1])),
+        ("frames", np.zeros(1)),
+        ("limits", tuple((LIMITS | {"ends": np.ones(3, bool)}).values())),
+        ("limits", tuple((LIMITS | {"toe": EACH}).values())),
+        ("limits", tuple((LIMITS | {"margin": 0.0}).values())),
+        ("limits", ()),
+        ("shift", np.zeros((FRAMES, 2))),
+        ("bodies", ((None, None, None),)),
+        ("bodies", ((((0.0, 1.0, 0.0, 0.0)), np.zeros((2, 3)), None),)),
+        ("first", -1),
+        ("first", 2),
+        ("last", 2),
+        ("found", np.zeros(2)),
+    ],
+)
+def test_what_a_foot_cannot_lack_is_refused(name: str, value: Any) -> None:
+    foot, (shift, turn, toes) = walking(1)
+    given: dict[str, Any] = {
+        "foot": foot,
+        "shift": shift,
+        "turn": turn,
+        "toes": toes,
+        "bodies": ik.Ground.plane()._bodies(()),
+    }
+    given |= {"frames": np.array([3]), "limits": tuple(LIMITS.values()), "first": 0, "last": 1, "found": np.zeros(1)}
+    lack: Any = _core.lack
+    lack(*given.values())
+    with pytest.raises(TypeError):
+        lack(*(given | {name: value}).values())

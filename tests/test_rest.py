@@ -29,9 +29,19 @@ def points_of(sole: Array) -> Array:
 def rest(points: Array, hit: Array, heights: Array, normals: Array, ahead: Array | None, **other: Any) -> Any:
     which = [other.get(name, number) for name, number in (("heel", HEEL), ("ball", BALL))]
     toes = (TOE, JOINT) if other.get("bends", True) else (-1, -1)
-    return _core.rest(
-        points, hit, heights, normals, points[BALL], ahead, (1, *which, *toes, len(SOLE), PARTS), limits_of(other)
-    )
+    job, parts = (1, *which, *toes, len(SOLE), PARTS), np.arange(len(points), dtype=np.int32)
+    rested = _core.rest(points, BALL, (hit, under(points, heights), normals, parts), ahead, job, limits_of(other))
+    if rested is None:
+        return None
+    *found, high = rested
+    assert high == heights[hit].max()
+    return tuple(found)
+
+
+def under(points: Array, heights: Array) -> Array:
+    ground = points.copy()
+    ground[:, 1] = heights
+    return ground
 
 
 def limits_of(other: dict[str, Any]) -> tuple[float, ...]:
@@ -159,16 +169,43 @@ def test_over_a_hollow_a_foot_rests_on_its_rims() -> None:
     assert off.max() < 0.04
 
 
+def test_over_no_ground_it_does_not_rest() -> None:
+    points = points_of(SOLE)
+    nothing = np.full(points.shape, np.nan)
+    assert rest(points, np.zeros(len(points), bool), nothing[:, 1], nothing, np.eye(3)[2]) is None
+
+
+def test_a_foot_passes_as_low_as_it_may() -> None:
+    """What is higher than its lowest point is as much deeper in the ground at most."""
+    random = np.random.default_rng(2)
+    points, ground = points_of(SOLE + random.normal(0, 0.02, SOLE.shape)), random.normal(0, 0.05, (20, 3))
+    sole = tuple((random.normal(0, 0.1, (9, 3)), random.normal(0, 0.1, 9), 0.01, False, n) for n in range(len(SOLE)))
+    foot = sole, 1, BALL, TOE, HEEL, sole[BALL][0], None, None, None, None, True, True, 6.0, 4
+    normal = np.array([0.2, 0.9, -0.1])
+    ground[HEEL] = np.nan
+    above = np.array([at[4, 1] - stood[4] for at, stood, *_ in sole])
+    plane = dot(points[: len(SOLE)] - points[BALL], slope_of(normal)) + above - above.min()
+    wanted = np.nanmax(ground[: len(SOLE), 1] - points[BALL, 1] - plane)
+    assert _core.passing_lift(foot, 4, points, ground, points[BALL], normal) == wanted
+    assert np.isnan(_core.passing_lift(foot, 4, points, np.full(ground.shape, np.nan), points[BALL], normal))
+    for wrong in ((9, points, ground), (-1, points, ground), (4, points[:3], ground[:3]), (4, points, ground[:-1])):
+        with pytest.raises(TypeError):
+            _core.passing_lift(foot, *wrong, points[BALL], normal)
+
+
 def test_what_does_not_fit_is_refused() -> None:
     points = points_of(SOLE)
-    flat = (np.ones(len(points), bool), np.zeros(len(points)), np.tile(UP, (len(points), 1)), points[BALL], None)
+    count = len(points)
+    ground = (np.ones(count, bool), np.zeros((count, 3)), np.tile(UP, (count, 1)), np.zeros(count, np.int32))
     which, limits = (1, HEEL, BALL, TOE, JOINT, len(SOLE), PARTS), limits_of({})
     wrong: list[tuple[Any, ...]] = [
-        (points[:-1], *flat, which, limits),
-        (points, flat[0][:0], *flat[1:], which, limits),
-        (points, *flat, (3, *which[1:]), limits),
-        (points, *flat, (1, len(points), *which[2:]), limits),
-        (points, *flat, (1, HEEL, BALL, TOE, -1, len(SOLE), PARTS), limits),
+        (points[:-1], BALL, ground, None, which, limits),
+        (points, count, ground, None, which, limits),
+        (points, BALL, (ground[0][:0], *ground[1:]), None, which, limits),
+        (points, BALL, (*ground[:3], np.zeros(count)), None, which, limits),
+        (points, BALL, ground, None, (3, *which[1:]), limits),
+        (points, BALL, ground, None, (1, count, *which[2:]), limits),
+        (points, BALL, ground, None, (1, HEEL, BALL, TOE, -1, len(SOLE), PARTS), limits),
     ]
     for given in wrong:
         with pytest.raises(TypeError, match="rest:"):

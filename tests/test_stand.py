@@ -15,7 +15,7 @@ from ikcore.bake import stances
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import legs_of
 from ikcore.bake.scene import Scene
-from ikcore.bake.stances import Phase, Stance, foot_of
+from ikcore.bake.stances import Stance, foot_of
 
 Array = NDArray[Any]
 
@@ -249,8 +249,8 @@ def test_feet_stand_as_the_slow_way_has_them(case: str, seed: int) -> None:
 
 
 def slides(foot: dict[str, Any], stance: dict[str, Any]) -> tuple[Array, tuple[float, ...]]:
-    slips = np.zeros((stance["stop"] - stance["start"], 3))
-    return slips, _core.still(tuple(foot.values()), tuple(stance[name] for name in WHEN), slips)
+    slips, *how = _core.still(tuple(foot.values()), tuple(stance[name] for name in WHEN))
+    return slips, tuple(how)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in ("clean", "steep")])
@@ -490,6 +490,48 @@ def test_the_core_refuses_phases_that_do_not_fit() -> None:
         phases(without, HEEL, held, held, SPAN, CONTACT, 0.01, 0.6)
 
 
+@pytest.mark.parametrize("away", [False, True], ids=["there", "on the spot"])
+@pytest.mark.parametrize("other", [{}, {"toe": -1}, {"ball": -1}, {"locked": False}])
+def test_what_stands_exactly_is_where_it_is_in_a_frame_beside(other: dict[str, Any], away: bool) -> None:
+    foot, _ = made(6, **other)
+    random, way = np.random.default_rng(6), np.zeros((FRAMES, 3))
+    for at, *_ in foot["points"]:
+        at[:] = np.round(random.normal(0, 0.6, (FRAMES, 3)))
+    if away:
+        foot["way"] = way = np.round(random.normal(0, 0.6, (FRAMES, 3)))
+    ball_on = random.uniform(size=FRAMES) < 0.5
+    for mask in (None, ball_on):
+        wanted = np.zeros(FRAMES, bool)
+        for number in {HEEL, foot["toe"], BALL if foot["ball"] >= 0 else -1} - {-1}:
+            gone = (foot["points"][number][0] + way)[:, [0, 2]]
+            stays = (gone[1:] == gone[:-1]).all(axis=1)
+            if number == HEEL and mask is not None:
+                stays &= ~mask[1:]
+            wanted[1:] |= stays
+            wanted[:-1] |= stays
+        found = _core.exact(tuple(foot.values()), HEEL, mask, 1e-3)
+        np.testing.assert_array_equal(found, wanted & foot["locked"])
+    assert found.any() == foot["locked"]
+    assert not found.all()
+    exact: Any = _core.exact
+    for wrong in ((4, ball_on, 1e-3), (HEEL, ball_on[1:], 1e-3), (HEEL, ball_on, None)):
+        with pytest.raises(TypeError):
+            exact(tuple(foot.values()), *wrong)
+
+
+@pytest.mark.parametrize("away", [False, True], ids=["there", "on the spot"])
+def test_how_far_a_foot_strays(away: bool) -> None:
+    foot, _ = made(9)
+    way = np.linspace([0, 0, 0], [0.1, 7, 0.3], FRAMES) if away else np.zeros((FRAMES, 3))
+    foot["way"] = way if away else None
+    far = np.ptp((foot["reference"] + way)[3:40, [0, 2]], axis=0)
+    assert _core.strayed(tuple(foot.values()), 3, 40) == np.sqrt(far[0] * far[0] + far[1] * far[1])
+    assert _core.strayed(tuple(foot.values()), 3, 4) == 0
+    for wrong in ((-1, 3), (3, 3), (3, FRAMES + 1)):
+        with pytest.raises(TypeError):
+            _core.strayed(tuple(foot.values()), *wrong)
+
+
 # --- where it treads -------------------------------------------------------------------------------------------------
 
 LINES = np.array([[HEEL, BALL], [BALL, TOE]])
@@ -527,30 +569,6 @@ def test_the_core_refuses_treads_that_do_not_fit() -> None:
     ):
         with pytest.raises(TypeError):
             tread(foot, *wrong)
-
-
-def test_soles_are_where_the_foot_puts_them() -> None:
-    foot, _ = made(4)
-    random = np.random.default_rng(4)
-    shift, turn, toes = (random.normal(size=(FRAMES, size)) for size in (3, 4, 4))
-    places, above = np.empty((20 * 4, 3)), np.empty(20 * 4)
-    here, origin = random.permutation(FRAMES)[:20], foot["reference"]
-    _core.soles(tuple(foot.values()), shift, turn, toes, here, places, above)
-    for number, (at, stood, _, on_toes, _) in enumerate(foot["points"]):
-        by = rotations.multiply(toes, turn) if on_toes else turn
-        wanted = (origin + shift + rotations.rotate(by, at - origin))[here]
-        np.testing.assert_array_equal(places.reshape(20, 4, 3)[:, number], wanted)
-        np.testing.assert_array_equal(above.reshape(20, 4)[:, number], (at[:, 1] - stood)[here])
-    _core.soles(tuple(foot.values()), shift, turn, toes, here[:0], places[:0], above[:0])
-    beyond = np.full(20, FRAMES)
-    for wrong in (
-        (here - FRAMES, places, above),
-        (beyond, places, above),
-        (here, places[1:], above),
-        (3, places, above),
-    ):
-        with pytest.raises(TypeError):
-            _core.soles(tuple(foot.values()), shift, turn, toes, *wrong)
 
 
 def test_the_lowest_point_of_a_sole() -> None:
@@ -592,7 +610,7 @@ def test_a_foot_of_no_frames_and_stances_that_do_not_fit() -> None:
 
 def test_frames_of_any_whole_numbers_are_as_the_core_takes_them() -> None:
     """NumPy 1 counts in 32 bits on Windows, where the core takes 64."""
-    assert Stance(0, 3, 5, [Phase("ball", 3, 5)], 0, np.arange(3, 5, dtype=np.int32)).flat.dtype == np.intp
+    assert Stance(0, 3, 5, ((BALL, 3, 5),), 0, np.arange(3, 5, dtype=np.int32)).flat.dtype == np.intp
 
 
 @pytest.mark.parametrize(("thick", "known"), [(0.0, True), (0.014, True), (0.03, False)])
@@ -619,7 +637,7 @@ def test_what_was_put_here_stays_though_its_heel_is_known_otherwise(
     walk = ik.samples.walk(seconds=2)
     motion = legs_of(walk.clip, ik.Feet.detect(walk.clip.skeleton, clip=walk.clip))[0]
     scene = Scene(ik.Ground.plane(), walk.clip.fps, 1, ik.BakeSettings(), 1, made=True, kept=kept)
-    monkeypatch.setattr(stances._core, "still", lambda *_: (slides * motion.scale, 0.0, 0.0, 0.0, 0.0))
-    stance = Stance(0, 60, 100, [Phase("heel", 60, 90), Phase("ball", 90, 100)], 0, np.arange(60, 90))
+    monkeypatch.setattr(stances._core, "still", lambda *_: (np.zeros((40, 3)), slides * motion.scale, 0.0, 0.0, 0.0, 0.0))
+    stance = Stance(0, 60, 100, ((HEEL, 60, 90), (BALL, 90, 100)), 0, np.arange(60, 90))
     stances._still(motion, stance, (), scene, exact=False, partly=partly)
     assert stance.clean == left

@@ -21,10 +21,15 @@ def smooth(
     loop: bool = False,
     start: Array | None = None,
 ) -> Array:
-    """The values of `ikcore.smooth`, frames first; sooner with a start that is like them, and the same."""
+    """The values of `ikcore.smooth`, frames first; one of the arrays has as many channels as there are.
+
+    Sooner with a start that is like them, and the same.
+    """
     named = wanted, lower, upper, pull, start
     given = [None if values is None else np.asarray(values, np.float64) for values in named]
-    shape = np.broadcast(*(values for values in given if values is not None)).shape
+    shape = max(
+        (values.shape for values in given if values is not None), key=lambda shape: (len(shape), math.prod(shape))
+    )
     near, low, high, drawn, begin = [None if values is None else _channels(values, shape) for values in given]
     found = np.empty((shape[0], math.prod(shape[1:])))  # a row for each frame, as what is given has them
     numbers = np.empty((2, found.shape[1]), np.int32)

@@ -43,7 +43,7 @@ class Floor:
         return Floor({point: stood[frames] for point, stood in self.stood.items()}, self.thick)
 
 
-def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[Floor]:
+def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: Contacts, scene: Scene) -> list[Floor]:
     """Of every leg: the ground, if the clip was made on it, or the floor of its own.
 
     That is where the lowest leg usually stands; or, if that is hardly higher or lower, where the ground is if it is one
@@ -52,8 +52,7 @@ def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[F
     """
     ground, axis = scene.ground if scene.made else None, scene.axis
     found, bare, flat = [Floor({}, {}) for _ in legs], [], list[Mask]()
-    for motion, floor in zip(legs, found, strict=True):
-        known = _planted(motion, contacts)
+    for motion, known, floor in zip(legs, planted, found, strict=True):
         flat.append(functools.reduce(np.logical_and, known.values()))
         lies = flat[-1].any()
         for point, at in motion.soles.items():
@@ -88,7 +87,7 @@ def _as_partners(legs: list[LegMotion], floors: list[Floor], flat: list[int], le
                 floor.thick[point] = thick
 
 
-def _planted(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:
+def planted_of(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:
     """When points of a foot stand, of those that have contacts."""
     name = motion.leg.name
     return {point: contacts.planted(name, point) for point in ("heel", "ball") if (name, point) in contacts.weights}
@@ -105,8 +104,10 @@ def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], 
     """Give all legs one floor, if what contacts take for it is about as high everywhere."""
     usual = [median(floor) for floor in bare]
     scale = min(motion.scale for motion in legs)
-    level = max(float(np.ptp(floor)) - _TILT * _way(motion) for motion, floor in zip(legs, bare, strict=True))
-    if max(level, float(np.ptp(usual))) > UNEVEN * scale:
+    level = max(
+        float(floor.max() - floor.min()) - _TILT * _way(motion) for motion, floor in zip(legs, bare, strict=True)
+    )
+    if max(level, max(usual) - min(usual)) > UNEVEN * scale:
         return
     stands = [
         height + thick

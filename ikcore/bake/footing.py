@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -48,8 +47,9 @@ class Sole:
         Those that are kept off walls, of what there is of them.
     gaps : (n,) array
         How far.
-    rests : (int, int, int, int)
-        Heel, ball, toe, and where toes bend, as the core takes them; -1 where there is none, or toes do not bend.
+    rests : tuple of int
+        Heel, ball, toe, and where toes bend, -1 where there is none, or toes do not bend; and which points are between
+        others, as the core takes them.
     """
 
     names: list[str]
@@ -57,7 +57,7 @@ class Sole:
     lines: NDArray[np.intp]
     ends: list[str]
     gaps: Array
-    rests: tuple[int, int, int, int]
+    rests: tuple[int, ...]
 
     @classmethod
     def of(cls, motion: LegMotion) -> Sole:
@@ -68,7 +68,7 @@ class Sole:
         ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
         gaps = np.array([_FROM_EDGE * motion.scale if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
-        rests = number.get("heel", -1), number.get("ball", -1), toe, joint
+        rests = number.get("heel", -1), number.get("ball", -1), toe, joint, len(names), _PARTS
         return cls(names, motion.scale, np.array(lines, np.intp).reshape(-1, 2), ends, gaps, rests)
 
 
@@ -100,22 +100,21 @@ class Footing:
             self._keep(stance, motion, floor)
             self.lift = stance.lift
 
-    def pass_over(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
+    def pass_over(self, motion: LegMotion, stance: Stance) -> None:
         """Find the same, but for moving it aside, where a foot is without a contact.
 
         What of the sole is higher than its lowest point may be so much deeper in the ground. A clip that was made on
         this ground has found its own way: there it is as much too high or too deep as before.
         """
-        middle, sole, lift, axis = stance.middle, self._sole(motion), self.lift, self.scene.axis
+        middle, sole, lift = stance.middle, self._sole(motion), self.lift
         points, ahead = self._tread(motion, sole, stance)
         found = self._at(self.scene.ground.still(middle), points, sole.scale, flown=False)
         stands = self._stand(stance, sole, points, ahead, found)
         if self.scene.made:
             stance.floor, stance.lift = stance.normal, lift
         elif stands:
-            above = np.array([at[middle, axis] - floor.stood[name][middle] for name, at in motion.soles.items()])
-            plane = dot(points[: len(above)] - stance.place, self.scene.slope(stance.normal)) + above - above.min()
-            stance.lift = float(np.fmax.reduce(found.height[: len(above)] - stance.place[axis] - plane))
+            foot = self.feet[motion.leg.name]
+            stance.lift = _core.passing_lift(foot, middle, points, found.points, stance.place, stance.normal)
         self.lift = stance.lift
 
     def go_on_from(self, stance: Stance, frame: int) -> None:
@@ -138,17 +137,22 @@ class Footing:
         return _core.tread(foot, stance.flat, middle, slip, sole.lines, _PARTS)
 
     def _stand(self, stance: Stance, sole: Sole, points: Array, ahead: Array | None, found: Surface) -> bool:
-        """On what was found; where that is nothing, as high as before. Returns whether it is something."""
-        stance.place = points[sole.names.index(stance.phases[stance.main].point)].copy()
-        stance.normal = stance.floor = self.scene.up
-        stance.lift = self.lift
-        high = float(np.fmax.reduce(found.height))
-        if math.isnan(high):
+        """On what was found; where that is nothing, as high as before. Returns whether it is something.
+
+        It rests on a plane over all of the ground under its sole, but for what toes bend over.
+        """
+        scene = self.scene
+        limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
+        under = found.hit, found.points, found.normals, found.part
+        stance.place, stance.floor = points[stance.point].copy(), scene.up
+        rested = _core.rest(points, stance.point, under, ahead, (scene.axis, *sole.rests), limits)
+        if rested is None:
+            stance.normal, stance.lift = scene.up, self.lift
             return False
-        self._fit(stance, sole, points, ahead, found)
+        stance.normal, stance.lift, stance.part, high = rested
         self.lift = stance.lift
         self.last = points[0].copy()
-        self.last[self.scene.axis] = high
+        self.last[scene.axis] = high
         return True
 
     def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
@@ -171,10 +175,10 @@ class Footing:
         """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
         up, points = self.scene.up, points.copy()
         while not self.scene.made:
-            above = ground.cast(mean(points) + UP * scale * up, up, length=(_ROOM - UP) * scale)
-            if not above.hit or above.front:
+            ceiling = ground._ceiling(mean(points) + UP * scale * up, (_ROOM - UP) * scale)
+            if ceiling is None:
                 break
-            points[:, self.scene.axis] = above.points[self.scene.axis]
+            points[:, self.scene.axis] = ceiling
         return points
 
     def _off_edge(self, ground: Ground, sole: Sole, points: Array, found: Surface) -> Array:
@@ -199,19 +203,10 @@ class Footing:
                 break
         return moved
 
-    def _fit(self, stance: Stance, sole: Sole, points: Array, ahead: Array | None, found: Surface) -> None:
-        """The plane a foot rests on: over all of the ground under its sole, but for what toes bend over."""
-        scene = self.scene
-        limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
-        under = found.hit, np.ascontiguousarray(found.height), found.normals
-        job = scene.axis, *sole.rests, len(sole.names), _PARTS
-        stance.normal, stance.lift, touches = _core.rest(points, *under, stance.place, ahead, job, limits)
-        stance.part = int(found.part[touches])
-
     def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:
         """Leave a foot that was made to stand here as it stands, but for what it is too high or too deep."""
         axis, frames = self.scene.axis, slice(stance.start, stance.stop)
-        main = stance.phases[stance.main].point
+        main = list(motion.soles)[stance.point]
         stance.floor = stance.normal
         stance.place[axis] = mean(motion.soles[main][stance.flat])[axis] - floor.thick[main]
         above = [

@@ -8,18 +8,15 @@ import numpy as np
 
 from ikcore import _core
 from ikcore.bake.filters import spread
-from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.stances import Foot, Phase, Stance
+from ikcore.bake.stances import Foot, Stance
 from ikcore.feet.rules import LOW
 
 _SECONDS = 0.3  # seconds from one such place to the next
 
 
-def passed_by(
-    motion: LegMotion, mine: list[Stance], stances: list[Stance], floor: Floor, footing: Footing
-) -> list[Stance]:
+def passed_by(motion: LegMotion, mine: list[Stance], stances: list[Stance], footing: Footing) -> list[Stance]:
     """Stances of one frame in which a foot has ground under it and keeps its own height above that.
 
     They are in the first frame of the clip and in the last one, if the foot does not stand there; and between these and
@@ -39,7 +36,7 @@ def passed_by(
             if number == 0:
                 footing.go_on_from(stance, frame)
             found.append(_passed(motion, stance.leg, frame))
-            footing.pass_over(motion, found[-1], floor)
+            footing.pass_over(motion, found[-1])
     return sorted(found, key=lambda stance: stance.start)
 
 
@@ -63,6 +60,6 @@ def _down(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
 
 
 def _passed(motion: LegMotion, leg: int, frame: int) -> Stance:
-    point = motion.ball if motion.ball in motion.soles else "heel"
+    point = list(motion.soles).index(motion.ball if motion.ball in motion.soles else "heel")
     here = np.array([frame])
-    return Stance(leg, frame, frame + 1, [Phase(point, frame, frame + 1)], 0, here, slips=np.zeros((1, 3)))
+    return Stance(leg, frame, frame + 1, ((point, frame, frame + 1),), 0, here, slips=np.zeros((1, 3)))

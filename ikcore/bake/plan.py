@@ -232,9 +232,10 @@ def _ways(
     motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None, told: Told
 ) -> tuple[list[Stance], list[Way], list[Floor]]:
     """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
-    under = floor.floors_of(motions, contacts, scene)
+    planted = [floor.planted_of(motion, contacts) for motion in motions]
+    under = floor.floors_of(motions, planted, contacts, scene)
     known = {motion.leg.name: foot_of(motion, floors, scene) for motion, floors in zip(motions, under, strict=True)}
-    stances = stances_of(motions, known, contacts, scene)
+    stances = stances_of(motions, known, planted, scene)
     footing = Footing(scene, known)
     if way is None:
         for stance in told.part(0.2, 0.5).over(stances):
@@ -247,7 +248,7 @@ def _ways(
     feet = []
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
-        passed = passed_by(motion, mine, stances, floors, footing)
+        passed = passed_by(motion, mine, stances, footing)
         feet.append(Steps(motion, mine, passed, floors, known[motion.leg.name]))
     return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
 

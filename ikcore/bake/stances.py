@@ -15,7 +15,6 @@ from ikcore._arrays import size
 from ikcore.bake.floors import SOLE, Floor
 from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
-from ikcore.feet.contacts import Contacts
 from ikcore.feet.intervals import runs
 from ikcore.feet.rules import GAP, SHORTEST
 
@@ -33,19 +32,11 @@ _NOWHERE.flags.writeable = False
 Foot = tuple[Any, ...]
 Span = tuple[int, int]
 
+# The number of the heel, -1 if there is none; when that and the ball have contacts, if any are known.
+Held = tuple[int, Mask | None, Mask | None]
 
-@dataclass(slots=True, eq=False)
-class Phase:
-    """A part of a stance in which a foot turns about one point of its sole."""
-
-    point: str
-    start: int
-    stop: int
-
-    @property
-    def frames(self) -> slice:
-        """Of the clip."""
-        return slice(self.start, self.stop)
+# A part of a stance in which a foot turns about one point of its sole: its number, and as of a span.
+Phase = tuple[int, int, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +49,7 @@ class Stance:
         Which one.
     start, stop : int
         Its first frame and the one after its last.
-    phases : list of Phase
+    phases : tuple of Phase
         What the foot turns about, one after the other: heel, ball, toe.
     main : int
         The number of the phase whose place on the ground counts.
@@ -86,7 +77,7 @@ class Stance:
     leg: int
     start: int
     stop: int
-    phases: list[Phase]
+    phases: tuple[Phase, ...]
     main: int
     flat: NDArray[np.intp]
     clean: bool = False
@@ -107,32 +98,36 @@ class Stance:
         """The frame in which it is at its place."""
         return int(self.flat[len(self.flat) // 2])
 
-    def when(self, motion: LegMotion) -> tuple[Any, ...]:
+    @property
+    def point(self) -> int:
+        """The number of the point of its main phase."""
+        return self.phases[self.main][0]
+
+    @property
+    def when(self) -> tuple[Any, ...]:
         """When the foot does what, as the core takes it."""
-        number = list(motion.soles).index
-        phases = tuple([(number(phase.point), phase.start, phase.stop) for phase in self.phases])
-        return self.start, self.stop, phases, self.main, self.flat
+        return self.start, self.stop, self.phases, self.main, self.flat
 
 
-def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contacts, scene: Scene) -> list[Stance]:
-    """All stances of all legs, by their middle."""
+def stances_of(
+    legs: list[LegMotion], feet: Mapping[str, Foot], planted: list[dict[str, Mask]], scene: Scene
+) -> list[Stance]:
+    """All stances of all legs, by their middle, of when points of their soles are planted.
+
+    About a contact a foot may stand exactly where it does in a frame beside, as after a bake: that is then its stance.
+    """
     found = []
-    for number, motion in enumerate(legs):
-        names = {"heel": "heel", "ball": motion.ball}
-        held = {
-            names[point]: contacts.planted(motion.leg.name, point)
-            for point in ("heel", "ball")
-            if (motion.leg.name, point) in contacts.weights
-        }
-        foot = feet[motion.leg.name]
-        exact, stands = _exactly(motion, held, scene), runs(functools.reduce(np.logical_or, held.values())).tolist()
+    for number, (motion, held) in enumerate(zip(legs, planted, strict=True)):
+        foot, heel = feet[motion.leg.name], list(motion.soles).index("heel") if "heel" in motion.soles else -1
+        exact = _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
+        stands = runs(functools.reduce(np.logical_or, held.values())).tolist()
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
         ):
             stays = _stays(motion, exact, (after, start, stop, until), scene)
             settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
-            for span in stays or _pieces(motion, *settled, scene):
-                stance = _stance(number, motion, foot, held, span, (start, stop), scene)
+            for span in stays or _pieces(motion, foot, *settled, scene):
+                stance = _stance(number, motion, foot, (heel, held.get("heel"), held.get("ball")), span, (start, stop))
                 _still(motion, stance, foot, scene, exact=bool(stays), partly=bool(exact[slice(*span)].any()))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
@@ -142,23 +137,6 @@ def inside(start: int, stop: int, fps: float) -> slice:
     """A stance without the time in which a foot arrives, and leaves. Never empty."""
     cut = min(round(_ARRIVING * fps), (stop - start) // 5)
     return slice(start + cut, stop - cut)
-
-
-def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
-    """In which frames what a foot stands on is exactly where it is in a frame beside, as after a bake.
-
-    That is its ball or its toes; its heel as long as the ball has no contact.
-    """
-    count = len(motion.chain)
-    found, least = np.zeros(count, bool), EXACT * motion.scale
-    for name in {"heel", motion.under(motion.ball), "toe"} & set(motion.soles):
-        at = scene.gone(motion.soles[name], slice(0, count))
-        stays = size(at[1:] - at[:-1]) <= least
-        if name == "heel" and motion.ball in held:
-            stays &= ~held[motion.ball][1:]
-        found[1:] |= stays
-        found[:-1] |= stays
-    return found & scene.settings.lock
 
 
 def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], scene: Scene) -> list[Span]:
@@ -219,12 +197,13 @@ def _settled(start: int, stop: int, frames: int, scene: Scene) -> Span:
     return first, last
 
 
-def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
+def _pieces(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) -> list[Span]:
     """A stance in which the foot slides too far is several, with a gap between them to step."""
-    at, far = scene.gone(motion.reference, slice(start, stop)), scene.settings.unlock * motion.scale
-    if not scene.settings.lock or size(_core.extent(at)) <= far:
+    far = scene.settings.unlock * motion.scale
+    if not scene.settings.lock or _core.strayed(foot, start, stop) <= far:
         return [(start, stop)]
-    step, found, first = max(1, round(scene.fps * GAP)), [], 0
+    at, step, first = scene.gone(motion.reference, slice(start, stop)), max(1, round(scene.fps * GAP)), 0
+    found: list[Span] = []
     while first < len(at):
         beyond = np.flatnonzero(size(at[first:] - at[first]) > far)
         last = first + int(beyond[0]) if len(beyond) else len(at)
@@ -233,25 +212,19 @@ def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span
     return found
 
 
-def _stance(
-    leg: int, motion: LegMotion, foot: Foot, held: Mapping[str, Mask], span: Span, contact: Span, scene: Scene
-) -> Stance:
+def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, contact: Span) -> Stance:
     """What a foot does in a stance; frames beyond its contact are as the first, or the last one, that it has.
 
     It turns about the heel while the ball is in the air, else about the ball, and at the end about the toes if they
     stay where that leaves.
     """
-    names = list(motion.soles)
-    heel = names.index("heel") if "heel" in names else -1
-    masks = held.get("heel"), held.get(motion.ball)
-    phases, main, flat = _core.phases(foot, heel, *masks, span, contact, _ROLLS * motion.scale, _STAYS)
-    return Stance(leg, *span, [Phase(names[point], start, stop) for point, start, stop in phases], main, flat)
+    phases, main, flat = _core.phases(foot, *held, span, contact, _ROLLS * motion.scale, _STAYS)
+    return Stance(leg, *span, phases, main, flat)
 
 
 def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool, partly: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
-    stance.slips = np.zeros((stance.stop - stance.start, 3))
-    slid, spun, nearest, off, sunk = _core.still(foot, stance.when(motion), stance.slips)
+    stance.slips, slid, spun, nearest, off, sunk = _core.still(foot, stance.when)
     most = scene.settings.tolerance * motion.scale
     if exact:
         stance.clean = scene.kept or (off if scene.made else nearest) <= _PUT * motion.scale

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import size
+from ikcore._arrays import in_blocks
 from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds
@@ -21,7 +21,7 @@ from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.stances import ARRIVES, Foot, Stance
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.paths import DEEP
-from ikcore.grounds.ground import Ground
+from ikcore.grounds.ground import RAY
 
 # Seconds.
 _TENSION = 180.0  # 1 / s^2, of ways over obstacles: what is nearer to each other than 0.075 s is gone over at once
@@ -176,7 +176,7 @@ def _swing(way: Way, foot: Steps, moved: Array, scene: Scene) -> None:
 def _stand(way: Way, stance: Stance, foot: Foot, scene: Scene) -> None:
     """What a foot turns about is on the ground, and the next such point where that puts it."""
     where = stance.clean, stance.slips, stance.aside, stance.place, stance.lift, stance.normal, stance.floor
-    _core.stand(foot, stance.when(way.motion), where, way.shift, way.turn, way.toes, way.lies)
+    _core.stand(foot, stance.when, where, way.shift, way.turn, way.toes, way.lies)
     if stance.part >= 0 and scene.ground.parts[stance.part].moves:
         _ride(way, stance, scene)
 
@@ -187,7 +187,7 @@ def _freed(feet: list[tuple[Way, list[Stance]]], scene: Scene) -> list[Array]:
     turns = [(quaternions.log(way.toes), pinned[:, np.newaxis]) for way, pinned in bent]
     found = _released([*turns, *(_moved(way, stances, scene) for way, stances in feet)], scene)
     for (way, pinned), turned in zip(bent, found, strict=False):
-        way.toes[~pinned] = quaternions.exp(turned[~pinned])
+        np.copyto(way.toes, quaternions.exp(turned), where=~pinned[:, np.newaxis])
     return found[len(bent) :]
 
 
@@ -197,7 +197,8 @@ def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
         return None
     pinned = way.lies.copy()
     for stance in stances:
-        pinned[stance.start : stance.stop] |= stance.clean
+        if stance.clean:
+            pinned[stance.start : stance.stop] = True
     return pinned
 
 
@@ -277,7 +278,7 @@ def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, st
         return np.zeros(count), np.zeros(count, bool)
     near, scale = _core.nearer(np.array(spans, np.intp), count, scene.fps, _BEFORE), way.motion.scale
     among = _second_round(count) if rounds else near > 0
-    needed = np.concatenate([_lacking(way, foot, scene, block, among) for block in told.over(list(blocks(count)))])
+    needed = _lacking(way, foot, scene, among, told)
     if rounds:
         needed = in_rounds(needed)
     possible = 0.5 * _HARDEST * scale * near * near
@@ -372,39 +373,33 @@ def _beams(upper: Array, lower: Array) -> list[list[int]]:
     return [each for each in found if lower[slice(*each)].any()]
 
 
-def _lacking(way: Way, foot: Steps, scene: Scene, block: slice, among: Mask) -> Array:
+def _lacking(way: Way, foot: Steps, scene: Scene, among: Mask, told: Told) -> Array:
     """How much too low a foot is, by the point of its sole that is so the most; NaN over no ground.
 
-    That is in frames of the block that are among those that count; others are not looked at, unless beside one of them.
-    What is found on the way over a stance that is left out is of frames beside, and counts no more than they do.
+    That is in frames that are among those that count; others are not looked at, unless beside one of them. What is
+    found on the way over a stance that is left out is of frames beside, and counts no more than they do.
     """
-    motion, scale, names = way.motion, way.motion.scale, list(way.motion.soles)
-    # on the way from the frame before, and to the one after
-    wide = slice(max(block.start - 1, 0), min(block.stop + 1, len(way.shift)))
-    found, looked = np.zeros(wide.stop - wide.start), np.flatnonzero(_with_beside(among[wide]))
-    if not len(looked):
-        return found[: block.stop - block.start]
-    frames = wide.start + looked
-    there, above = np.empty((len(frames), len(names), 3)), np.empty((len(frames), len(names)))
-    _core.soles(foot.known, way.shift, way.turn, way.toes, frames, there.reshape(-1, 3), above.reshape(-1))
-    origins = motion.reference[frames] + way.shift[frames]
-    if not scene.made:
-        ends = np.array([at for at, name in enumerate(names) if name in ("toe", "heel")], np.intp)
-        _core.farther(there, origins, ends, _MARGIN * scale, scene.axis)
-    ground, window = scene.ground.still(frames), (ABOVE * scale, DEEP * scale)
-    height = ground._heights(there, *window, scene.workers)
-    if scene.made:  # there the clip has found its own way
-        inner = there.copy()
-        _core.farther(inner, origins, np.arange(len(names), dtype=np.intp), -_GRAZES * scale, scene.axis)
-        height = np.fmin(height, ground._heights(inner, *window, scene.workers))
-    else:  # at a step, its upper side is there before
-        height = _core.swept(np.ascontiguousarray(height), _RISER * scale)
-        height = _passed(height, there, ground, scale, scene.workers)
-    thick = np.array([foot.floor.thick[name] for name in names])
-    bends = names.index("toe") if motion.toe is not None and "toe" in names else -1, TOES * scale
-    most = scene.settings.clearance * scale, DIPS * scale
-    found[looked] = _core.lack(height, there, above, thick, scene.axis, *most, *bends)
-    return found[block.start - wide.start :][: block.stop - block.start]
+    frames, found = np.flatnonzero(_with_beside(among)), np.zeros(len(among))
+    names, lack = list(way.motion.soles), np.empty(len(frames))
+    bodies, limits = scene.ground.still(frames)._bodies((len(frames), len(names))), _limits(way.motion, names, scene)
+    given = foot.known, way.shift, way.turn, way.toes, bodies, frames, limits
+    for block in told.over(list(blocks(len(frames)))):
+
+        def solve(part: slice, first: int = block.start) -> None:
+            _core.lack(*given, first + part.start, first + part.stop, lack)
+
+        in_blocks(block.stop - block.start, RAY * len(names) * len(bodies), scene.workers, solve)
+    found[frames] = lack
+    return found
+
+
+def _limits(motion: LegMotion, names: list[str], scene: Scene) -> tuple[Any, ...]:
+    """What a foot keeps from the ground, and how far it is looked for, as the core takes it (`ikcore._core.lack`)."""
+    scale, ends = motion.scale, np.array([name in ("toe", "heel") for name in names])
+    near, far = (scale * length for length in (_MARGIN, _GRAZES)), (ABOVE * scale, DEEP * scale)
+    most = _RISER * scale, WITHIN * scale, scene.settings.clearance * scale, DIPS * scale
+    toe = names.index("toe") if motion.toe is not None and "toe" in names else -1
+    return scene.made, ends, *near, *far, *most, toe, TOES * scale
 
 
 def _second_round(count: int) -> Mask:
@@ -419,21 +414,4 @@ def _with_beside(among: Mask) -> Mask:
     found = among.copy()
     found[1:] |= among[:-1]
     found[:-1] |= among[1:]
-    return found
-
-
-def _passed(height: Array, points: Array, ground: Ground, scale: float, workers: int) -> Array:
-    """With what points would go through between two frames, in both of them: it may be thinner than they go in one."""
-    way = points[1:] - points[:-1]
-    far, before = size(way), ground.still(slice(0, len(way)))
-    hit, met = before._met(points[:-1], way, far, workers)
-    if not hit.any():
-        return height
-    frames, which = np.nonzero(hit)
-    on = WITHIN * scale / np.maximum(far[hit], 1e-12)
-    within = met[hit] + way[hit] * on[:, np.newaxis]
-    top = before.still(frames)._heights(within, ABOVE * scale, WITHIN * scale, workers)
-    found = height.copy()
-    for side in (frames, frames + 1):
-        found[side, which] = np.fmax(found[side, which], top)
     return found

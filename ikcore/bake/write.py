@@ -166,9 +166,10 @@ def moves_of(motion: LegMotion, foot: Array) -> list[Move]:
 
 def _moved(clip: Clip) -> Array:
     """A copy of where all joints are in the space of their parents."""
-    moved, shape = clip.pose.translations, (len(clip), len(clip.skeleton), 3)
-    moved = clip.skeleton.offsets if moved is None else moved
-    return np.array(np.broadcast_to(moved, shape), clip.pose.rotations.dtype)
+    moved, number = clip.pose.translations, clip.pose.rotations.dtype
+    if moved is not None:
+        return np.array(moved, number)
+    return np.full((len(clip), len(clip.skeleton), 3), clip.skeleton.offsets, number)
 
 
 def _replaced(clip: Clip, pose: Pose) -> Clip:

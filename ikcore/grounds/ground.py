@@ -19,7 +19,7 @@ from ikcore.grounds import obj
 _AXES = ("x", "y", "z")
 _UNITS = np.eye(3)
 _DOUBLE = np.dtype(np.float64)
-_RAY = 8  # what a ray costs beside an item of a closed form
+RAY = 8  # what a ray costs beside an item of a closed form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -511,7 +511,7 @@ class Ground:
         def solve(block: slice) -> None:
             _core.cast(bodies, each, not backs, block.start, block.stop, *arrays)
 
-        in_blocks(count, _RAY * len(bodies), workers, solve)
+        in_blocks(count, RAY * len(bodies), workers, solve)
         return Hits(
             hit=(side != 0).reshape(shape),
             distance=_narrow(distance, dtype).reshape(shape),
@@ -560,7 +560,7 @@ class Ground:
         def solve(block: slice) -> None:
             _core.surface(bodies, each, axis, block.start, block.stop, at, rise, drop, hit, found, normals, part)
 
-        in_blocks(count, _RAY * len(bodies), workers, solve)
+        in_blocks(count, RAY * len(bodies), workers, solve)
         found = _narrow(found, dtype).reshape(*shape, 3)
         normals = _narrow(normals, dtype).reshape(*shape, 3)
         return Surface(hit.reshape(shape), found[..., axis], found, normals, part.reshape(shape))
@@ -574,23 +574,15 @@ class Ground:
         def solve(block: slice) -> None:
             _core.surface(bodies, each, axis, block.start, block.stop, at, above, below, hit, found, None, None)
 
-        in_blocks(count, _RAY * len(bodies), workers, solve)
+        in_blocks(count, RAY * len(bodies), workers, solve)
         return found[:, axis].reshape(shape)
 
-    def _met(
-        self, origins: NDArray[Any], ways: NDArray[Any], far: NDArray[Any], workers: int
-    ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-        """Whether ways (..., 3) so far from origins meet the ground, and where; likewise as in `cast`."""
-        shape, start, way = ways.shape[:-1], origins.reshape(-1, 3), ways.reshape(-1, 3)
-        count, bodies, each = len(way), self._bodies(shape), max(math.prod(shape[1:]), 1)
-        found, side, rest = np.empty((count, 3)), np.empty(count, np.int32), (None, None)
-        given = start, way, far.reshape(-1), *rest, found, *rest, side, *rest
-
-        def solve(block: slice) -> None:
-            _core.cast(bodies, each, False, block.start, block.stop, *given)
-
-        in_blocks(count, _RAY * len(bodies), workers, solve)
-        return (side != 0).reshape(shape), found.reshape(*shape, 3)
+    def _ceiling(self, point: NDArray[Any], length: float) -> float | None:
+        """How high what is above a point (3,) is that is seen from behind first, if it is so near; likewise."""
+        found, side, rest = np.empty((1, 3)), np.empty(1, np.int32), (None, None)
+        given = point[np.newaxis], self._up[np.newaxis], np.array([length]), *rest, found, *rest, side, *rest
+        _core.cast(self._bodies(()), 1, False, 0, 1, *given)
+        return float(found[0, _AXES.index(self.up)]) if side[0] < 0 else None
 
     def _foothold(
         self,
@@ -608,11 +600,8 @@ class Ground:
         would be in the side of a pit that one has come down into is over its rim. Heights as near as `same` are the
         same.
         """
-        count, axis = len(points), _AXES.index(self.up)
-        hit, part = np.empty(count, np.bool_), np.empty(count, np.int32)
-        found, normals = np.empty((2, count, 3))
-        given = axis, points, last, jumps, step, *window, same
-        _core.foothold(self._bodies(()), *given, hit, found, normals, part)
+        axis = _AXES.index(self.up)
+        hit, found, normals, part = _core.foothold(self._bodies(()), axis, points, last, jumps, step, *window, same)
         return Surface(hit, found[:, axis], found, normals, part)
 
     @property

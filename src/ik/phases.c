@@ -2,6 +2,7 @@
 #include "phases.h"
 
 #include <math.h>
+#include <string.h>
 
 static double number_at(const ik_rows *rows, ptrdiff_t frame, int column) {
     return *(const double *)((const char *)rows->data + frame * rows->stride + column * rows->step);
@@ -23,14 +24,19 @@ static int is_on_ball(const ik_phases_job *job, ptrdiff_t frame) {
     return job->ball_on && job->heel_on && above(foot, foot->ball, frame) < above(foot, job->heel, frame);
 }
 
-/* How far apart a point is over the ground in two frames; of a clip on the spot, had it gone its way. */
+/* Where something is along an axis; of a clip on the spot, had it gone its way. */
+static double gone(const ik_foot *foot, const ik_rows *rows, ptrdiff_t frame, int axis) {
+    const double at = number_at(rows, frame, axis);
+    return foot->way.data ? at + number_at(&foot->way, frame, axis) : at;
+}
+
+/* How far apart a point is over the ground in two frames. */
 static double apart(const ik_foot *foot, int point, ptrdiff_t a, ptrdiff_t b) {
     double sum = 0;
     for (int axis = 0; axis < 3; axis++) {
         if (axis == foot->axis) continue;
-        double from = number_at(&foot->soles[point], a, axis), to = number_at(&foot->soles[point], b, axis);
-        if (foot->way.data) from += number_at(&foot->way, a, axis), to += number_at(&foot->way, b, axis);
-        sum += (to - from) * (to - from);
+        const double way = gone(foot, &foot->soles[point], b, axis) - gone(foot, &foot->soles[point], a, axis);
+        sum += way * way;
     }
     return sqrt(sum);
 }
@@ -86,6 +92,32 @@ void ik_phases(ik_phases_job *job) {
     for (int k = 1; k < job->phases; k++)
         if (counts_more(job->foot, &job->phase[k], &job->phase[job->main])) job->main = k;
     find_flat(job);
+}
+
+void ik_exact(const ik_foot *foot, int heel, const unsigned char *ball_on, double least, unsigned char *exact) {
+    const int points[] = {heel, foot->ball < 0 ? -1 : foot->under[foot->ball], foot->toe};
+    memset(exact, 0, (size_t)foot->frames);
+    for (int which = 0; which < 3; which++) {
+        if (points[which] < 0 || !foot->locked) continue;
+        for (ptrdiff_t frame = 1; frame < foot->frames; frame++)
+            if (!(which == 0 && ball_on && ball_on[frame]) && apart(foot, points[which], frame - 1, frame) <= least)
+                exact[frame - 1] = exact[frame] = 1;
+    }
+}
+
+double ik_strayed(const ik_foot *foot, ptrdiff_t start, ptrdiff_t stop) {
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        double least = INFINITY, most = -INFINITY;
+        if (axis == foot->axis) continue;
+        for (ptrdiff_t frame = start; frame < stop; frame++) {
+            const double at = gone(foot, &foot->reference, frame, axis);
+            if (at < least) least = at;
+            if (at > most) most = at;
+        }
+        sum += (most - least) * (most - least);
+    }
+    return sqrt(sum);
 }
 
 /* The mean of a point, added frame after frame; less that of another one where there is one. */

@@ -23,6 +23,15 @@ typedef struct {
 /* Frames of the main phase are flat if no others are. */
 void ik_phases(ik_phases_job *job);
 
+/* In which frames what a foot stands on is where it is in a frame beside, but for `least`: its ball, or what touches
+ * the ground for that, its toes, and its heel while the ball has no contact; in none if planted points do not stand
+ * still. `heel` and `ball_on` as above. */
+void ik_exact(const ik_foot *foot, int heel, const unsigned char *ball_on, double least, unsigned char *exact);
+
+/* How far apart the places are where the reference of a foot is over the ground from `start` to before `stop`, along
+ * both axes; of a clip on the spot, had it gone its way. */
+double ik_strayed(const ik_foot *foot, ptrdiff_t start, ptrdiff_t stop);
+
 /* Where points of a sole are on the floor of the clip, the mean of some frames, and where the foot points then. */
 typedef struct {
     const ik_foot *foot;

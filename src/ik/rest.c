@@ -24,8 +24,10 @@ static const double EDGE = 0.02; /* by how much more than its slopes say ground 
 static const double ARCH = 0.02; /* how high a foot is over what its heel and its ball stand on */
 static const double SAME = 1e-9; /* heights that are so near to each other are the same */
 
-/* How many slopes are tried at most: of two points each, the usual one and the bounds. */
-static int slopes_of(int count) { return count * (count - 1) / 2 + 3; }
+enum { BESIDE = 4 }; /* slopes that are tried side by side */
+
+/* Memory for slopes that are tried at most: of two points each, the usual one and the bounds; in whole blocks. */
+static int slopes_of(int count) { return (count * (count - 1) / 2 + 3 + BESIDE - 1) / BESIDE * BESIDE; }
 
 static void away(const double *to, const double *from, double *way) {
     for (int axis = 0; axis < 3; axis++)
@@ -33,10 +35,10 @@ static void away(const double *to, const double *from, double *way) {
 }
 
 /* How much the height of a plane changes along each axis. */
-static void slope_of(const ik_rest_job *job, const double *normal, double *slope) {
-    const double upward = normal[job->axis] > STEEPEST ? normal[job->axis] : STEEPEST;
+static void slope_of(const double *normal, int up, double *slope) {
+    const double upward = normal[up] > STEEPEST ? normal[up] : STEEPEST;
     for (int axis = 0; axis < 3; axis++)
-        slope[axis] = axis == job->axis ? 0.0 : -normal[axis] / upward;
+        slope[axis] = axis == up ? 0.0 : -normal[axis] / upward;
 }
 
 /* --- from below --------------------------------------------------------------------------------------------------- */
@@ -48,10 +50,10 @@ static int has_edge(const ik_rest_job *job) {
     double way[3], first[3], second[3];
     away(job->points[ball], job->points[heel], way);
     way[job->axis] = 0;
-    slope_of(job, job->normals[heel], first);
-    slope_of(job, job->normals[ball], second);
+    slope_of(job->normals[heel], job->axis, first);
+    slope_of(job->normals[ball], job->axis, second);
     const double a = three_dot(first, way), b = three_dot(second, way), more = EDGE * job->scale;
-    const double rises = job->heights[ball] - job->heights[heel];
+    const double rises = job->ground[ball][job->axis] - job->ground[heel][job->axis];
     return !((a < b ? a : b) - more < rises && rises < (a > b ? a : b) + more);
 }
 
@@ -81,7 +83,7 @@ static void rises_of(const ik_rest_job *job, double *rise) {
             gives = gives + (bent < most ? bent : most);
         }
         if (k == job->heel || k == job->ball) gives = 0;
-        rise[k] = job->hit[k] ? job->heights[k] - job->place[job->axis] - gives : -INFINITY;
+        rise[k] = job->hit[k] ? job->ground[k][job->axis] - job->place[job->axis] - gives : -INFINITY;
     }
 }
 
@@ -94,23 +96,29 @@ typedef struct {
     double usual, same;
 } outline;
 
-/* How high the line of a slope that all points are under is at 0. */
-static double height_at(const outline *foot, double slope) {
-    double most = -INFINITY;
-    for (int k = 0; k < foot->count; k++) {
-        const double height = foot->rise[k] - slope * foot->at[k];
-        if (height > most) most = height;
-    }
-    return most;
+/* How high the lines of some slopes that all points are under are at 0: side by side, as none waits for another. */
+static void heights_at(const outline *foot, const double *slopes, double *heights) {
+    double most[BESIDE];
+    for (int side = 0; side < BESIDE; side++)
+        most[side] = -INFINITY;
+    for (int k = 0; k < foot->count; k++)
+        for (int side = 0; side < BESIDE; side++) {
+            const double height = foot->rise[k] - slopes[side] * foot->at[k];
+            if (height > most[side]) most[side] = height;
+        }
+    for (int side = 0; side < BESIDE; side++)
+        heights[side] = most[side];
 }
 
 /* Of slopes that bring it lowest the nearest to the usual one. `heights` is memory for as many. */
-static double lowest_of(const outline *foot, const double *slopes, int count, double *heights) {
+static double lowest_of(const outline *foot, double *slopes, int count, double *heights) {
     double least = INFINITY, near = INFINITY, found = foot->usual;
-    for (int k = 0; k < count; k++) {
-        heights[k] = height_at(foot, slopes[k]);
+    for (int k = count; k % BESIDE; k++)
+        slopes[k] = foot->usual;
+    for (int k = 0; k < count; k += BESIDE)
+        heights_at(foot, slopes + k, heights + k);
+    for (int k = 0; k < count; k++)
         if (heights[k] < least) least = heights[k];
-    }
     for (int k = 0; k < count; k++) {
         const double far = fabs(slopes[k] - foot->usual);
         if (heights[k] <= least + foot->same && far < near) near = far, found = slopes[k];
@@ -157,7 +165,7 @@ static void range_of(const ik_rest_job *job, const double *own, const double *al
     for (int k = 0; k < job->count; k++) {
         double slope[3];
         if (!job->hit[k]) continue;
-        slope_of(job, job->normals[k], slope);
+        slope_of(job->normals[k], job->axis, slope);
         if (!(three_size(slope) <= most)) continue;
         const double way = three_dot(slope, along);
         if (way < *low) *low = way;
@@ -202,7 +210,7 @@ static void slope_at_rest(const ik_rest_job *job, const double *rise, double *sl
     double middle[3], normal[3], ground[3], up[3] = {0}, far;
     mean_of(job, job->points, rise, middle);
     mean_of(job, job->normals, rise, normal);
-    slope_of(job, normal, slope);
+    slope_of(normal, job->axis, slope);
     up[job->axis] = 1;
     const double *way = job->ahead, edge = EDGE * job->scale;
     const double aside[3] = {up[1] * way[2] - up[2] * way[1], up[2] * way[0] - up[0] * way[2],
@@ -249,4 +257,28 @@ ik_rested ik_rest(const ik_rest_job *job, void *scratch) {
         found.normal[axis] = found.normal[axis] / length;
     ik_fpmode_leave(before);
     return found;
+}
+
+/* --- a foot that passes ------------------------------------------------------------------------------------------- */
+
+static double above_at(const ik_foot *foot, int point, ptrdiff_t frame) {
+    const ik_rows *places = &foot->soles[point], *stood = &foot->stood[point];
+    return *(const double *)((const char *)places->data + frame * places->stride + foot->axis * places->step) -
+           *(const double *)((const char *)stood->data + frame * stood->stride);
+}
+
+double ik_passing_lift(const ik_foot *foot, ptrdiff_t frame, const double (*points)[3], const double (*ground)[3],
+                       const double *place, const double *normal) {
+    double least = INFINITY, most = NAN, slope[3];
+    slope_of(normal, foot->axis, slope);
+    for (int k = 0; k < foot->points; k++)
+        if (above_at(foot, k, frame) < least) least = above_at(foot, k, frame);
+    for (int k = 0; k < foot->points; k++) {
+        double arm[3];
+        away(points[k], place, arm);
+        const double plane = three_dot(arm, slope) + above_at(foot, k, frame) - least;
+        const double lift = ground[k][foot->axis] - place[foot->axis] - plane;
+        if (lift > most || isnan(most)) most = lift;
+    }
+    return most;
 }

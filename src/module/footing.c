@@ -5,9 +5,12 @@
 #include <numpy/ndarraytypes.h>
 #include <numpy/ndarrayobject.h>
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "arrays.h"
+#include "foot.h"
 #include "rest.h"
 
 /* The numbers of an array of `count` rows in one block; NULL with an exception set. */
@@ -36,53 +39,104 @@ static int fits(const ik_rest_job *job) {
     return job->axis >= 0 && job->axis < 3 && (job->toe < 0 || job->joint >= 0);
 }
 
-static int take(ik_rest_job *job, PyObject *args) {
-    PyObject *points, *hit, *heights, *normals, *place, *ahead;
-    if (!PyArg_ParseTuple(args, "OOOOOO(iiiiiii)(dddddd)", &points, &hit, &heights, &normals, &place, &ahead,
-                          &job->axis, &job->heel, &job->ball, &job->toe, &job->joint, &job->between, &job->parts,
-                          &job->scale, &job->align, &job->pitch, &job->roll, &job->bends, &job->step))
+/* What is under the points: (hit, ground, normals, parts). */
+static int take_ground(ik_rest_job *job, const int32_t **parts, PyObject *given) {
+    PyObject *hit, *ground, *normals, *numbers;
+    if (!PyArg_ParseTuple(given, "OOOO", &hit, &ground, &normals, &numbers)) return -1;
+    return (job->hit = block_of("hit", hit, NPY_BOOL, job->count, 1)) &&
+                   (job->ground = block_of("ground", ground, NPY_DOUBLE, job->count, 3)) &&
+                   (job->normals = block_of("normals", normals, NPY_DOUBLE, job->count, 3)) &&
+                   (*parts = block_of("parts", numbers, NPY_INT32, job->count, 1))
+               ? 0
+               : -1;
+}
+
+static int take(ik_rest_job *job, const int32_t **parts, PyObject *args) {
+    PyObject *points, *ground, *ahead;
+    int main;
+    if (!PyArg_ParseTuple(args, "OiO!O(iiiiiii)(dddddd)", &points, &main, &PyTuple_Type, &ground, &ahead, &job->axis,
+                          &job->heel, &job->ball, &job->toe, &job->joint, &job->between, &job->parts, &job->scale,
+                          &job->align, &job->pitch, &job->roll, &job->bends, &job->step))
         return -1;
-    const npy_intp count =
-        PyArray_Check(hit) && PyArray_NDIM((PyArrayObject *)hit) == 1 ? PyArray_SIZE((PyArrayObject *)hit) : 0;
+    const npy_intp count = PyArray_Check(points) && PyArray_NDIM((PyArrayObject *)points) == 2
+                               ? PyArray_DIM((PyArrayObject *)points, 0)
+                               : 0;
     if (count < 1 || count > 1000) {
         PyErr_SetString(PyExc_TypeError, "rest: expected 1 to 1000 points");
         return -1;
     }
     job->count = (int)count;
     job->points_ahead = ahead != Py_None;
-    if (!fits(job)) {
+    if (!fits(job) || main < 0 || main >= job->count) {
         PyErr_SetString(PyExc_TypeError, "rest: the axis, or which points are meant, does not fit the job");
         return -1;
     }
-    if (!(job->points = block_of("points", points, NPY_DOUBLE, count, 3)) ||
-        !(job->hit = block_of("hit", hit, NPY_BOOL, count, 1)) ||
-        !(job->heights = block_of("heights", heights, NPY_DOUBLE, count, 1)) ||
-        !(job->normals = block_of("normals", normals, NPY_DOUBLE, count, 3)) ||
-        take_vector("place", place, job->place) < 0)
+    if (!(job->points = block_of("points", points, NPY_DOUBLE, count, 3)) || take_ground(job, parts, ground) < 0)
         return -1;
+    memcpy(job->place, job->points[main], sizeof job->place);
     return job->points_ahead ? take_vector("ahead", ahead, job->ahead) : 0;
+}
+
+/* How high the highest ground under the points is; NaN where there is none. */
+static double highest(const ik_rest_job *job) {
+    double most = NAN;
+    for (int k = 0; k < job->count; k++)
+        if (job->hit[k] && !(job->ground[k][job->axis] <= most)) most = job->ground[k][job->axis];
+    return most;
 }
 
 static PyObject *rest(PyObject *module, PyObject *args) {
     ik_rest_job job = {0};
+    const int32_t *parts;
+    npy_intp three = 3;
     (void)module;
-    if (take(&job, args) < 0) return NULL;
+    if (take(&job, &parts, args) < 0) return NULL;
+    const double high = highest(&job);
+    if (isnan(high)) Py_RETURN_NONE;
     void *scratch = malloc(ik_rest_scratch(job.count));
     if (!scratch) return PyErr_NoMemory();
     const ik_rested found = ik_rest(&job, scratch);
     free(scratch);
-    npy_intp three = 3;
     PyArrayObject *normal = (PyArrayObject *)PyArray_SimpleNew(1, &three, NPY_DOUBLE);
     if (!normal) return NULL;
-    for (int axis = 0; axis < 3; axis++)
-        ((double *)PyArray_DATA(normal))[axis] = found.normal[axis];
-    return Py_BuildValue("(Ndi)", normal, found.lift, found.point);
+    memcpy(PyArray_DATA(normal), found.normal, sizeof found.normal);
+    return Py_BuildValue("(Ndid)", normal, found.lift, (int)parts[found.point], high);
+}
+
+static PyObject *passing_lift(PyObject *module, PyObject *args) {
+    PyObject *given, *points, *ground, *at, *up;
+    npy_intp frame;
+    double place[3], normal[3];
+    const double (*sole)[3], (*under)[3];
+    foot_over_time over_time = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!nOOOO", &PyTuple_Type, &given, &frame, &points, &ground, &at, &up) ||
+        take_foot(&over_time, given) < 0)
+        return NULL;
+    const ik_foot *foot = &over_time.foot;
+    const npy_intp count = PyArray_Check(points) && PyArray_NDIM((PyArrayObject *)points) == 2
+                               ? PyArray_DIM((PyArrayObject *)points, 0)
+                               : 0;
+    if (frame < 0 || frame >= foot->frames || count < foot->points) {
+        PyErr_SetString(PyExc_TypeError, "passing_lift: the frame or the points do not fit the job");
+        return NULL;
+    }
+    if (!(sole = block_of("points", points, NPY_DOUBLE, count, 3)) ||
+        !(under = block_of("ground", ground, NPY_DOUBLE, count, 3)) || take_vector("place", at, place) < 0 ||
+        take_vector("normal", up, normal) < 0)
+        return NULL;
+    return PyFloat_FromDouble(ik_passing_lift(foot, frame, sole, under, place, normal));
 }
 
 static PyMethodDef functions[] = {
     {"rest", rest, METH_VARARGS,
-     "rest(points, hit, heights, normals, place, ahead, (axis, heel, ball, toe, joint, between, parts), (scale, align, "
-     "pitch, roll, bends, step), /)\n--\n\nNormal, lift and the point that touches; ahead may be None."},
+     "rest(points, main, (hit, ground, normals, parts), ahead, (axis, heel, ball, toe, joint, between, parts), (scale, "
+     "align, pitch, roll, bends, step), /)\n--\n\nNormal, lift, the part that it touches, and how high the ground is; "
+     "None where there is none. ahead may be None."},
+    {"passing_lift", passing_lift, METH_VARARGS,
+     "passing_lift(foot, frame, points, ground, place, normal, /)\n--\n\nHow much higher the place of a foot comes "
+     "that "
+     "passes over ground; see still."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -235,8 +235,7 @@ static int take_arrays(ik_cast_job *job, PyObject *const *args, npy_intp items) 
     return 0;
 }
 
-/* The bodies of a call; NULL with an exception set. To be freed. */
-static ik_ray_body *bodies_of(PyObject *module, PyObject *given, npy_intp each, npy_intp items) {
+ik_ray_body *bodies_of(PyObject *module, PyObject *given, ptrdiff_t each, ptrdiff_t items) {
     ik_ray_body *bodies = PyMem_Calloc((size_t)PyTuple_Size(given) + 1, sizeof *bodies);
     PyTypeObject *mesh_type = ((core_state *)PyModule_GetState(module))->mesh_type;
     if (!bodies) PyErr_NoMemory();
@@ -330,18 +329,33 @@ static PyObject *surface(PyObject *module, PyObject *const *args, Py_ssize_t giv
 }
 
 /* The numbers of an array in one block, (rows) or (rows, columns); NULL with an exception set. */
-static void *block_of(PyObject *object, const char *name, int type, npy_intp rows, int columns, int written) {
+static const double *block_of(PyObject *object, const char *name, npy_intp rows, int columns) {
     PyArrayObject *array = (PyArrayObject *)object;
-    if (PyArray_Check(object) && holds(array, type) && PyArray_NDIM(array) == (columns ? 2 : 1) &&
+    if (PyArray_Check(object) && holds(array, NPY_DOUBLE) && PyArray_NDIM(array) == (columns ? 2 : 1) &&
         PyArray_DIM(array, 0) == rows && (!columns || PyArray_DIM(array, 1) == columns) &&
-        PyArray_IS_C_CONTIGUOUS(array) && (written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array)))
+        PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array))
         return PyArray_DATA(array);
     PyErr_Format(PyExc_TypeError, "foothold: %s does not fit the job", name);
     return NULL;
 }
 
+/* Memory for what is found: (hit, points, normals, parts). */
+static PyObject *new_foothold(ik_foothold_job *job) {
+    static const int types[] = {NPY_BOOL, NPY_DOUBLE, NPY_DOUBLE, NPY_INT32};
+    void *data[4];
+    npy_intp shape[2] = {job->points, 3};
+    PyObject *found = PyTuple_New(4);
+    for (int k = 0; found && k < 4; k++) {
+        PyObject *array = PyArray_SimpleNew(types[k] == NPY_DOUBLE ? 2 : 1, shape, types[k]);
+        if (array) data[k] = PyArray_DATA((PyArrayObject *)array);
+        if (!array || PyTuple_SetItem(found, k, array) < 0) Py_CLEAR(found);
+    }
+    if (found) job->hit = data[0], job->found = data[1], job->normal = data[2], job->body = data[3];
+    return found;
+}
+
 static PyObject *foothold(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    enum { BODIES, AXIS, POINTS, LAST, JUMPS, STEP, ABOVE, BELOW, SAME, HIT, FOUND, NORMALS, PARTS, ARGUMENTS };
+    enum { BODIES, AXIS, POINTS, LAST, JUMPS, STEP, ABOVE, BELOW, SAME, ARGUMENTS };
     ik_foothold_job job = {0};
     if (given != ARGUMENTS || !PyTuple_Check(args[BODIES]) || !PyArray_Check(args[POINTS]) ||
         PyArray_NDIM((PyArrayObject *)args[POINTS]) != 2 || PyArray_DIM((PyArrayObject *)args[POINTS], 0) < 1) {
@@ -358,30 +372,23 @@ static PyObject *foothold(PyObject *module, PyObject *const *args, Py_ssize_t gi
         PyErr_SetString(PyExc_TypeError, "foothold: axis, step or a distance do not fit the job");
         return NULL;
     }
-    if (!(job.point = block_of(args[POINTS], "points", NPY_DOUBLE, points, 3, 0)) ||
-        !(job.last = block_of(args[LAST], "last", NPY_DOUBLE, 3, 0, 0)) ||
-        !(job.hit = block_of(args[HIT], "hit", NPY_BOOL, points, 0, 1)) ||
-        !(job.found = block_of(args[FOUND], "found", NPY_DOUBLE, points, 3, 1)) ||
-        !(job.normal = block_of(args[NORMALS], "normals", NPY_DOUBLE, points, 3, 1)) ||
-        !(job.body = block_of(args[PARTS], "parts", NPY_INT32, points, 0, 1)))
+    if (!(job.point = (const double (*)[3])block_of(args[POINTS], "points", points, 3)) ||
+        !(job.last = block_of(args[LAST], "last", 3, 0)))
         return NULL;
     ik_ray_body *bodies = bodies_of(module, args[BODIES], 1, 1);
     if (!bodies) return NULL;
     job.bodies = bodies;
     const size_t bytes = ik_foothold_scratch(&job);
     void *scratch = bytes ? PyMem_Malloc(bytes) : NULL;
-    if (scratch) {
+    PyObject *found = scratch ? new_foothold(&job) : PyErr_NoMemory();
+    if (found) {
         Py_BEGIN_ALLOW_THREADS;
         ik_foothold(&job, scratch);
         Py_END_ALLOW_THREADS;
-    } else {
-        PyErr_NoMemory();
     }
-    const int done = scratch != NULL;
     PyMem_Free(scratch);
     PyMem_Free(bodies);
-    if (!done) return NULL;
-    Py_RETURN_NONE;
+    return found;
 }
 
 static PyMethodDef functions[] = {
@@ -392,8 +399,8 @@ static PyMethodDef functions[] = {
      "surface(bodies, each, axis, first, last, points, above, below, hit, found, normals, parts, /)\n--\n\n"
      "Writes the last four; the last two may be None."},
     {"foothold", (PyCFunction)(void (*)(void))foothold, METH_FASTCALL,
-     "foothold(bodies, axis, points, last, jumps, step, above, below, same, hit, found, normals, parts, /)\n--\n\n"
-     "Writes the last four."},
+     "foothold(bodies, axis, points, last, jumps, step, above, below, same, /)\n--\n\n"
+     "Whether there is ground, where, its normals and parts."},
     {NULL, NULL, 0, NULL},
 };
 

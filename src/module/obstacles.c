@@ -1,5 +1,5 @@
-/* What a foot that swings has to get over, as functions of Python (ikcore/bake/way.py). Arrays are doubles in one
- * block. */
+/* What a foot that swings has to get over, and what its toes bend for, as functions of Python (ikcore/bake/way.py and
+ * toes.py). Arrays are doubles, in one block if not said otherwise. */
 #include "obstacles.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -8,6 +8,8 @@
 
 #include "../ik/obstacles.h"
 #include "arrays.h"
+#include "foot.h"
+#include "mesh_object.h"
 
 /* The numbers of an array of a shape, of which -1 is any and what comes after a 0 is not there; NULL with an exception
  * set. */
@@ -30,63 +32,98 @@ static npy_intp size_of(PyObject *object, int axis) {
                : 0;
 }
 
-static PyObject *farther(PyObject *module, PyObject *args) {
-    PyObject *points, *origins, *which;
-    double by;
-    int axis;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OOOdi", &points, &origins, &which, &by, &axis)) return NULL;
-    const npy_intp frames = size_of(points, 0), each = size_of(points, 1), count = size_of(which, 0);
-    double (*at)[3] = numbers_of("farther", points, NPY_DOUBLE, -1, -1, 3);
-    const double (*from)[3] = at ? numbers_of("farther", origins, NPY_DOUBLE, frames, 3, 0) : NULL;
-    const npy_intp *those = from ? numbers_of("farther", which, NPY_INTP, -1, 0, 0) : NULL;
-    if (!those) return NULL;
-    int fits = axis >= 0 && axis < 3 && by != 0 && PyArray_ISWRITEABLE((PyArrayObject *)points);
-    for (npy_intp k = 0; k < count; k++)
-        fits &= those[k] >= 0 && those[k] < each;
-    if (!fits) {
-        PyErr_SetString(PyExc_TypeError, "farther: expected points that there are, some way, and an axis");
-        return NULL;
-    }
-    ik_farther(at, from, frames, each, those, count, by, axis);
-    Py_RETURN_NONE;
+/* What the frames are looked at for: (made, ends, margin, grazes, above, below, riser, within, clearance, dips, toe,
+ * bends). */
+static int take_limits(ik_lack_job *job, PyObject *given) {
+    PyObject *ends;
+    if (!PyArg_ParseTuple(given, "pOddddddddid", &job->made, &ends, &job->margin, &job->grazes, &job->above,
+                          &job->below, &job->riser, &job->within, &job->clearance, &job->dips, &job->toe, &job->bends))
+        return -1;
+    if (!(job->ends = numbers_of("lack", ends, NPY_BOOL, job->foot->points, 0, 0))) return -1;
+    if (job->margin > 0 && job->grazes > 0 && job->toe >= -1 && job->toe < job->foot->points) return 0;
+    PyErr_SetString(PyExc_TypeError, "lack: margin, grazes or toe do not fit the job");
+    return -1;
 }
 
-static PyObject *swept(PyObject *module, PyObject *args) {
-    PyObject *heights;
-    double riser;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "Od", &heights, &riser)) return NULL;
-    npy_intp shape[2] = {size_of(heights, 0), size_of(heights, 1)};
-    const double *high = numbers_of("swept", heights, NPY_DOUBLE, -1, shape[1] ? shape[1] : -1, 0);
-    PyObject *found = high ? PyArray_SimpleNew(2, shape, NPY_DOUBLE) : NULL;
-    if (found) ik_swept(high, shape[0], shape[1], riser, PyArray_DATA((PyArrayObject *)found));
-    return found;
+static int take_result(ik_lack_job *job, PyObject *found, npy_intp first, npy_intp last) {
+    if (!(job->found = numbers_of("lack", found, NPY_DOUBLE, job->count, 0, 0))) return -1;
+    if (PyArray_ISWRITEABLE((PyArrayObject *)found) && first >= 0 && first <= last && last <= job->count) return 0;
+    PyErr_SetString(PyExc_TypeError, "lack: first, last or what is found do not fit the job");
+    return -1;
 }
 
 static PyObject *lack(PyObject *module, PyObject *args) {
-    PyObject *heights, *points, *above, *thick;
-    ik_lack_job job = {0};
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OOOOiddnd", &heights, &points, &above, &thick, &job.axis, &job.clearance, &job.dips,
-                          &job.toe, &job.bends))
+    PyObject *foot, *given, *shift, *turn, *toes, *frames, *limits, *found;
+    npy_intp first, last;
+    ik_stood stood = {0};
+    foot_over_time over_time = {0};
+    ik_lack_job job = {.foot = &over_time.foot, .stood = &stood};
+    if (!PyArg_ParseTuple(args, "O!OOOO!OO!nnO", &PyTuple_Type, &foot, &shift, &turn, &toes, &PyTuple_Type, &given,
+                          &frames, &PyTuple_Type, &limits, &first, &last, &found) ||
+        take_foot(&over_time, foot) < 0 || take_stood(&stood, job.foot, shift, turn, toes) < 0 ||
+        (job.count = take_frames(&job.frames, "frames", frames, job.foot->frames)) < 0 ||
+        take_limits(&job, limits) < 0 || take_result(&job, found, first, last) < 0)
         return NULL;
-    npy_intp frames = job.frames = size_of(points, 0);
-    job.each = size_of(points, 1);
-    if (job.axis < 0 || job.axis > 2 || job.toe < -1 || job.toe >= job.each || !job.each) {
-        PyErr_SetString(PyExc_TypeError, "lack: the points, the axis or the toe do not fit the job");
+    job.body_count = (int)PyTuple_Size(given);
+    ik_ray_body *bodies = bodies_of(module, given, job.foot->points, job.count * job.foot->points);
+    void *scratch = bodies ? PyMem_Malloc(ik_lack_scratch(&job)) : NULL;
+    if (bodies && !scratch) PyErr_NoMemory();
+    job.bodies = bodies;
+    if (scratch) {
+        Py_BEGIN_ALLOW_THREADS;
+        ik_lack(&job, first, last, scratch);
+        Py_END_ALLOW_THREADS;
+    }
+    const int done = scratch != NULL;
+    PyMem_Free(scratch);
+    PyMem_Free(bodies);
+    if (!done) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* Rows of (frames, 3), or (frames) where columns is 0. */
+static int take_rows(ik_rows *rows, PyObject *object, npy_intp frames, int columns) {
+    PyArrayObject *array = array_of_rows(object, NPY_DOUBLE, frames, columns, 0);
+    if (!array) return PyErr_SetString(PyExc_TypeError, "toe_lack: an array does not fit the job"), -1;
+    *rows = (ik_rows){.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)};
+    if (columns) rows->step = PyArray_STRIDE(array, 1);
+    return 0;
+}
+
+static PyObject *toe_lack(PyObject *module, PyObject *args) {
+    PyObject *tip, *there, *stood, *ground, *lies;
+    ik_toe_job job = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOOOddi", &tip, &there, &stood, &ground, &lies, &job.thick, &job.least, &job.axis))
+        return NULL;
+    npy_intp frames = job.frames = size_of(tip, 0);
+    if (job.axis < 0 || job.axis > 2) return PyErr_SetString(PyExc_TypeError, "toe_lack: there is no such axis"), NULL;
+    if (take_rows(&job.tip, tip, frames, 3) < 0 || take_rows(&job.there, there, frames, 3) < 0 ||
+        take_rows(&job.stood, stood, frames, 0) < 0 || take_rows(&job.ground, ground, frames, 0) < 0 ||
+        !(job.lies = numbers_of("toe_lack", lies, NPY_BOOL, frames, 0, 0)))
+        return NULL;
+    PyObject *lack = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
+    if (!lack || ik_toe_lack(&job, PyArray_DATA((PyArrayObject *)lack))) return lack;
+    Py_DECREF(lack);
+    Py_RETURN_NONE;
+}
+
+static PyObject *raise_arms(PyObject *module, PyObject *args) {
+    PyObject *arms, *raised;
+    double most;
+    int axis;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOdi", &arms, &raised, &most, &axis)) return NULL;
+    const npy_intp frames = size_of(arms, 0);
+    double (*at)[3] = numbers_of("raise_arms", arms, NPY_DOUBLE, frames, 3, 0);
+    const double *by = at ? numbers_of("raise_arms", raised, NPY_DOUBLE, frames, 0, 0) : NULL;
+    if (!by) return NULL;
+    if (axis < 0 || axis > 2 || !PyArray_ISWRITEABLE((PyArrayObject *)arms)) {
+        PyErr_SetString(PyExc_TypeError, "raise_arms: expected arms to write, and an axis");
         return NULL;
     }
-    if (!(job.points = numbers_of("lack", points, NPY_DOUBLE, frames, job.each, 3)) ||
-        !(job.heights = numbers_of("lack", heights, NPY_DOUBLE, frames, job.each, 0)) ||
-        !(job.above = numbers_of("lack", above, NPY_DOUBLE, frames, job.each, 0)) ||
-        !(job.thick = numbers_of("lack", thick, NPY_DOUBLE, job.each, 0, 0)))
-        return NULL;
-    PyObject *found = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
-    if (!found) return NULL;
-    job.found = PyArray_DATA((PyArrayObject *)found);
-    ik_lack(&job);
-    return found;
+    ik_raise(at, by, frames, axis, most);
+    Py_RETURN_NONE;
 }
 
 static PyObject *nearer(PyObject *module, PyObject *args) {
@@ -112,15 +149,16 @@ static PyObject *nearer(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
-    {"farther", farther, METH_VARARGS,
-     "farther(points, origins, which, by, axis, /)\n--\n\nMoves some of the points (frames, n, 3) away from the origin "
-     "of each frame, horizontally."},
-    {"swept", swept, METH_VARARGS,
-     "swept(heights, riser, /)\n--\n\nHeights (frames, n); what is higher by so much in a frame beside is there "
-     "already."},
     {"lack", lack, METH_VARARGS,
-     "lack(heights, points, above, thick, axis, clearance, dips, toe, bends, /)\n--\n\nHow much too low a foot is in "
-     "every frame, by the point that is so the most; NaN over no ground."},
+     "lack(foot, shift, turn, toes, bodies, frames, (made, ends, margin, grazes, above, below, riser, within, "
+     "clearance, dips, toe, bends), first, last, found, /)\n--\n\nWrites some of the last: how much too low a foot is "
+     "in each of the frames, by the point that is so the most; NaN over no ground. See still."},
+    {"toe_lack", toe_lack, METH_VARARGS,
+     "toe_lack(tip, there, stood, ground, lies, thick, least, axis, /)\n--\n\nHow much too low the tips of toes are, "
+     "but for what they are in the floor of the clip; None if they are nowhere."},
+    {"raise_arms", raise_arms, METH_VARARGS,
+     "raise_arms(arms, raised, most, axis, /)\n--\n\nRaises the ends of arms (frames, 3), but no farther than toes "
+     "bend."},
     {"nearer", nearer, METH_VARARGS,
      "nearer(swings, frames, fps, beyond, /)\n--\n\nHow many seconds frames are from the nearer end of their swing."},
     {NULL, NULL, 0, NULL},

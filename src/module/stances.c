@@ -9,132 +9,55 @@
 #include <string.h>
 
 #include "../ik/phases.h"
-#include "../ik/stances.h"
 #include "arrays.h"
+#include "foot.h"
 
-enum { MOST_POINTS = 16, MOST_PHASES = 1000 };
+enum { MOST_PHASES = 1000 };
 
-/* Everything that an ik_foot and an ik_stance point to. */
+/* A foot, and everything that an ik_stance points to. */
 typedef struct {
-    ik_foot foot;
+    foot_over_time given;
     ik_stance stance;
     ik_stood found;
-    ik_rows soles[MOST_POINTS], stood[MOST_POINTS];
-    double thick[MOST_POINTS];
-    char on_toes[MOST_POINTS];
-    int under[MOST_POINTS];
-    ik_phase phases[MOST_PHASES];
+    ik_phase *phases; /* to be freed */
+    void *scratch;    /* likewise */
 } job;
 
-static int refused(const char *name) {
-    PyErr_Format(PyExc_TypeError, "stand: %s does not fit the job", name);
-    return -1;
-}
-
-/* An array of so many rows, of one number each where columns is 0; NULL: it is something else. */
-static PyArrayObject *array_of(PyObject *object, int type, npy_intp rows, int columns, int whole) {
-    PyArrayObject *array = (PyArrayObject *)object;
-    const int axes = columns ? 2 : 1;
-    if (!PyArray_Check(object) || PyArray_NDIM(array) != axes || !holds(array, type) || !PyArray_ISBEHAVED_RO(array))
-        return NULL;
-    if (PyArray_DIM(array, 0) != rows || (columns && PyArray_DIM(array, 1) != columns)) return NULL;
-    return !whole || PyArray_IS_C_CONTIGUOUS(array) ? array : NULL;
-}
-
-static int take_rows(ik_rows *rows, const char *name, PyObject *object, npy_intp frames, int columns) {
-    PyArrayObject *array = array_of(object, NPY_DOUBLE, frames, columns, 0);
-    if (!array) return refused(name);
-    *rows = (ik_rows){.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)};
-    if (columns) rows->step = PyArray_STRIDE(array, 1);
-    return 0;
-}
-
-static int take_option(ik_rows *rows, const char *name, PyObject *object, npy_intp frames, int columns) {
-    return object == Py_None ? 0 : take_rows(rows, name, object, frames, columns);
-}
-
 static int take_vector(double *vector, const char *name, PyObject *object) {
-    PyArrayObject *array = array_of(object, NPY_DOUBLE, 3, 0, 1);
-    if (!array) return refused(name);
+    PyArrayObject *array = array_of_rows(object, NPY_DOUBLE, 3, 0, 1);
+    if (!array) return refused_foot(name);
     memcpy(vector, PyArray_DATA(array), 3 * sizeof *vector);
     return 0;
-}
-
-/* What is written: (frames, columns) in one block. */
-static void *take_found(const char *name, PyObject *object, int type, npy_intp frames, int columns) {
-    PyArrayObject *array = array_of(object, type, frames, columns, 1);
-    if (array && PyArray_ISWRITEABLE(array)) return PyArray_DATA(array);
-    refused(name);
-    return NULL;
-}
-
-/* A point is (places, heights, thickness, whether it goes with the toes, the one that touches the ground). */
-static int take_points(job *j, PyObject *points) {
-    j->foot.points = (int)PyTuple_Size(points);
-    if (j->foot.points < 1 || j->foot.points > MOST_POINTS) return refused("soles");
-    for (int k = 0; k < j->foot.points; k++) {
-        PyObject *places, *heights, *point = PyTuple_GetItem(points, k);
-        int with_toes;
-        if (!PyTuple_Check(point)) return refused("soles");
-        if (!PyArg_ParseTuple(point, "OOdpi", &places, &heights, &j->thick[k], &with_toes, &j->under[k])) return -1;
-        if (j->under[k] < 0 || j->under[k] >= j->foot.points) return refused("soles");
-        if (!k && PyArray_Check(places) && PyArray_NDIM((PyArrayObject *)places) > 0)
-            j->foot.frames = PyArray_DIM((PyArrayObject *)places, 0);
-        if (take_rows(&j->soles[k], "soles", places, j->foot.frames, 3) < 0 ||
-            take_rows(&j->stood[k], "stood", heights, j->foot.frames, 0) < 0)
-            return -1;
-        j->on_toes[k] = (char)with_toes;
-    }
-    j->foot.soles = j->soles, j->foot.stood = j->stood, j->foot.thick = j->thick, j->foot.on_toes = j->on_toes;
-    j->foot.under = j->under;
-    return 0;
-}
-
-static int take_foot(job *j, PyObject *given) {
-    PyObject *points, *reference, *front, *back, *way, *toes;
-    ik_foot *foot = &j->foot;
-    if (!PyArg_ParseTuple(given, "O!iiiiOOOOOppdn", &PyTuple_Type, &points, &foot->axis, &foot->ball, &foot->toe,
-                          &foot->heel, &reference, &front, &back, &way, &toes, &foot->turns, &foot->locked, &foot->ramp,
-                          &foot->ends))
-        return -1;
-    if (take_points(j, points) < 0) return -1;
-    if (foot->axis < 0 || foot->axis > 2 || foot->ball < -1 || foot->ball >= foot->points || foot->toe < -1 ||
-        foot->toe >= foot->points || (foot->toe >= 0 && foot->toe == foot->ball) || foot->heel < -1 ||
-        foot->heel >= foot->points || foot->ends < 0)
-        return refused("foot");
-    if (take_rows(&foot->reference, "reference", reference, foot->frames, 3) < 0 ||
-        take_option(&foot->front, "front", front, foot->frames, 3) < 0 ||
-        take_option(&foot->back, "back", back, foot->frames, 3) < 0 ||
-        take_option(&foot->way, "way", way, foot->frames, 3) < 0)
-        return -1;
-    return take_option(&foot->toe_turn, "toe_turn", toes, foot->frames, 4);
 }
 
 /* A phase is (point, start, stop); they follow on each other. */
 static int take_phases(job *j, PyObject *phases) {
     ik_stance *stance = &j->stance;
     ptrdiff_t stop = stance->start;
-    stance->phases = (int)PyTuple_Size(phases), stance->phase = j->phases;
-    if (stance->phases < 1 || stance->phases > MOST_PHASES) return refused("phases");
+    stance->phases = (int)PyTuple_Size(phases);
+    if (stance->phases < 1 || stance->phases > MOST_PHASES) return refused_foot("phases");
+    stance->phase = j->phases = PyMem_Malloc((size_t)stance->phases * sizeof *j->phases);
+    if (!j->phases) return PyErr_NoMemory(), -1;
     for (int k = 0; k < stance->phases; k++) {
         ik_phase *phase = &j->phases[k];
-        if (!PyTuple_Check(PyTuple_GetItem(phases, k))) return refused("phases");
+        if (!PyTuple_Check(PyTuple_GetItem(phases, k))) return refused_foot("phases");
         if (!PyArg_ParseTuple(PyTuple_GetItem(phases, k), "inn", &phase->point, &phase->start, &phase->stop)) return -1;
-        if (phase->point < 0 || phase->point >= j->foot.points || phase->start != stop || phase->stop <= phase->start)
-            return refused("phases");
+        if (phase->point < 0 || phase->point >= j->given.foot.points || phase->start != stop ||
+            phase->stop <= phase->start)
+            return refused_foot("phases");
         stop = phase->stop;
     }
-    return stop == stance->stop ? 0 : refused("phases");
+    return stop == stance->stop ? 0 : refused_foot("phases");
 }
 
 static int take_flat(ik_stance *stance, PyObject *flat) {
-    if (!PyArray_Check(flat) || PyArray_NDIM((PyArrayObject *)flat) != 1) return refused("flat");
+    if (!PyArray_Check(flat) || PyArray_NDIM((PyArrayObject *)flat) != 1) return refused_foot("flat");
     stance->flats = PyArray_DIM((PyArrayObject *)flat, 0);
-    PyArrayObject *frames = array_of(flat, NPY_INTP, stance->flats, 0, 1);
-    if (!frames || stance->flats < 1) return refused("flat");
+    PyArrayObject *frames = array_of_rows(flat, NPY_INTP, stance->flats, 0, 1);
+    if (!frames || stance->flats < 1) return refused_foot("flat");
     stance->flat = PyArray_DATA(frames);
     for (ptrdiff_t k = 0; k < stance->flats; k++)
-        if (stance->flat[k] < stance->start || stance->flat[k] >= stance->stop) return refused("flat");
+        if (stance->flat[k] < stance->start || stance->flat[k] >= stance->stop) return refused_foot("flat");
     return 0;
 }
 
@@ -144,9 +67,9 @@ static int take_when(job *j, PyObject *given) {
     ik_stance *stance = &j->stance;
     if (!PyArg_ParseTuple(given, "nnO!iO", &stance->start, &stance->stop, &PyTuple_Type, &phases, &stance->main, &flat))
         return -1;
-    if (stance->start < 0 || stance->stop > j->foot.frames) return refused("start or stop");
+    if (stance->start < 0 || stance->stop > j->given.foot.frames) return refused_foot("start or stop");
     if (take_phases(j, phases) < 0) return -1;
-    if (stance->main < 0 || stance->main >= stance->phases) return refused("main");
+    if (stance->main < 0 || stance->main >= stance->phases) return refused_foot("main");
     return take_flat(stance, flat);
 }
 
@@ -155,99 +78,65 @@ static int take_where(ik_stance *stance, PyObject *given) {
     PyObject *slips, *aside, *place, *normal, *floor;
     if (!PyArg_ParseTuple(given, "pOOOdOO", &stance->clean, &slips, &aside, &place, &stance->lift, &normal, &floor))
         return -1;
-    PyArrayObject *slid = array_of(slips, NPY_DOUBLE, stance->stop - stance->start, 3, 1);
-    if (!slid) return refused("slips");
+    PyArrayObject *slid = array_of_rows(slips, NPY_DOUBLE, stance->stop - stance->start, 3, 1);
+    if (!slid) return refused_foot("slips");
     stance->slips = PyArray_DATA(slid);
     if (take_vector(stance->aside, "aside", aside) < 0 || take_vector(stance->place, "place", place) < 0) return -1;
     if (take_vector(stance->normal, "normal", normal) < 0) return -1;
     return take_vector(stance->floor, "floor", floor);
 }
 
-static void *scratch_of(const job *j) {
-    void *scratch = PyMem_Malloc(ik_stand_scratch(j->stance.stop - j->stance.start));
-    if (!scratch) PyErr_NoMemory();
-    return scratch;
+static int take_scratch(job *j) {
+    j->scratch = PyMem_Malloc(ik_stand_scratch(j->stance.stop - j->stance.start));
+    return j->scratch ? 0 : (PyErr_NoMemory(), -1);
+}
+
+static void give_back(job *j) {
+    PyMem_Free(j->phases);
+    PyMem_Free(j->scratch);
 }
 
 static PyObject *still(PyObject *module, PyObject *args) {
-    PyObject *foot, *when, *slips;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    void *scratch = NULL, *found;
+    PyObject *foot, *when;
+    PyArrayObject *slips = NULL;
+    job j = {0};
     ik_stays stays;
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!O!O", &PyTuple_Type, &foot, &PyTuple_Type, &when, &slips) &&
-        take_foot(j, foot) == 0 && take_when(j, when) == 0 &&
-        (found = take_found("slips", slips, NPY_DOUBLE, j->stance.stop - j->stance.start, 3)) &&
-        (scratch = scratch_of(j))) {
-        j->stance.floor[j->foot.axis] = 1;
-        stays = ik_stay(&j->foot, &j->stance, found, scratch);
+    if (PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &foot, &PyTuple_Type, &when) && take_foot(&j.given, foot) == 0 &&
+        take_when(&j, when) == 0 && take_scratch(&j) == 0) {
+        const npy_intp shape[2] = {j.stance.stop - j.stance.start, 3};
+        slips = (PyArrayObject *)PyArray_ZEROS(2, shape, NPY_DOUBLE, 0);
     }
-    const int done = scratch != NULL;
-    PyMem_Free(scratch);
-    PyMem_Free(j);
-    return done ? Py_BuildValue("(ddddd)", stays.slid, stays.spun, stays.nearest, stays.off, stays.sunk) : NULL;
+    if (slips) {
+        j.stance.floor[j.given.foot.axis] = 1;
+        stays = ik_stay(&j.given.foot, &j.stance, PyArray_DATA(slips), j.scratch);
+    }
+    give_back(&j);
+    return slips ? Py_BuildValue("(Nddddd)", slips, stays.slid, stays.spun, stays.nearest, stays.off, stays.sunk)
+                 : NULL;
 }
 
 static PyObject *stand(PyObject *module, PyObject *args) {
     PyObject *foot, *when, *where, *shift, *turn, *toes, *lies;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    void *scratch = NULL;
+    job j = {0};
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!O!O!OOOO", &PyTuple_Type, &foot, &PyTuple_Type, &when, &PyTuple_Type, &where, &shift,
-                         &turn, &toes, &lies) &&
-        take_foot(j, foot) == 0 && take_when(j, when) == 0 && take_where(&j->stance, where) == 0 &&
-        (j->found.shift = take_found("shift", shift, NPY_DOUBLE, j->foot.frames, 3)) &&
-        (j->found.turn = take_found("turn", turn, NPY_DOUBLE, j->foot.frames, 4)) &&
-        (j->found.toes = take_found("toes", toes, NPY_DOUBLE, j->foot.frames, 4)) &&
-        (j->found.lies = take_found("lies", lies, NPY_BOOL, j->foot.frames, 0)) && (scratch = scratch_of(j)))
-        ik_stand(&j->foot, &j->stance, &j->found, scratch);
-    const int done = scratch != NULL;
-    PyMem_Free(scratch);
-    PyMem_Free(j);
-    if (!done) return NULL;
-    Py_RETURN_NONE;
-}
-
-/* Frames of the clip, in any order; how many, -1 if it is something else. */
-static npy_intp take_frames(const ptrdiff_t **frames, const char *name, PyObject *object, npy_intp most) {
-    const npy_intp count = PyArray_Check(object) ? PyArray_SIZE((PyArrayObject *)object) : 0;
-    PyArrayObject *array = array_of(object, NPY_INTP, count, 0, 1);
-    if (!array) return refused(name);
-    *frames = PyArray_DATA(array);
-    for (npy_intp k = 0; k < count; k++)
-        if ((*frames)[k] < 0 || (*frames)[k] >= most) return refused(name);
-    return count;
-}
-
-static PyObject *soles(PyObject *module, PyObject *args) {
-    PyObject *foot, *shift, *turn, *toes, *which, *places, *above;
-    const ptrdiff_t *frames;
-    npy_intp count = 0;
-    void *at, *heights = NULL;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    (void)module;
-    if (!j) return PyErr_NoMemory();
-    int done =
-        PyArg_ParseTuple(args, "O!OOOOOO", &PyTuple_Type, &foot, &shift, &turn, &toes, &which, &places, &above) &&
-        take_foot(j, foot) == 0 && (j->found.shift = take_found("shift", shift, NPY_DOUBLE, j->foot.frames, 3)) &&
-        (j->found.turn = take_found("turn", turn, NPY_DOUBLE, j->foot.frames, 4)) &&
-        (j->found.toes = take_found("toes", toes, NPY_DOUBLE, j->foot.frames, 4)) &&
-        (count = take_frames(&frames, "frames", which, j->foot.frames)) >= 0 &&
-        (at = take_found("places", places, NPY_DOUBLE, count * j->foot.points, 3)) &&
-        (heights = take_found("above", above, NPY_DOUBLE, count * j->foot.points, 0));
-    if (done) ik_soles(&j->foot, &j->found, frames, count, at, heights);
-    PyMem_Free(j);
-    if (!done) return NULL;
+    const int ready = PyArg_ParseTuple(args, "O!O!O!OOOO", &PyTuple_Type, &foot, &PyTuple_Type, &when, &PyTuple_Type,
+                                       &where, &shift, &turn, &toes, &lies) &&
+                      take_foot(&j.given, foot) == 0 && take_when(&j, when) == 0 && take_where(&j.stance, where) == 0 &&
+                      take_stood(&j.found, &j.given.foot, shift, turn, toes) == 0 &&
+                      (j.found.lies = take_found("lies", lies, NPY_BOOL, j.given.foot.frames, 0)) &&
+                      take_scratch(&j) == 0;
+    if (ready) ik_stand(&j.given.foot, &j.stance, &j.found, j.scratch);
+    give_back(&j);
+    if (!ready) return NULL;
     Py_RETURN_NONE;
 }
 
 /* When a point is in contact. */
 static int take_mask(const unsigned char **mask, PyObject *object, npy_intp frames) {
     if (object == Py_None) return 0;
-    PyArrayObject *array = array_of(object, NPY_BOOL, frames, 0, 1);
-    if (!array) return refused("heel_on or ball_on");
+    PyArrayObject *array = array_of_rows(object, NPY_BOOL, frames, 0, 1);
+    if (!array) return refused_foot("heel_on or ball_on");
     *mask = PyArray_DATA(array);
     return 0;
 }
@@ -256,7 +145,7 @@ static int take_span(ik_phases_job *job) {
     const int spans = job->start >= 0 && job->start < job->stop && job->stop <= job->foot->frames;
     const int meets = job->contact >= 0 && job->contact < job->end && job->end <= job->foot->frames;
     const int both = job->heel >= 0 ? job->heel < job->foot->points : !job->heel_on;
-    return spans && meets && both && (!job->ball_on || job->foot->ball >= 0) ? 0 : refused("stance");
+    return spans && meets && both && (!job->ball_on || job->foot->ball >= 0) ? 0 : refused_foot("stance");
 }
 
 /* (phases, main, flat) */
@@ -277,89 +166,104 @@ static PyObject *phases_found(const ik_phases_job *job) {
 
 static PyObject *phases(PyObject *module, PyObject *args) {
     PyObject *foot, *heel_on, *ball_on, *found = NULL;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    ik_phases_job job = {.foot = &j->foot};
+    foot_over_time given = {0};
+    ik_phases_job job = {.foot = &given.foot};
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!iOO(nn)(nn)dd", &PyTuple_Type, &foot, &job.heel, &heel_on, &ball_on, &job.start,
-                         &job.stop, &job.contact, &job.end, &job.rolls, &job.stays) &&
-        take_foot(j, foot) == 0 && take_mask(&job.heel_on, heel_on, j->foot.frames) == 0 &&
-        take_mask(&job.ball_on, ball_on, j->foot.frames) == 0 && take_span(&job) == 0) {
-        const size_t frames = (size_t)(job.stop - job.start);
-        job.phase = PyMem_Malloc((frames + 1) * sizeof *job.phase);
-        job.flat = PyMem_Malloc(frames * sizeof *job.flat);
-        if (job.phase && job.flat) {
-            ik_phases(&job);
-            found = phases_found(&job);
-        } else
-            PyErr_NoMemory();
-        PyMem_Free(job.phase);
-        PyMem_Free(job.flat);
-    }
-    PyMem_Free(j);
+    if (!PyArg_ParseTuple(args, "O!iOO(nn)(nn)dd", &PyTuple_Type, &foot, &job.heel, &heel_on, &ball_on, &job.start,
+                          &job.stop, &job.contact, &job.end, &job.rolls, &job.stays) ||
+        take_foot(&given, foot) < 0 || take_mask(&job.heel_on, heel_on, given.foot.frames) < 0 ||
+        take_mask(&job.ball_on, ball_on, given.foot.frames) < 0 || take_span(&job) < 0)
+        return NULL;
+    const size_t frames = (size_t)(job.stop - job.start);
+    job.phase = PyMem_Malloc((frames + 1) * sizeof *job.phase);
+    job.flat = PyMem_Malloc(frames * sizeof *job.flat);
+    if (job.phase && job.flat) {
+        ik_phases(&job);
+        found = phases_found(&job);
+    } else
+        PyErr_NoMemory();
+    PyMem_Free(job.phase);
+    PyMem_Free(job.flat);
     return found;
+}
+
+static PyObject *exact(PyObject *module, PyObject *args) {
+    PyObject *foot, *ball_on, *found = NULL;
+    foot_over_time given = {0};
+    const unsigned char *mask = NULL;
+    double least;
+    int heel;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!iOd", &PyTuple_Type, &foot, &heel, &ball_on, &least) ||
+        take_foot(&given, foot) < 0 || take_mask(&mask, ball_on, given.foot.frames) < 0)
+        return NULL;
+    if (heel < -1 || heel >= given.foot.points) return refused_foot("heel"), NULL;
+    npy_intp frames = given.foot.frames;
+    found = PyArray_SimpleNew(1, &frames, NPY_BOOL);
+    if (found) ik_exact(&given.foot, heel, mask, least, PyArray_DATA((PyArrayObject *)found));
+    return found;
+}
+
+static PyObject *strayed(PyObject *module, PyObject *args) {
+    PyObject *foot;
+    npy_intp start, stop;
+    foot_over_time given = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!nn", &PyTuple_Type, &foot, &start, &stop) || take_foot(&given, foot) < 0)
+        return NULL;
+    if (start < 0 || stop <= start || stop > given.foot.frames) return refused_foot("start or stop"), NULL;
+    return PyFloat_FromDouble(ik_strayed(&given.foot, start, stop));
 }
 
 static int take_trodden(ik_tread_job *job, PyObject *object) {
     job->flats = take_frames(&job->flat, "flat", object, job->foot->frames);
     if (job->flats < 0) return -1;
-    return job->flats > 0 && job->middle >= 0 && job->middle < job->foot->frames ? 0 : refused("flat");
+    return job->flats > 0 && job->middle >= 0 && job->middle < job->foot->frames ? 0 : refused_foot("flat");
 }
 
 static int take_lines(ik_tread_job *job, PyObject *object) {
     const npy_intp count = PyArray_Check(object) ? PyArray_SIZE((PyArrayObject *)object) / 2 : 0;
-    PyArrayObject *lines = array_of(object, NPY_INTP, count, 2, 1);
-    if (!lines || count > MOST_POINTS || job->parts < 1 || job->parts > MOST_PHASES) return refused("lines");
+    PyArrayObject *lines = array_of_rows(object, NPY_INTP, count, 2, 1);
+    if (!lines || count > MOST_POINTS || job->parts < 1 || job->parts > MOST_PHASES) return refused_foot("lines");
     job->line = PyArray_DATA(lines), job->lines = (int)count;
     for (npy_intp k = 0; k < 2 * count; k++)
-        if (job->line[k / 2][k % 2] < 0 || job->line[k / 2][k % 2] >= job->foot->points) return refused("lines");
+        if (job->line[k / 2][k % 2] < 0 || job->line[k / 2][k % 2] >= job->foot->points) return refused_foot("lines");
     return 0;
 }
 
 static PyObject *tread(PyObject *module, PyObject *args) {
-    PyObject *foot, *flat, *slip, *lines;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    ik_tread_job job = {.foot = &j->foot};
-    PyArrayObject *points = NULL, *ahead = NULL;
+    PyObject *foot, *flat, *slip, *lines, *points, *ahead = NULL;
+    foot_over_time given = {0};
+    ik_tread_job job = {.foot = &given.foot};
     npy_intp three = 3;
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!OnOOi", &PyTuple_Type, &foot, &flat, &job.middle, &slip, &lines, &job.parts) &&
-        take_foot(j, foot) == 0 && take_trodden(&job, flat) == 0 && take_vector(job.slip, "slip", slip) == 0 &&
-        take_lines(&job, lines) == 0) {
-        npy_intp shape[2] = {job.foot->points + job.lines * (job.parts - 1), 3};
-        points = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-        ahead = (PyArrayObject *)PyArray_SimpleNew(1, &three, NPY_DOUBLE);
-    }
+    if (!PyArg_ParseTuple(args, "O!OnOOi", &PyTuple_Type, &foot, &flat, &job.middle, &slip, &lines, &job.parts) ||
+        take_foot(&given, foot) < 0 || take_trodden(&job, flat) < 0 || take_vector(job.slip, "slip", slip) < 0 ||
+        take_lines(&job, lines) < 0)
+        return NULL;
+    npy_intp shape[2] = {job.foot->points + job.lines * (job.parts - 1), 3};
+    const int is_point = !given.foot.front.data || !given.foot.back.data;
+    points = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    ahead = is_point ? Py_NewRef(Py_None) : PyArray_SimpleNew(1, &three, NPY_DOUBLE);
     if (points && ahead) {
-        job.points = PyArray_DATA(points);
+        job.points = PyArray_DATA((PyArrayObject *)points);
         ik_tread(&job);
-        memcpy(PyArray_DATA(ahead), job.ahead, sizeof job.ahead);
+        if (!is_point) memcpy(PyArray_DATA((PyArrayObject *)ahead), job.ahead, sizeof job.ahead);
+        return Py_BuildValue("(NN)", points, ahead);
     }
-    const int is_point = !j->foot.front.data || !j->foot.back.data;
-    PyMem_Free(j);
-    if (points && ahead && is_point) {
-        Py_DECREF((PyObject *)ahead);
-        return Py_BuildValue("(NO)", points, Py_None);
-    }
-    if (points && ahead) return Py_BuildValue("(NN)", points, ahead);
-    Py_XDECREF((PyObject *)points);
-    Py_XDECREF((PyObject *)ahead);
+    Py_XDECREF(points);
+    Py_XDECREF(ahead);
     return NULL;
 }
 
 static PyObject *sole_height(PyObject *module, PyObject *foot) {
-    job *j = PyMem_Calloc(1, sizeof *j);
-    PyObject *above = NULL;
+    foot_over_time given = {0};
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (!PyTuple_Check(foot)) refused("foot");
-    if (PyTuple_Check(foot) && take_foot(j, foot) == 0) {
-        npy_intp frames = j->foot.frames;
-        above = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
-        if (above) ik_sole_height(&j->foot, PyArray_DATA((PyArrayObject *)above));
-    }
-    PyMem_Free(j);
+    if (!PyTuple_Check(foot)) return refused_foot("foot"), NULL;
+    if (take_foot(&given, foot) < 0) return NULL;
+    npy_intp frames = given.foot.frames;
+    PyObject *above = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
+    if (above) ik_sole_height(&given.foot, PyArray_DATA((PyArrayObject *)above));
     return above;
 }
 
@@ -370,11 +274,11 @@ static PyObject *standing(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "Ond", &given, &frames, &ramp)) return NULL;
     count = PyArray_Check(given) ? PyArray_SIZE((PyArrayObject *)given) / 2 : 0;
-    PyArrayObject *array = array_of(given, NPY_INTP, count, 2, 1);
-    if (!array || frames < 0 || !(ramp > 0)) return refused("stances, frames or ramp"), NULL;
+    PyArrayObject *array = array_of_rows(given, NPY_INTP, count, 2, 1);
+    if (!array || frames < 0 || !(ramp > 0)) return refused_foot("stances, frames or ramp"), NULL;
     const ptrdiff_t (*stances)[2] = PyArray_DATA(array);
     for (npy_intp k = 0; k < count; k++)
-        if (stances[k][0] < 0 || stances[k][1] > frames) return refused("stances"), NULL;
+        if (stances[k][0] < 0 || stances[k][1] > frames) return refused_foot("stances"), NULL;
     PyObject *found = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
     if (found) ik_standing(stances, count, frames, ramp, PyArray_DATA((PyArrayObject *)found));
     return found;
@@ -393,8 +297,14 @@ static PyMethodDef functions[] = {
      "phases(foot, heel, heel_on, ball_on, (start, stop), (contact, end), rolls, stays, /)\n--\n\nWhat a foot turns "
      "about from start to stop, the main of these, and the frames in which it stands flat; see still. Masks may be "
      "None."},
+    {"exact", exact, METH_VARARGS,
+     "exact(foot, heel, ball_on, least, /)\n--\n\nIn which frames what a foot stands on is where it is in a frame "
+     "beside; see still. ball_on may be None."},
+    {"strayed", strayed, METH_VARARGS,
+     "strayed(foot, start, stop, /)\n--\n\nHow far apart the places are where a foot is over the ground; see still."},
     {"still", still, METH_VARARGS,
-     "still(foot, (start, stop, phases, main, flat), slips, /)\n--\n\nWrites the last. How far it slides, how far it "
+     "still(foot, (start, stop, phases, main, flat), /)\n--\n\nHow far what it turns about is moved, how far it "
+     "slides, how far it "
      "spins, how far any point is from where it stands, how far those are off that it turns about, and how deep.\n\n"
      "A foot is (points, axis, ball, toe, heel, reference, front, back, way, toe_turn, turns, locked, ramp, ends), a "
      "point "
@@ -403,13 +313,10 @@ static PyMethodDef functions[] = {
     {"stand", stand, METH_VARARGS,
      "stand(foot, (start, stop, phases, main, flat), (clean, slips, aside, place, lift, normal, floor), shift, turn, "
      "toes, lies, /)\n--\n\nWrites the last four; see still."},
-    {"soles", soles, METH_VARARGS,
-     "soles(foot, shift, turn, toes, frames, places, above, /)\n--\n\nWrites the last two, of each of the frames one "
-     "point after the other; see still."},
     {NULL, NULL, 0, NULL},
 };
 
 int add_stances(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    if (PyArray_ImportNumPyAPI() < 0 || prepare_feet() < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

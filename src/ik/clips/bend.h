@@ -39,6 +39,7 @@ typedef struct {
     int points;
     vec3 pivot;
     quat tilt;
+    vec3 upper, lower, end; /* where the body has brought the ends of the bone at work, and that of the leg */
 } bend;
 
 /* Where the body has brought a joint. */
@@ -47,7 +48,7 @@ ik_inline vec3 bend_point(const bend *b, int joint) {
     return b->job->tilt.data ? vec3_add(b->pivot, bake_rotate(b->tilt, vec3_sub(point, b->pivot))) : point;
 }
 
-ik_inline vec3 bend_bone(const bend *b, int bone) { return vec3_sub(bend_point(b, bone + 1), bend_point(b, bone)); }
+ik_inline vec3 bend_bone(const bend *b) { return vec3_sub(b->lower, b->upper); }
 
 ik_inline vec3 bend_hinge(const bend *b, int bone) {
     quat turn = lanes_load_joint_quat(&b->job->turns, b->at, bone);
@@ -64,25 +65,26 @@ ik_inline void bend_store(const bend *b, int bone, vec3 start, quat delta) {
 
 /* How far from a knee the end should be: of two bones the length of the second, of more in proportion. */
 static real bend_below(const bend *b, int bone, real far) {
-    const real first = vec3_length(bend_bone(b, bone));
-    real total = vec3_length(bend_bone(b, bone + 1)), longest = total;
-    if (bone + 3 == b->points) return total;
-    for (int lower = bone + 2; lower + 1 < b->points; lower++) {
-        const real length = vec3_length(bend_bone(b, lower));
-        total = total + length, longest = real_max(longest, length);
+    const real first = vec3_length(bend_bone(b));
+    if (bone + 3 == b->points) return vec3_length(vec3_sub(b->end, b->lower));
+    vec3 start = bend_point(b, bone + 2);
+    real total = vec3_length(vec3_sub(start, b->lower)), longest = total;
+    for (int lower = bone + 3; lower < b->points; lower++) {
+        const vec3 stop = bend_point(b, lower);
+        const real length = vec3_length(vec3_sub(stop, start));
+        total = total + length, longest = real_max(longest, length), start = stop;
     }
-    const vec3 end = bend_point(b, b->points - 1);
     const real least = real_max(real_splat(2) * longest - total, real_splat(0));
-    const real share = bake_over(far, vec3_length(vec3_sub(end, bend_point(b, bone))));
-    const real wanted = vec3_length(vec3_sub(end, bend_point(b, bone + 1))) * share;
+    const real share = bake_over(far, vec3_length(vec3_sub(b->end, b->upper)));
+    const real wanted = vec3_length(vec3_sub(b->end, b->lower)) * share;
     return bake_clip(wanted, real_max(least, real_abs(far - first)), real_min(total, far + first));
 }
 
 /* So a straight leg, or one that is bent a trace to the wrong side, bends the right way. */
 static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     const real zero = real_splat(0), one = real_splat(1), two = real_splat(2);
-    const vec3 root = bend_point(b, bone), upper = bend_bone(b, bone), way = vec3_sub(foot, hip);
-    const quat arc = bake_arc(vec3_sub(bend_point(b, b->points - 1), root), way);
+    const vec3 upper = bend_bone(b), way = vec3_sub(foot, hip);
+    const quat arc = bake_arc(vec3_sub(b->end, b->upper), way);
     const vec3 line = bake_unit(way), before = bake_rotate(arc, upper);
     const vec3 off = vec3_sub(before, vec3_scale(vec3_dot(before, line), line));
     const vec3 forward = bake_unit(vec3_cross(line, bake_rotate(arc, bend_hinge(b, bone))));
@@ -100,8 +102,8 @@ static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
 
 /* By the shortest way, then about itself with the plane of the leg, if that is bent. So the knee stays a hinge: it does
  * not twist against the thigh. */
-static quat bend_upper(const bend *b, int bone, vec3 hip, vec3 knee, vec3 foot) {
-    const vec3 upper = bend_bone(b, bone), low = vec3_sub(bend_point(b, b->points - 1), bend_point(b, bone + 1));
+static quat bend_upper(const bend *b, vec3 hip, vec3 knee, vec3 foot) {
+    const vec3 upper = bend_bone(b), low = vec3_sub(b->end, b->lower);
     const vec3 first = vec3_sub(knee, hip), second = vec3_sub(foot, knee);
     const quat arc = bake_arc(upper, first);
     const vec3 was = bake_rotate(arc, vec3_cross(upper, low)), now = vec3_cross(first, second);
@@ -118,14 +120,14 @@ static quat bend_upper(const bend *b, int bone, vec3 hip, vec3 knee, vec3 foot) 
  * need not fold up for. */
 static vec3 bend_unfolded(const bend *b, vec3 line) {
     const real length = real_splat(b->job->length);
-    const vec3 source = vec3_sub(bend_point(b, b->points - 1), bend_point(b, 0)), ahead = bake_unit(source);
+    const vec3 source = vec3_sub(b->end, b->upper), ahead = bake_unit(source);
     const real plain = vec3_length(vec3_sub(line, lanes_load_vec3(&b->job->over, b->at)));
     const real tightest = real_splat(BEND_TIGHTEST) * length, folded = real_splat(BEND_FOLDED) * length;
     const real least = real_min(vec3_length(source), bake_clip(plain, tightest, folded));
     return vec3_add(line, vec3_scale(real_max(least - vec3_dot(line, ahead), real_splat(0)), ahead));
 }
 
-/* Where it ends. */
+/* Before any bone is bent: where it ends. */
 static vec3 bend_target(const bend *b, vec3 hip, vec3 foot) {
     vec3 line = vec3_sub(foot, hip);
     if (b->job->over.data) line = bend_unfolded(b, line);
@@ -138,19 +140,22 @@ static void bend_rows(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t las
     EACH_GROUP (at, first, last) {
         b.at = at;
         if (job->tilt.data) b.pivot = lanes_load_vec3(&job->pivot, at), b.tilt = lanes_load_quat(&job->tilt, at);
+        b.upper = bend_point(&b, 0), b.end = bend_point(&b, b.points - 1);
+        b.lower = b.points > 2 ? bend_point(&b, 1) : b.end;
         const vec3 foot = lanes_load_vec3(&job->foot, at);
         vec3 hip = lanes_load_vec3(&job->hip, at), end = b.points > 1 ? bend_target(&b, hip, foot) : foot;
         quat delta = quat_identity();
         int bone = 0;
         for (; bone + 2 < b.points; bone++) {
             const vec3 knee = bend_knee(&b, bone, hip, end);
-            delta = bend_upper(&b, bone, hip, knee, end);
+            delta = bend_upper(&b, hip, knee, end);
             bend_store(&b, bone, hip, delta);
-            hip = knee;
+            hip = knee, b.upper = b.lower;
+            b.lower = bone + 3 < b.points ? bend_point(&b, bone + 2) : b.end;
         }
-        if (b.points == 2) bend_store(&b, 0, hip, bake_arc(bend_bone(&b, 0), vec3_sub(end, hip)));
+        if (b.points == 2) bend_store(&b, 0, hip, bake_arc(bend_bone(&b), vec3_sub(end, hip)));
         if (b.points > 2) {
-            const vec3 carried = bake_rotate(delta, bend_bone(&b, bone));
+            const vec3 carried = bake_rotate(delta, bend_bone(&b));
             bend_store(&b, bone, hip, bake_multiply(bake_arc(carried, vec3_sub(end, hip)), delta));
         }
         lanes_store_joint_vec3(&job->bent, at, b.points - 1, end);

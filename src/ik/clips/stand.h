@@ -51,14 +51,30 @@ static vec3 stand_with_height(const stand *s, vec3 a, double height) {
 /* From 0 to 1 with no speed and no acceleration at either end. */
 static double stand_eased(double share) { return share * share * share * (10 + share * (6 * share - 15)); }
 
+/* What carries the points of a sole in a frame: the foot as it is moved and turned, and its toes. */
+typedef struct {
+    vec3 origin, place;
+    quat turn, toes;
+} stand_carrier;
+
+static stand_carrier stand_foot_at(const stand *s, ptrdiff_t frame) {
+    const vec3 origin = stand_vector_at(&s->foot->reference, frame), shift = stand_vector_of(s->found->shift[frame]);
+    const quat turn = stand_quat_of(s->found->turn[frame]);
+    const quat toes = bake_multiply(stand_quat_of(s->found->toes[frame]), turn);
+    return (stand_carrier){origin, vec3_add(origin, shift), turn, toes};
+}
+
+static vec3 stand_point_of(const stand *s, const stand_carrier *put, int point, ptrdiff_t frame) {
+    vec3 arm = vec3_sub(stand_vector_at(&s->foot->soles[point], frame), put->origin);
+    if (s->foot->on_toes[point] || s->foot->turns)
+        arm = bake_rotate(s->foot->on_toes[point] ? put->toes : put->turn, arm);
+    return vec3_add(put->place, arm);
+}
+
 /* Where the foot puts a point of its sole in a frame. */
 static vec3 stand_sole_at(const stand *s, int point, ptrdiff_t frame) {
-    const vec3 origin = stand_vector_at(&s->foot->reference, frame), shift = stand_vector_of(s->found->shift[frame]);
-    vec3 arm = vec3_sub(stand_vector_at(&s->foot->soles[point], frame), origin);
-    quat turn = stand_quat_of(s->found->turn[frame]);
-    if (s->foot->on_toes[point]) turn = bake_multiply(stand_quat_of(s->found->toes[frame]), turn);
-    if (s->foot->on_toes[point] || s->foot->turns) arm = bake_rotate(turn, arm);
-    return vec3_add(vec3_add(origin, shift), arm);
+    const stand_carrier put = stand_foot_at(s, frame);
+    return stand_point_of(s, &put, point, frame);
 }
 
 /* How high a point is in the clip above where it stands. */
@@ -446,11 +462,13 @@ void ik_soles(const ik_foot *foot, const ik_stood *found, const ptrdiff_t *frame
               double *above) {
     const ik_fpmode before = ik_fpmode_enter();
     const stand s = {.foot = foot, .found = found};
-    for (ptrdiff_t k = 0; k < count; k++)
+    for (ptrdiff_t k = 0; k < count; k++) {
+        const stand_carrier put = stand_foot_at(&s, frames[k]);
         for (int point = 0; point < foot->points; point++) {
-            stand_set_vector(*places++, stand_sole_at(&s, point, frames[k]));
+            stand_set_vector(*places++, stand_point_of(&s, &put, point, frames[k]));
             *above++ = stand_above_at(&s, point, frames[k]);
         }
+    }
     ik_fpmode_leave(before);
 }
 
