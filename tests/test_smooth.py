@@ -452,11 +452,13 @@ def test_what_is_no_problem_is_refused_in_a_sentence(change: dict[str, Any], err
         ik.smooth(**arguments | change)
 
 
-def _in_core(rows: list[Array], loop: bool, start: Array | None) -> tuple[Array, Array, Array]:
-    """Values, status and iterations of rows wanted, lower, upper, pull, with or without a start."""
-    values, numbers = np.empty(rows[0].shape), np.zeros((2, len(rows[0])), np.int32)
-    _core.smooth(*rows, FPS, 1.0, loop, values, *numbers, None, start)
-    return values, *numbers
+def _in_core(
+    wanted: Array, lower: Array, upper: Array, loop: bool, start: Array | None
+) -> tuple[Array, NDArray[np.int32], NDArray[np.int32]]:
+    """Values, status and iterations, with or without a start."""
+    values, numbers, pull = np.empty(wanted.shape), np.zeros((2, len(wanted)), np.int32), np.full(wanted.shape, 1e4)
+    _core.smooth(wanted, lower, upper, pull, FPS, 1.0, loop, values, numbers[0], numbers[1], None, start)
+    return values, numbers[0], numbers[1]
 
 
 @pytest.mark.parametrize("loop", [False, True])
@@ -467,8 +469,7 @@ def test_a_start_changes_no_bit_and_a_near_one_saves_most_systems(isa: str, loop
     lower, upper = middle - np.abs(room), middle + np.abs(room)
     lower[:, 20:30], upper[:, 50:60] = -np.inf, np.inf
     lower[:, -1], upper[:, -1] = lower[:, 0], upper[:, 0]
-    rows = [wanted, lower, upper, np.full_like(wanted, 1e4)]
-    cold, status, iterations = _in_core(rows, loop, None)
+    cold, status, iterations = _in_core(wanted, lower, upper, loop, None)
     assert (status == 0).all()
     assert (iterations > 5).all()
     for start in (
@@ -476,7 +477,7 @@ def test_a_start_changes_no_bit_and_a_near_one_saves_most_systems(isa: str, loop
         random.normal(size=wanted.shape),
         *(np.full_like(wanted, x) for x in (np.nan, np.inf, -np.inf)),
     ):
-        values, status, again = _in_core(rows, loop, start)
+        values, status, again = _in_core(wanted, lower, upper, loop, start)
         np.testing.assert_array_equal(values, cold)
         assert (status == 0).all()
         assert start is not cold or (again <= 2).all()
@@ -514,7 +515,7 @@ def test_the_core_refuses_arrays_that_do_not_fit() -> None:
         _core.smooth(*[*good[:7], frozen, *good[8:]])
     for stop, start in ((b"stop", None), (None, np.zeros((3, 5))), (None, np.zeros((3, 4), np.float32))):
         with pytest.raises(TypeError, match=r"smooth: (stop|start) does not fit the job"):
-            _core.smooth(*good, stop, start)
+            _core.smooth(*[*good, stop, start])
 
 
 @pytest.mark.parametrize("workers", [1, 2])

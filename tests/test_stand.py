@@ -637,7 +637,8 @@ def test_what_was_put_here_stays_though_its_heel_is_known_otherwise(
     walk = ik.samples.walk(seconds=2)
     motion = legs_of(walk.clip, ik.Feet.detect(walk.clip.skeleton, clip=walk.clip))[0]
     scene = Scene(ik.Ground.plane(), walk.clip.fps, 1, ik.BakeSettings(), 1, made=True, kept=kept)
-    monkeypatch.setattr(stances._core, "still", lambda *_: (np.zeros((40, 3)), slides * motion.scale, 0.0, 0.0, 0.0, 0.0))
+    seen = np.zeros((40, 3)), slides * motion.scale, 0.0, 0.0, 0.0, 0.0
+    monkeypatch.setattr(_core, "still", lambda *_: seen)
     stance = Stance(0, 60, 100, ((HEEL, 60, 90), (BALL, 90, 100)), 0, np.arange(60, 90))
     stances._still(motion, stance, (), scene, exact=False, partly=partly)
     assert stance.clean == left

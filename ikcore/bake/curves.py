@@ -33,7 +33,7 @@ def smooth(
     near, low, high, drawn, begin = [None if values is None else _channels(values, shape) for values in given]
     found = np.empty((shape[0], math.prod(shape[1:])))  # a row for each frame, as what is given has them
     numbers = np.empty((2, found.shape[1]), np.int32)
-    _core.smooth(near, low, high, drawn, fps, tension, loop, found.T, *numbers, None, begin)
+    _core.smooth(near, low, high, drawn, fps, tension, loop, found.T, numbers[0], numbers[1], None, begin)
     return found.reshape(shape)
 
 

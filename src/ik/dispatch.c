@@ -110,7 +110,9 @@ void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     ik_fpmode_leave(before);
 }
 
-size_t ik_smooth_scratch(const ik_smooth_job *job) { return levels[best_level()].kernels[f64]->smooth_scratch(job); }
+size_t ik_smooth_scratch(const ik_smooth_job *job, ptrdiff_t count) {
+    return kernels_for(f64, count)->smooth_scratch(job);
+}
 
 void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     ik_fpmode before = ik_fpmode_enter();

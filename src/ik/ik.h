@@ -1117,9 +1117,9 @@ typedef struct ik_smooth_job {
     void *context;
 } ik_smooth_job;
 
-/* Smooth channels [first, last). `scratch` is as large as ik_smooth_scratch says, which grows with the frames alone,
- * aligned to 64 bytes, and one thread's alone. */
-size_t ik_smooth_scratch(const ik_smooth_job *job);
+/* Smooth channels [first, last). `scratch` is as large as ik_smooth_scratch says for as many or more, which grows with
+ * the frames, and not beyond some channels; aligned to 64 bytes, and one thread's alone. */
+size_t ik_smooth_scratch(const ik_smooth_job *job, ptrdiff_t count);
 void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 
 #ifdef __cplusplus

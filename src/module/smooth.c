@@ -52,7 +52,7 @@ static int take_rows(ik_rows *rows, const char *name, PyObject *object, const np
 
 /* byte: see listener. */
 static int run(ik_smooth_job *job, npy_intp channels, const char *byte) {
-    char *memory = malloc(ik_smooth_scratch(job) + 64);
+    char *memory = malloc(ik_smooth_scratch(job, channels) + 64);
     if (!memory) {
         PyErr_NoMemory();
         return -1;

@@ -61,7 +61,7 @@ static uint64_t hash_problem(uint64_t hash, int problem) {
                          .values = lists(4, frames, across),
                          .status = {.data = said[0], .stride = sizeof(int32_t)},
                          .iterations = {.data = said[1], .stride = sizeof(int32_t)}};
-    void *scratch = aligned(ik_smooth_scratch(&job));
+    void *scratch = aligned(ik_smooth_scratch(&job, CHANNELS));
     for (int first = 0, count = 1 + problem % 9; first < CHANNELS; first += count)
         ik_smooth(&job, first, first + count < CHANNELS ? first + count : CHANNELS, scratch);
     for (int k = 0; k < frames; k++)
