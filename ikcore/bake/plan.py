@@ -264,11 +264,13 @@ def _middle_round(
 
 
 def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> None:
-    """Take some of what is done."""
-    share = np.full(len(body.pivot), weight)
+    """Take some of what is done. Toes go with their feet from here on."""
+    if weight < 1:
+        share = np.full(len(body.pivot), weight)
+        for at, way in enumerate(ways):
+            way.shift *= weight
+            way.turn, toes[at] = (quaternions.slerp(UNTURNED, turn, share) for turn in (way.turn, toes[at]))
+        body.shift *= weight
+        body.tilt = quaternions.slerp(UNTURNED, body.tilt, share)
     for at, way in enumerate(ways):
-        way.shift *= share[:, np.newaxis]
-        way.turn = quaternions.slerp(UNTURNED, way.turn, share)
-        toes[at] = quaternions.multiply(quaternions.slerp(UNTURNED, toes[at], share), way.turn)
-    body.shift *= share[:, np.newaxis]
-    body.tilt = quaternions.slerp(UNTURNED, body.tilt, share)
+        toes[at] = quaternions.multiply(toes[at], way.turn)
