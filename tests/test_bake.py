@@ -685,6 +685,29 @@ def test_only_some_legs_change() -> None:
     assert not baked.rise.any()
 
 
+@pytest.mark.parametrize("modes", ["auto", {"right": "never"}, {"left": "never"}])
+@pytest.mark.parametrize("name", ["stairs", "plane 1 m up", "plane 3 m up", "plane 1 m down"])
+def test_one_leg_goes_no_farther_than_it_folds_and_reaches(name: str, modes: Any) -> None:
+    """From a body that stays ground may be above its hips: a foot stays below, and it is known how much is missing."""
+    heights = {"plane 1 m up": 1.0, "plane 3 m up": 3.0, "plane 1 m down": -1.0}
+    ground = ik.Ground.plane(height=heights[name]) if name in heights else stairs()
+    contacts = ik.Contacts.detect(walk(), feet(), modes=modes)
+    baked = ik.bake_feet(walk(), ground, feet=feet(), contacts=contacts, legs=["left"])
+    hip, knee, ankle, toe = (positions(baked.clip, f"Left{name}") for name in ("UpLeg", "Leg", "Foot", "ToeBase"))
+    source = [positions(walk(), f"Left{name}") for name in ("UpLeg", "Leg", "Foot", "ToeBase")]
+    for at, (start, end) in enumerate([(hip, knee), (knee, ankle), (ankle, toe)]):
+        bones = np.linalg.norm(source[at + 1] - source[at], axis=1)
+        np.testing.assert_allclose(np.linalg.norm(end - start, axis=1), bones, atol=1e-9)
+    assert (ankle - hip)[:, 1].max() < 0.1
+    assert np.abs(ankle - source[2]).max() < 0.8
+    wanted = (ankle - source[2])[:, 1] + np.sign(heights.get(name, 1)) * baked.short["left"]
+    if name in heights:
+        np.testing.assert_allclose(wanted, heights[name], atol=0.1)
+    (said,) = (note for note in baked.notes if note.startswith("legs do not reach"))
+    assert said.startswith("legs do not reach the ground from a body that stays, by up to")
+    assert said.endswith(" s: left; change all legs to move it with them")
+
+
 def test_a_contact_alone_leaves_the_rest() -> None:
     """One leg in some frames."""
     baked = ik.bake_feet(walk(), ACROSS, legs="right", frames=(90, 150)).clip

@@ -14,6 +14,7 @@ from ikcore.bake.scene import UNTURNED, Array, unit
 
 _HINGED = 0.26  # the sine of a bend from which the side of a knee is its own; below, more and more that of its hinge
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+FOLDED = 0.2  # likewise: how near to its hip it ends at least, as the core has it of those that stand
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 _TINY = 1e-12
 
