@@ -838,6 +838,35 @@ def test_one_frame_that_stands_is_left() -> None:
     assert same(ik.bake_feet(standing()[:1], FLOOR, feet=feet()).clip, standing()[:1])
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("name", ["plane", "stairs", "uphill", "bumps"])
+def test_what_is_baked_of_few_frames_is_left_by_the_next(name: str, count: int) -> None:
+    """In whatever phase of a stride, though hardly any frame says which feet stand, and how thick their soles are."""
+    ground = ik.Ground.plane(height=0.1) if name == "plane" else GROUNDS[name]
+    for first in range(3, 240 - count, 9):
+        baked = ik.bake_feet(walk()[first : first + count], ground).clip
+        again = ik.bake_feet(baked, ground).clip
+        assert apart(baked, again) < 1e-6, first
+        assert np.abs(baked.pose.rotations - again.pose.rotations).max() < 1e-6, first
+
+
+@pytest.mark.parametrize("first", [0, 7, 28, 63, 70, 126])
+def test_a_pose_at_heel_strike_is_not_sunk_into_the_ground(first: int) -> None:
+    """Its toes are low, but no sole is as thick as they are high."""
+    pose = walk()[first : first + 1]
+    baked = ik.bake_feet(pose, ik.Ground.plane(height=-0.3))
+    before, after = (baked.feet.positions(pose.skeleton, clip.pose) for clip in (pose, baked.clip))
+    lowest, now = (min(float(at[:, 1].min()) for at in places.values()) for places in (before, after))
+    assert now + 0.3 == pytest.approx(lowest, abs=5e-3)
+
+
+def test_contacts_of_other_soles_count_as_far_as_points_are_there() -> None:
+    """A pose put on a steep slope has other soles there than on the level, of a foot on tiptoe without a heel."""
+    ground, held = ik.Ground.plane([0, 1, -0.577]), dataclasses.replace(walk(), pose=walk().pose[np.full(30, 35)])
+    baked = ik.bake_feet(held, ground).clip
+    assert apart(ik.bake_feet(baked, ground).clip, baked) < 0.1
+
+
 @pytest.mark.parametrize("frames", [slice(75, None), slice(0, 88), slice(75, 95)], ids=["begins", "ends", "all"])
 def test_clips_that_begin_or_end_in_the_air(frames: slice) -> None:
     jump = gaits.jumping(ahead=1.0).clip[frames]

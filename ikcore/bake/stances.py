@@ -122,7 +122,7 @@ def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contac
         held = {
             names[point]: contacts.planted(motion.leg.name, point)
             for point in ("heel", "ball")
-            if (motion.leg.name, point) in contacts.weights
+            if (motion.leg.name, point) in contacts.weights and point in motion.leg.soles
         }
         foot = feet[motion.leg.name]
         exact, stands = _exactly(motion, held, scene), runs(functools.reduce(np.logical_or, held.values())).tolist()
@@ -147,10 +147,10 @@ def inside(start: int, stop: int, fps: float) -> slice:
 def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
     """In which frames what a foot stands on is exactly where it is in a frame beside, as after a bake.
 
-    That is its ball or its toes; its heel as long as the ball has no contact.
+    That is its ball or its toes; its heel as long as the ball has no contact. A pose that is all there is stays.
     """
     count = len(motion.chain)
-    found, least = np.zeros(count, bool), EXACT * motion.scale
+    found, least = np.full(count, count == 1), EXACT * motion.scale
     for name in {"heel", motion.under(motion.ball), "toe"} & set(motion.soles):
         at = scene.gone(motion.soles[name], slice(0, count))
         stays = size(at[1:] - at[:-1]) <= least
