@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
+import ikcore as ik
 from ikcore import _core
+from ikcore.bake.way import _passed
 
 Array = NDArray[Any]
 
@@ -62,6 +64,23 @@ def test_a_foot_lacks_what_the_worst_of_its_points_does(toe: int) -> None:
     lack[:, toe] -= 0.5 * (toe >= 0)
     assert_array_equal(found, np.fmax.reduce(lack, axis=1))
     assert np.isnan(found).sum() == np.isnan(heights).all(axis=1).sum() > 0
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+@pytest.mark.parametrize("rounding", [0.0, 1e-14, -1e-14, 1e-12, -1e-12])
+def test_what_touches_the_ground_goes_through_nothing(rounding: float, up: str) -> None:
+    """A point comes down to a slope exactly, slides down on it and leaves; another goes through it to 1 mm below."""
+    axes = [0, 1, 2] if up == "y" else [0, 2, 1]
+    body, faces = np.array([[-5, -1.0, -5], [5, -1.0, -5], [-5, 1.0, 5], [5, 1.0, 5]]), np.array([[0, 2, 1], [1, 2, 3]])
+    ground = ik.Ground.mesh(body[:, axes], faces if up == "y" else faces[:, ::-1], up=up)
+    lands = np.array([[0.1, 0.4, 1.0], [0.1, 0.14, 0.7], [0.1, 0.1, 0.5], [0.1, 0.3, 0.2]])
+    points = np.stack([lands, lands], axis=1)
+    points[1:3, 1, 1] -= 1e-3
+    points[..., 1] += rounding
+    height = ground.at(points[..., axes], above=9, below=9).height
+    passed = _passed(height, np.ascontiguousarray(points[..., axes]), ground, 1.0, 1)
+    assert_array_equal(passed[:, 0], height[:, 0])
+    assert (passed[:, 1] > height[:, 1]).any()
 
 
 def test_how_far_frames_are_from_the_ends_of_their_swing() -> None:

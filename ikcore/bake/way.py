@@ -15,7 +15,7 @@ from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.stances import ARRIVES, Foot, Stance
@@ -423,10 +423,14 @@ def _with_beside(among: Mask) -> Mask:
 
 
 def _passed(height: Array, points: Array, ground: Ground, scale: float, workers: int) -> Array:
-    """With what points would go through between two frames, in both of them: it may be thinner than they go in one."""
-    way = points[1:] - points[:-1]
+    """With what points would go through between two frames, in both of them: it may be thinner than they go in one.
+
+    What they touch they do not go through.
+    """
+    way, start = points[1:] - points[:-1], points[:-1].copy()
+    start[..., "xyz".index(ground.up)] += ROUNDING * scale
     far, before = size(way), ground.still(slice(0, len(way)))
-    hit, met = before._met(points[:-1], way, far, workers)
+    hit, met = before._met(start, way, far, workers)
     if not hit.any():
         return height
     frames, which = np.nonzero(hit)
