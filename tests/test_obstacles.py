@@ -68,7 +68,7 @@ def test_a_foot_lacks_what_the_worst_of_its_points_does(toe: int) -> None:
 
 @pytest.mark.parametrize("up", ["y", "z"])
 @pytest.mark.parametrize("rounding", [0.0, 1e-14, -1e-14, 1e-12, -1e-12])
-def test_what_touches_the_ground_goes_through_nothing(rounding: float, up: str) -> None:
+def test_what_touches_the_ground_goes_through_nothing(rounding: float, up: Any) -> None:
     """A point comes down to a slope exactly, slides down on it and leaves; another goes through it to 1 mm below."""
     axes = [0, 1, 2] if up == "y" else [0, 2, 1]
     body, faces = np.array([[-5, -1.0, -5], [5, -1.0, -5], [-5, 1.0, 5], [5, 1.0, 5]]), np.array([[0, 2, 1], [1, 2, 3]])

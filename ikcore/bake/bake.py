@@ -343,7 +343,7 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
 def _bent(way: Way, hinges: Array, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
     motion = way.motion
-    leg, short = reached(motion, hinges, body, way.ankle, way.over(scene), way.reach)
+    leg, short = reached(motion, hinges, body, way.ankle, way.over(scene), way.reach, way.nearer)
     if motion.pole is not None and len(hinges):
         hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), hinges[0])
         leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hinge), scene.settings.weight))

@@ -61,6 +61,8 @@ class Way:
         How much the foot stands: 1 in its stances, less and less a while before and after, then 0.
     reach : (frames,) array
         How far from the hip the leg should end at most; nothing until `body_of` finds it.
+    nearer : (frames,) array
+        By how much it comes nearer to the hip than in the clip about then; nothing until the body is known.
     """
 
     motion: LegMotion
@@ -71,6 +73,7 @@ class Way:
     plain: Array
     stands: Array
     reach: Array
+    nearer: Array
 
     def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """Where points of the foot (frames, 3) go."""
@@ -103,7 +106,8 @@ class Way:
         """Some of the frames."""
         toes, lies = self.toes[frames], self.lies[frames]
         plain, stands = self.plain[frames], self.stands[frames]
-        return Way(motion, self.shift[frames], self.turn[frames], toes, lies, plain, stands, self.reach[frames])
+        reach, nearer = self.reach[frames], self.nearer[frames]
+        return Way(motion, self.shift[frames], self.turn[frames], toes, lies, plain, stands, reach, nearer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +159,7 @@ def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
     shift, plain, lies = np.zeros((frames, 3)), np.zeros(frames), np.zeros(frames, bool)
     down = np.array([(stance.start, stance.stop) for stance in foot.stances], np.intp).reshape(-1, 2)
     stands = _core.standing(down, frames, scene.fps * ARRIVES)
-    way = Way(foot.motion, shift, turn, toes, lies, plain, stands, np.empty(0))
+    way = Way(foot.motion, shift, turn, toes, lies, plain, stands, *np.empty((2, 0)))
     if not (scene.kept and all(stance.clean for stance in foot.stances)):
         for stance in told.over(foot.stances):
             _stand(way, stance, foot.known, scene)
