@@ -262,6 +262,7 @@ def bend_leg(
     foot: _Array,
     over: _Array | None,
     reach: _Array,
+    nearer: _Array | None,
     hinges: _Array,
     length: float,
     bent: _Array,

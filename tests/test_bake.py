@@ -685,6 +685,29 @@ def test_only_some_legs_change() -> None:
     assert not baked.rise.any()
 
 
+@pytest.mark.parametrize("modes", ["auto", {"right": "never"}, {"left": "never"}])
+@pytest.mark.parametrize("name", ["stairs", "plane 1 m up", "plane 3 m up", "plane 1 m down"])
+def test_one_leg_goes_no_farther_than_it_folds_and_reaches(name: str, modes: Any) -> None:
+    """From a body that stays ground may be above its hips: a foot stays below, and it is known how much is missing."""
+    heights = {"plane 1 m up": 1.0, "plane 3 m up": 3.0, "plane 1 m down": -1.0}
+    ground = ik.Ground.plane(height=heights[name]) if name in heights else stairs()
+    contacts = ik.Contacts.detect(walk(), feet(), modes=modes)
+    baked = ik.bake_feet(walk(), ground, feet=feet(), contacts=contacts, legs=["left"])
+    hip, knee, ankle, toe = (positions(baked.clip, f"Left{name}") for name in ("UpLeg", "Leg", "Foot", "ToeBase"))
+    source = [positions(walk(), f"Left{name}") for name in ("UpLeg", "Leg", "Foot", "ToeBase")]
+    for at, (start, end) in enumerate([(hip, knee), (knee, ankle), (ankle, toe)]):
+        bones = np.linalg.norm(source[at + 1] - source[at], axis=1)
+        np.testing.assert_allclose(np.linalg.norm(end - start, axis=1), bones, atol=1e-9)
+    assert (ankle - hip)[:, 1].max() < 0.1
+    assert np.abs(ankle - source[2]).max() < 0.8
+    wanted = (ankle - source[2])[:, 1] + np.sign(heights.get(name, 1)) * baked.short["left"]
+    if name in heights:
+        np.testing.assert_allclose(wanted, heights[name], atol=0.1)
+    (said,) = (note for note in baked.notes if note.startswith("legs do not reach"))
+    assert said.startswith("legs do not reach the ground from a body that stays, by up to")
+    assert said.endswith(" s: left; change all legs to move it with them")
+
+
 def test_a_contact_alone_leaves_the_rest() -> None:
     """One leg in some frames."""
     baked = ik.bake_feet(walk(), ACROSS, legs="right", frames=(90, 150)).clip
@@ -813,6 +836,35 @@ def test_one_frame_stands(name: str) -> None:
 
 def test_one_frame_that_stands_is_left() -> None:
     assert same(ik.bake_feet(standing()[:1], FLOOR, feet=feet()).clip, standing()[:1])
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("name", ["plane", "stairs", "uphill", "bumps"])
+def test_what_is_baked_of_few_frames_is_left_by_the_next(name: str, count: int) -> None:
+    """In whatever phase of a stride, though hardly any frame says which feet stand, and how thick their soles are."""
+    ground = ik.Ground.plane(height=0.1) if name == "plane" else GROUNDS[name]
+    for first in range(3, 240 - count, 9):
+        baked = ik.bake_feet(walk()[first : first + count], ground).clip
+        again = ik.bake_feet(baked, ground).clip
+        assert apart(baked, again) < 1e-6, first
+        assert np.abs(baked.pose.rotations - again.pose.rotations).max() < 1e-6, first
+
+
+@pytest.mark.parametrize("first", [0, 7, 28, 63, 70, 126])
+def test_a_pose_at_heel_strike_is_not_sunk_into_the_ground(first: int) -> None:
+    """Its toes are low, but no sole is as thick as they are high."""
+    pose = walk()[first : first + 1]
+    baked = ik.bake_feet(pose, ik.Ground.plane(height=-0.3))
+    before, after = (baked.feet.positions(pose.skeleton, clip.pose) for clip in (pose, baked.clip))
+    lowest, now = (min(float(at[:, 1].min()) for at in places.values()) for places in (before, after))
+    assert now + 0.3 == pytest.approx(lowest, abs=5e-3)
+
+
+def test_contacts_of_other_soles_count_as_far_as_points_are_there() -> None:
+    """A pose put on a steep slope has other soles there than on the level, of a foot on tiptoe without a heel."""
+    ground, held = ik.Ground.plane([0, 1, -0.577]), dataclasses.replace(walk(), pose=walk().pose[np.full(30, 35)])
+    baked = ik.bake_feet(held, ground).clip
+    assert apart(ik.bake_feet(baked, ground).clip, baked) < 0.1
 
 
 @pytest.mark.parametrize("frames", [slice(75, None), slice(0, 88), slice(75, 95)], ids=["begins", "ends", "all"])

@@ -65,11 +65,11 @@ def run(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str | Path
 def baked(
     capsys: pytest.CaptureFixture[str], folder: Path, *options: str, clip: str = "clips/walk.bvh"
 ) -> tuple[ik.Clip, dict[str, Any]]:
-    """One clip: what is written, and what JSON says of it."""
+    """One clip: what is written, and what JSON says of it, its notes among it."""
     out = folder / "out.bvh"
     status, said, err = run(capsys, folder, folder / clip, "-o", out, "--json", *options)
-    assert (status, err) == (0, "")
     (found,) = json.loads(said)["clips"]
+    assert (status, err) == (0, "".join(f"ikcore: {folder / clip}: {note}\n" for note in found["notes"]))
     return ik.Clip.read(out), found
 
 
@@ -249,6 +249,9 @@ def test_one_leg_alone_leaves_the_other_and_the_pelvis(folder: Path, capsys: pyt
     assert names
     assert all(name.startswith("Left") for name in names)
     assert found["pelvis"] == [0, 0]
+    assert [note.partition(",")[0] for note in found["notes"]] == [
+        "legs do not reach the ground from a body that stays"
+    ]
     both, _ = baked(capsys, folder, "--legs", "left, right")
     assert (both.pose.rotations != source.pose.rotations).any(axis=(0, 2)).sum() > changed.sum()
 

@@ -10,6 +10,10 @@ from test_bake import box, positions, same
 from test_feet import body, fox, spider
 
 import ikcore as ik
+from ikcore._arrays import size
+from ikcore.bake.body import Body
+from ikcore.bake.legs import bend, nearer_of
+from ikcore.bake.motion import legs_of
 
 
 def standing(kind: str) -> tuple[ik.Clip, ik.Feet]:
@@ -123,6 +127,30 @@ def with_pole(clip: ik.Clip, offset: tuple[float, float, float]) -> tuple[ik.Cli
 def bones(clip: ik.Clip, leg: ik.Leg) -> np.ndarray:
     """Where the joints from hip to foot are."""
     return positions(clip)[:, [clip.skeleton.index(joint) for joint in leg.bones]]
+
+
+def test_a_knee_that_is_backwards_goes_forwards_for_a_while_and_not_to_and_fro(walk: ik.Clip) -> None:
+    """Legs come nearer to their hips by 1 mm, but for a frame between in which nothing moves them."""
+    feet = ik.Feet.detect(walk.skeleton, clip=walk)
+    motion = legs_of(walk[:40], feet)[0]
+    hip, thigh, shin = motion.chain[:, 0], *(size(motion.chain[:, at + 1] - motion.chain[:, at]) for at in (0, 1))
+    angle = np.radians(3.0)
+    knee = hip + thigh[:, np.newaxis] * [0, -np.cos(angle), -np.sin(angle)]
+    ankle = knee + shin[:, np.newaxis] * [0, -np.cos(angle), np.sin(angle)]
+    motion.chain = np.stack([hip, knee, ankle], axis=1)
+    foot = ankle + np.where(np.arange(40) % 13 == 6, 0.0, 1e-3)[:, np.newaxis] * [0, 1, 0]
+    still = Body(hip, np.broadcast_to([1.0, 0, 0, 0], (40, 4)), np.zeros((40, 3)))
+    hinges, reach = np.array([[1.0, 0, 0]]), np.full(40, motion.size)
+    turns = np.broadcast_to([1.0, 0, 0, 0], motion.turns.shape)
+    ahead = []
+    for nearer in (np.zeros(40), nearer_of(motion, still, foot, reach, walk.fps, loop=False)):
+        bent, short = bend(motion.chain, turns, hinges, hip, foot, reach, nearer=nearer, length=motion.size)
+        assert not short.any()
+        ahead.append((bent.chain[:, 1] - hip)[:, 2])
+    assert (ahead[0] < 0).any()
+    assert (ahead[1] > 0).all()
+    middle = np.arange(3, 37)  # far from it nothing is as it was for a while
+    assert np.abs(np.diff(ahead[1][middle])).max() < np.abs(np.diff(ahead[0][middle])).max() / 2
 
 
 def out_of_plane(clip: ik.Clip, leg: ik.Leg) -> np.ndarray:

@@ -310,6 +310,23 @@ def test_feet_that_stand_as_one_does_are_not(ground: ik.Ground) -> None:
     assert not [note for note in ik.bake_feet(WALK, ground).notes if note.startswith("feet stand")]
 
 
+@pytest.mark.parametrize("unit", [1.0, 0.01])
+def test_legs_that_would_have_to_fold_up_too_much_are_said(unit: float) -> None:
+    """A run over three steps a stride: its feet go over them under hips that are hardly higher."""
+    run = gaits.running().clip.convert(unit=unit)
+    steep, low = (
+        terrain.stairs(14, rise=rise / unit, run=0.29 / unit, width=6 / unit, landing=9 / unit) for rise in (0.17, 0.02)
+    )
+    baked = ik.bake_feet(run, steep)
+    most = max(float(short.max()) for short in baked.short.values()) * unit
+    (said,) = (note for note in baked.notes if note.startswith("legs do not"))
+    assert said == (
+        f"legs do not reach, or fold, as far as feet should go, by up to {most:.2g} m, first at 0.10 s: "
+        "left and right; lower steps or shorter strides help"
+    )
+    assert not [note for note in ik.bake_feet(run, low).notes if note.startswith("legs do not")]
+
+
 def test_a_lift_with_a_roof_is_looked_at_where_it_is() -> None:
     """A cabin 1 m high that rises from under the floor: its roof is over the feet in every frame, where it is then."""
     cabin = block((-1, -0.2, -1), (1, 0, 6)) + block((-1, 1.0, -1), (1, 1.1, 6))

@@ -39,7 +39,15 @@ def share_of(x: Array) -> Array:
 
 
 def slowly(
-    chain: Array, turns: Array, hinges: list[Array], hip: Array, foot: Array, reach: Array, over: Any, length: float
+    chain: Array,
+    turns: Array,
+    hinges: list[Array],
+    hip: Array,
+    foot: Array,
+    reach: Array,
+    nearer: Any,
+    over: Any,
+    length: float,
 ) -> tuple[Array, Array, Array]:
     """A leg whose body has turned it already: where it is, how its bones turn, and by how much it falls short."""
     line = foot - hip
@@ -49,18 +57,20 @@ def slowly(
         line = line + np.maximum(least - dot(line, unit(source)), 0)[:, np.newaxis] * unit(source)
     target = hip + line * np.minimum(reach / np.maximum(size(line), TINY), 1)[:, np.newaxis]
     short = size(foot - target)
-    bent, deltas = bend(chain, turns, hinges, hip, target)
+    bent, deltas = bend(chain, turns, hinges, hip, target, nearer)
     return bent, deltas, np.where(short > 1e-9 * length, short, 0)
 
 
-def bend(chain: Array, turns: Array, hinges: list[Array], hip: Array, target: Array) -> tuple[Array, Array]:
+def bend(
+    chain: Array, turns: Array, hinges: list[Array], hip: Array, target: Array, nearer: Any
+) -> tuple[Array, Array]:
     if chain.shape[1] == 2:
         arc = rotations.shortest_arc(chain[:, 1] - chain[:, 0], target - hip)
         return np.stack([hip, target], axis=1), arc[:, np.newaxis]
-    knee = knee_of(chain, hip, target, rotations.rotate(turns[:, 0], hinges[0]))
+    knee = knee_of(chain, hip, target, rotations.rotate(turns[:, 0], hinges[0]), nearer)
     upper = upper_of(chain, hip, knee, target)
     if chain.shape[1] > 3:
-        bent, deltas = bend(chain[:, 1:], turns[:, 1:], hinges[1:], knee, target)
+        bent, deltas = bend(chain[:, 1:], turns[:, 1:], hinges[1:], knee, target, None)
     else:
         carried = rotations.rotate(upper, chain[:, 2] - chain[:, 1])
         lower = rotations.multiply(rotations.shortest_arc(carried, target - knee), upper)
@@ -68,20 +78,31 @@ def bend(chain: Array, turns: Array, hinges: list[Array], hip: Array, target: Ar
     return np.concatenate([hip[:, np.newaxis], bent], axis=1), np.concatenate([upper[:, np.newaxis], deltas], axis=1)
 
 
-def knee_of(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:
+def knee_of(chain: Array, hip: Array, target: Array, hinge: Array, nearer: Any) -> Array:
     arc = rotations.shortest_arc(chain[:, -1] - chain[:, 0], target - hip)
     line, before = unit(target - hip), rotations.rotate(arc, chain[:, 1] - chain[:, 0])
     off = before - dot(before, line)[:, np.newaxis] * line
     forward = unit(np.cross(line, rotations.rotate(arc, hinge)))
     far = size(target - hip)
     first, second = size(chain[:, 1] - chain[:, 0]), below(chain, far)
-    along = (far + (first - second) * (first + second) / np.maximum(far, TINY)) / 2
-    height, was = np.sqrt(np.maximum(first**2 - along**2, 0)), size(off)
+    along, was = along_of(first, second, far), size(off)
+    height, back = height_of(first, along), np.maximum(-dot(off, forward), 0) / np.maximum(was, TINY)
+    about = np.zeros(len(far))
+    if nearer is not None:
+        far = np.clip(size(chain[:, -1] - chain[:, 0]) - nearer, np.abs(first - second), first + second)
+        about = back * np.maximum(height_of(first, along_of(first, second, far)) - was, 0)
     wrong = np.where(dot(off, forward) < 0, share_of(was / np.maximum(0.25 * first, TINY)), 0)
-    soon = 1 + 9 * np.maximum(-dot(off, forward), 0) / np.maximum(was, TINY)
-    more = soon * np.maximum(height - was, 0) * (1 - 2 * wrong**2 * (3 - 2 * wrong))
+    more = (1 + 9 * back) * np.maximum(height - was, about) * (1 - 2 * wrong**2 * (3 - 2 * wrong))
     side = unit(off + more[:, np.newaxis] * forward)
     return np.asarray(hip + along[:, np.newaxis] * line + height[:, np.newaxis] * side)
+
+
+def along_of(first: Array, second: Array, far: Array) -> Array:
+    return np.asarray((far + (first - second) * (first + second) / np.maximum(far, TINY)) / 2)
+
+
+def height_of(first: Array, along: Array) -> Array:
+    return np.asarray(np.sqrt(np.maximum(first**2 - along**2, 0)))
 
 
 def below(chain: Array, far: Array) -> Array:
@@ -127,6 +148,7 @@ def legs(points: int, frames: int, seed: int = 1) -> dict[str, Any]:
         "foot": chain[:, -1] + HIP + random.normal(0, 0.1, (frames, 3)) + lift,
         "over": lift,
         "reach": random.uniform(0.8, 1, frames) * length,
+        "nearer": random.choice([0.0, 0.02, 0.2], frames),
         "hinges": unit(random.normal(size=(max(points - 2, 0), 3))),
         "length": length,
     }
@@ -145,13 +167,13 @@ def core(job: dict[str, Any]) -> tuple[Array, Array, Array]:
 def test_legs_are_those_of_the_slow_way(points: int, bare: bool, isa: str) -> None:
     job = legs(points, 333)
     if bare:
-        job |= dict.fromkeys(("pivot", "tilt", "over"))
+        job |= dict.fromkeys(("pivot", "tilt", "over", "nearer"))
     chain, turns, tilt = job["chain"], job["turns"], job["tilt"]
     if not bare:
         lean, about = tilt[:, np.newaxis], job["pivot"][:, np.newaxis]
         chain, turns = about + rotations.rotate(lean, chain - about), rotations.multiply(lean, turns)
-    over, hinges = job["over"], list(job["hinges"])
-    bent, deltas, short = slowly(chain, turns, hinges, job["hip"], job["foot"], job["reach"], over, job["length"])
+    over, hinges, limits = job["over"], list(job["hinges"]), (job["reach"], job["nearer"])
+    bent, deltas, short = slowly(chain, turns, hinges, job["hip"], job["foot"], *limits, over, job["length"])
     if not bare:
         deltas = rotations.multiply(deltas, tilt[:, np.newaxis])
     found = core(job)
@@ -216,7 +238,7 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     bend_leg: Any = _core.bend_leg
     bend_leg(*job)
     for place in range(len(job)):
-        if (wrong is None and place in (6, 12)) or (isinstance(wrong, int) and place == 9):
+        if (wrong is None and place in (6, 8, 13)) or (isinstance(wrong, int) and place == 10):
             continue  # may be left out, is a number
         with pytest.raises(TypeError):
             bend_leg(*job[:place], wrong, *job[place + 1 :])

@@ -82,7 +82,9 @@ def passed(heights: Array, points: Array, ground: ik.Ground, frames: Array) -> A
     """What is between two frames counts in both."""
     way, found = points[1:] - points[:-1], heights.copy()
     far, before = np.sqrt((way * way).sum(axis=-1)), ground.still(frames[:-1])
-    hits = before.cast(points[:-1], way, length=far)
+    hits = before.cast(
+        points[:-1] + 1e-6 * LIMITS["within"] * UP, way, length=far
+    )  # what they touch they do not go through
     for frame, point in np.argwhere(hits.hit):
         inside = hits.points[frame, point] + way[frame, point] * (LIMITS["within"] / far[frame, point])
         there = ground.still(int(frames[frame]))
@@ -171,6 +173,26 @@ def test_arms_are_raised_no_farther_than_they_bend(axis: int) -> None:
     for wrong in ((arms[:, :2], raised, most, axis), (arms, raised[1:], most, axis), (arms, raised, most, 3)):
         with pytest.raises(TypeError):
             arm(*wrong)
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+@pytest.mark.parametrize("rounding", [0.0, 1e-14, -1e-14, 1e-12, -1e-12])
+def test_what_touches_the_ground_goes_through_nothing(rounding: float, up: Any) -> None:
+    """A point comes down to a slope exactly, slides down on it and leaves; another goes through it to 1 mm below."""
+    axes = [0, 1, 2] if up == "y" else [0, 2, 1]
+    body, faces = np.array([[-5, -1.0, -5], [5, -1.0, -5], [-5, 1.0, 5], [5, 1.0, 5]]), np.array([[0, 2, 1], [1, 2, 3]])
+    ground = ik.Ground.mesh(body[:, axes], faces if up == "y" else faces[:, ::-1], up=up)
+    lands = np.array([[0.1, 0.4, 1.0], [0.1, 0.14, 0.7], [0.1, 0.1, 0.5], [0.1, 0.3, 0.2]])
+    for deep in (0.0, 1e-3):
+        at = lands + rounding * UP - deep * np.array([[0], [1], [1], [0]]) * UP
+        at, axis = np.ascontiguousarray(at[:, axes]), 1 if up == "y" else 2
+        points = tuple((at, at[:, axis].copy(), 0.0, False, number) for number in range(EACH))
+        foot = points, axis, BALL, TOE, HEEL, at, None, None, None, None, True, True, 6.0, 4
+        stays = np.zeros((4, 3)), np.tile([1.0, 0, 0, 0], (4, 1)), np.tile([1.0, 0, 0, 0], (4, 1))
+        other = {"ends": np.zeros(EACH, bool), "clearance": 0.0, "riser": 9.0, "below": 9.0, "toe": -1}
+        found = lack_of(foot, stays, ground, np.arange(4), **other)
+        plain = ground.at(at, above=9, below=9).height - at[:, axis]
+        assert (found > plain + 1e-6).any() == bool(deep)
 
 
 def test_how_far_frames_are_from_the_ends_of_their_swing() -> None:

@@ -483,6 +483,47 @@ def test_a_start_changes_no_bit_and_a_near_one_saves_most_systems(isa: str, loop
         assert start is not cold or (again <= 2).all()
 
 
+def _parted(channels: int, frames: int = 400) -> tuple[Array, Array, Array]:
+    """Channels with bounds, pinned for a while here and there, each elsewhere: wanted, lower, upper."""
+    random = np.random.default_rng(channels)
+    wanted = np.cumsum(random.normal(size=(channels, frames)), axis=1)
+    lower, upper = wanted - random.exponential(size=wanted.shape), wanted + random.exponential(size=wanted.shape) - 0.5
+    lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
+    for channel in range(channels):
+        for first in random.integers(0, frames, 6):
+            lower[channel, first : first + 30] = upper[channel, first : first + 30] = random.normal()
+    return wanted, lower, upper
+
+
+@pytest.mark.parametrize("channels", [1, 3, 21])
+def test_parts_between_pins_know_nothing_of_each_other(isa: str, channels: int) -> None:
+    """A channel has the same bits alone, and each of its parts is the best for itself."""
+    wanted, lower, upper = _parted(channels)
+    found = ik.smooth(wanted, fps=FPS, pull=1e4, tension=1.0, lower=lower, upper=upper, axis=1)
+    assert (found.status == 0).all()
+    for channel in range(channels):
+        own = wanted[channel], lower[channel], upper[channel]
+        alone = ik.smooth(own[0], fps=FPS, pull=1e4, tension=1.0, lower=own[1], upper=own[2])
+        np.testing.assert_array_equal(alone.values, found.values[channel])
+        check_best(alone.values, *own, np.full(len(own[0]), 1e4), 1.0, FPS)
+
+
+def test_where_all_is_pinned_or_crossed_or_no_number() -> None:
+    wanted, lower, upper = _parted(4)
+    lower[0], upper[0] = 1.0, 1.0
+    lower[1, 50:60], upper[1, 50:60] = 2.0, 1.0
+    wanted[2, 7] = np.nan
+    with pytest.warns(ik.UnusableWarning, match="1 of 4"):
+        found = ik.smooth(wanted, fps=FPS, pull=1e4, lower=lower, upper=upper, axis=1)
+    assert found.status.tolist() == [0, ik.Status.CONFLICT, ik.Status.NOT_FINITE, 0]
+    assert (found.values[0] == 1).all()
+    assert (found.values[1, 50:60] == 1.5).all()
+    np.testing.assert_array_equal(found.values[2], wanted[2])
+    same, numbers, pull = wanted.copy(), np.zeros((2, 4), np.int32), np.full(wanted.shape, 1e4)
+    _core.smooth(same, lower, upper, pull, FPS, 0.0, False, same, numbers[0], numbers[1])  # in the rows of wanted
+    np.testing.assert_array_equal(same, found.values)
+
+
 def test_in_the_core_rates_beyond_reason_are_not_finite_and_no_crash() -> None:
     for fps in (1e-200, 1e-30, 1e200):
         values, status, iterations = np.full((1, 5), np.nan), np.full(1, -1, np.int32), np.zeros(1, np.int32)

@@ -58,7 +58,8 @@ class Baked:
         How many contacts with the ground there are.
     notes : tuple of Note
         Sentences, which are str: that a clip on the spot was sent on its way, or one that shook was steadied; why
-        nothing has changed, if so, or ground is missing or seems to be in another unit; that feet go through a wall.
+        nothing has changed, if so, or ground is missing or seems to be in another unit; that feet go through a wall, or
+        legs do not get to where feet should go.
         Their `setting` names what of `BakeSettings` would have it otherwise.
     strides : (strides,) array
         How long each is beside what it was, where `stride` of the settings had them fitted to the ground.
@@ -193,13 +194,14 @@ def bake_feet(
     baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
     say(1.0)
     alike = None if start.goes or start.scene.shakes else part.earlier
-    said = plan.notes + notes.of_result(baked, alike, plan.missed, plan.size)
+    said = plan.notes + notes.of_result(baked, alike, plan.missed, short, plan.size, still=part.still)
     clip, feet, contacts, strided = start.clip, start.feet, start.contacts, start.strides
     return Baked(baked, clip, ground, feet, contacts, rise, short, plan.stances, said, strided, start.stays)
 
 
 def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> tuple[Clip, Array, dict[str, Array]]:
     """The clip as planned, how far up its pelvis was moved, and by how much each leg falls short."""
+    held = partial.held_back(plan.ways, plan.body) if part.still else {}
     turned, moves, short = _turned(clip, plan, scene)
     say(0.9)
     moves, shift = taken(clip, plan.pelvis, plan.body, moves), plan.body.shift
@@ -210,7 +212,7 @@ def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> 
         baked = loops.closed(baked, clip)
     if part.whole:
         return baked, shift[:, scene.axis].copy(), short
-    baked, short = partial.changed(part, baked, plan.ways, plan.toes, scene)
+    baked, short = partial.changed(part, baked, plan.ways, plan.toes, held, scene)
     return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
 
 
@@ -341,7 +343,7 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
 def _bent(way: Way, hinges: Array, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
     motion = way.motion
-    leg, short = reached(motion, hinges, body, way.ankle, way.over(scene), way.reach)
+    leg, short = reached(motion, hinges, body, way.ankle, way.over(scene), way.reach, way.nearer)
     if motion.pole is not None and len(hinges):
         hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), hinges[0])
         leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hinge), scene.settings.weight))

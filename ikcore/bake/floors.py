@@ -68,7 +68,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
         bare.append(below)
     _as_partners(legs, found, [int(np.count_nonzero(each)) for each in flat], _BRIEF * scene.fps)
     if ground is None:
-        _share_level(legs, found, bare, height_of(scene.ground))
+        _share_level(legs, found, bare, contacts, height_of(scene.ground))
     return found
 
 
@@ -88,9 +88,13 @@ def _as_partners(legs: list[LegMotion], floors: list[Floor], flat: list[int], le
 
 
 def planted_of(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:
-    """When points of a foot stand, of those that have contacts."""
-    name = motion.leg.name
-    return {point: contacts.planted(name, point) for point in ("heel", "ball") if (name, point) in contacts.weights}
+    """When points of a foot stand, of those that have contacts; which may have been found of other soles."""
+    name, soles = motion.leg.name, motion.leg.soles
+    return {
+        point: contacts.planted(name, point)
+        for point in ("heel", "ball")
+        if (name, point) in contacts.weights and point in soles
+    }
 
 
 def _shaped_alike(leg: LegMotion, other: LegMotion) -> bool:
@@ -100,7 +104,9 @@ def _shaped_alike(leg: LegMotion, other: LegMotion) -> bool:
     return all(abs(a - b) <= SOLE / 2 * leg.scale for a, b in zip(*far, strict=True))
 
 
-def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], near: float | None) -> None:
+def _share_level(
+    legs: list[LegMotion], floors: list[Floor], bare: list[Array], contacts: Contacts, near: float | None
+) -> None:
     """Give all legs one floor, if what contacts take for it is about as high everywhere."""
     usual = [median(floor) for floor in bare]
     scale = min(motion.scale for motion in legs)
@@ -120,7 +126,7 @@ def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], 
     level = max(about, default=level)  # the nearer one, as it is rather higher than they are
     for height, floor in zip(usual, floors, strict=True):
         floor.thick = {point: thick + height - level for point, thick in floor.thick.items()}
-    _alike(legs, floors)
+    _alike(legs, floors, contacts)
 
 
 def _way(motion: LegMotion) -> float:
@@ -128,17 +134,27 @@ def _way(motion: LegMotion) -> float:
     return float(size(_core.extent(motion.reference)))
 
 
-def _alike(legs: list[LegMotion], floors: list[Floor]) -> None:
+def _alike(legs: list[LegMotion], floors: list[Floor], contacts: Contacts) -> None:
     """Soles of partners that differ in thickness by more than soles do are as thick as the thinner one.
 
-    Where toes bend, by how high their joints are: the points of a sole are known less well.
+    Where toes bend, by how high their joints are: the points of a sole are known less well. A foot says nothing of that
+    which has not stood on its ball, or with its heel much higher or lower; nor one whose heel is not known of one whose
+    is.
     """
+    pairs = [(row(motion.leg.name), "heel" in floor.thick) for motion, floor in zip(legs, floors, strict=True)]
+    lying = [_lies(motion, floor, contacts) for motion, floor in zip(legs, floors, strict=True)]
     soles = [min(floor.thick[point] for point in _seen(floor)) for floor in floors]
-    pairs = [row(motion.leg.name) for motion in legs]
-    for motion, pair, own, floor in zip(legs, pairs, soles, floors, strict=True):
-        least = min(thick for thick, other in zip(soles, pairs, strict=True) if other == pair)
-        if own - least > SOLE * motion.scale:
-            floor.thick = {point: thick + least - own for point, thick in floor.thick.items()}
+    for motion, pair, lies, own, floor in zip(legs, pairs, lying, soles, floors, strict=True):
+        known = [thick for thick, other, stood in zip(soles, pairs, lying, strict=True) if stood and other == pair]
+        if lies and own - min(known) > SOLE * motion.scale:
+            floor.thick = {point: thick + min(known) - own for point, thick in floor.thick.items()}
+
+
+def _lies(motion: LegMotion, floor: Floor, contacts: Contacts) -> bool:
+    """Whether a foot has stood on its ball, if that is known, its heel as high as that, as far as soles are known."""
+    known = planted_of(motion, contacts)
+    thick = [floor.thick[point] for point in known]
+    return bool(known["ball" if "ball" in known else "heel"].any()) and max(thick) - min(thick) <= SOLE * motion.scale
 
 
 def _seen(floor: Floor) -> list[str]:

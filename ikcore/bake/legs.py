@@ -8,12 +8,14 @@ import numpy as np
 
 from ikcore import _core, rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.body import Body
+from ikcore.bake.body import MOMENT, Body
+from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
 
 _HINGED = 0.26  # the sine of a bend from which the side of a knee is its own; below, more and more that of its hinge
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+FOLDED = 0.2  # likewise: how near to its hip it ends at least, as the core has it of those that stand
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 _TINY = 1e-12
 
@@ -40,7 +42,22 @@ def hinges_of(motion: LegMotion) -> Array:
     return unit(_core.hinges(motion.chain, motion.turns[:, :knees]))
 
 
-def reached(motion: LegMotion, hinges: Array, body: Body, foot: Array, over: Array, reach: Array) -> tuple[Bent, Array]:
+def nearer_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: float, *, loop: bool) -> Array:
+    """By how much a leg comes nearer to its hip than in the clip, the most within a moment, (frames,).
+
+    A knee that is bent backwards in the clip would go to and fro where it comes no nearer for a frame between others.
+    """
+    far = np.minimum(size(foot - body.carried(motion.chain[:, 0])), np.maximum(reach, STRAIGHTEST * motion.size))
+    nearer = np.maximum(size(motion.ankle - motion.chain[:, 0]) - far, 0)
+    if not loop:
+        return spread(nearer, MOMENT, fps)
+    once = len(nearer) - 1
+    return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), MOMENT, fps)[once : 2 * once + 1]
+
+
+def reached(
+    motion: LegMotion, hinges: Array, body: Body, foot: Array, over: Array, reach: Array, nearer: Array
+) -> tuple[Bent, Array]:
     """A leg under its hip as the body carries that, and by how much it falls short of where its foot should be.
 
     A free foot never does. What is lifted over obstacles goes no nearer to the hip than a leg folds up.
@@ -59,9 +76,12 @@ def reached(motion: LegMotion, hinges: Array, body: Body, foot: Array, over: Arr
         What of that is for obstacles.
     reach : (frames,) array
         How far it reaches at most, but for the last bit of its length.
+    nearer : (frames,) array
+        `nearer_of`.
     """
     hip, most = body.carried(motion.chain[:, 0]), np.maximum(reach, STRAIGHTEST * motion.size)
-    return bend(motion.chain, motion.turns, hinges, hip, foot, most, body=body, over=over, length=motion.size)
+    chain, turns, long = motion.chain, motion.turns, motion.size
+    return bend(chain, turns, hinges, hip, foot, most, body=body, over=over, nearer=nearer, length=long)
 
 
 def bend(
@@ -74,6 +94,7 @@ def bend(
     *,
     body: Body | None = None,
     over: Array | None = None,
+    nearer: Array | None = None,
     length: float = 0.0,
 ) -> tuple[Bent, Array]:
     """Bend a leg so that it begins at the hip and ends at the foot, and by how much it falls short of that.
@@ -97,6 +118,8 @@ def bend(
         How the body turns, and the leg with it.
     over : (frames, 3) array, optional
         What of the foot's place is for obstacles, for which a leg need not fold up.
+    nearer : (frames,) array, optional
+        `nearer_of`.
     length : float, optional
         Of the leg.
     """
@@ -104,7 +127,7 @@ def bend(
     short, bent, deltas = np.empty(frames), np.empty(chain.shape), np.empty((frames, points - 1, 4))
     upper = turns[:, : max(points - 2, 0)]
     pivot, tilt = (None, None) if body is None else (body.pivot, body.tilt)
-    _core.bend_leg(chain, upper, pivot, tilt, hip, foot, over, reach, hinges, length, bent, deltas, short)
+    _core.bend_leg(chain, upper, pivot, tilt, hip, foot, over, reach, nearer, hinges, length, bent, deltas, short)
     return Bent(bent, deltas), short
 
 

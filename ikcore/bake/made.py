@@ -75,7 +75,7 @@ def _stays(motion: LegMotion, seconds: float) -> tuple[Array, NDArray[np.intp]]:
     """Where the joints of a foot are (n, joints, 3) in the frames in the middle of its stays, and which these are."""
     joints = [motion.ankle, *([motion.soles["joint"]] if "joint" in motion.soles else [])]
     at = np.stack(joints, axis=1)
-    step = np.concatenate([[np.inf], size(at[1:] - at[:-1]).max(axis=1), [np.inf]])
+    step = np.append(size(_ways_to(at)).max(axis=1), np.inf)
     moves = np.minimum(step[1:], step[:-1]) / motion.scale
     most = min(max(np.sort(moves)[len(moves) // _RARELY], EXACT), _RESTS * seconds)
     frames = runs(moves <= most).sum(axis=1) // 2
@@ -209,13 +209,18 @@ def _unevenness(lowest: list[Array], own: bool) -> float:
 
 def _moved(motion: LegMotion) -> Array:
     """How far what a foot stands on has moved since the frame before; infinitely in the first."""
-    at = _touching(motion)
-    return np.append(np.inf, size(at[1:] - at[:-1]))
+    return np.asarray(size(_ways_to(_touching(motion))))
 
 
 def _touching(motion: LegMotion) -> Array:
     """What a foot stands on."""
     return motion.soles.get(motion.under(motion.ball), motion.reference)
+
+
+def _ways_to(at: Array) -> Array:
+    """The way of points to every frame from the one before, infinite to the first; a pose by itself stays."""
+    first = np.full_like(at[:1], np.inf if len(at) > 1 else 0.0)
+    return np.concatenate([first, at[1:] - at[:-1]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,7 +285,10 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
 
     Along the ground: what stands exactly may rise where it arrives, or leaves.
     """
-    return _core.rests(_touching(motion), axis, fps, _RESTS * motion.scale, EXACT * motion.scale)
+    at = _touching(motion)
+    if len(at) == 1:  # a pose by itself stays
+        return 1, np.zeros(1, np.intp)
+    return _core.rests(at, axis, fps, _RESTS * motion.scale, EXACT * motion.scale)
 
 
 def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int) -> Exact:
@@ -406,7 +414,7 @@ def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int)
     Two rows, in lengths of a human.
     """
     at, scale = motion.soles[point], motion.scale
-    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < _RESTS * scale)
+    still = np.flatnonzero(size(_ways_to(at)) * fps < _RESTS * scale)
     height = at[still, axis]
     return np.stack([height - _under(ground, [at], still, scale)[:, 0], height]) / scale
 

@@ -91,7 +91,9 @@ def of(
     return tuple(note for note in said if note)
 
 
-def of_result(baked: Clip, before: Clip | None, missed: str | None, size: float) -> tuple[Note, ...]:
+def of_result(
+    baked: Clip, before: Clip | None, missed: str | None, short: dict[str, Array], size: float, *, still: bool
+) -> tuple[Note, ...]:
     """What keeps feet from the ground, and whether nothing has changed.
 
     Parameters
@@ -100,12 +102,32 @@ def of_result(baked: Clip, before: Clip | None, missed: str | None, size: float)
         The result, and what it would be if nothing had changed, if it may be that.
     missed : str, optional
         What is `missed`.
+    short : dict of str to (frames,) array
+        By how much legs fall short.
     size : float
         The length of a leg.
+    still : bool
+        Whether the body stays where it is.
     """
     if before is not None and _same(baked, before, size):
         missed = f"nothing has changed: {missed or 'all feet stand on the ground as they should'}"
-    return (Note(missed),) if missed else ()
+    said = (Note(missed) if missed else None, _short(baked, short, size, still=still))
+    return tuple(note for note in said if note)
+
+
+def _short(baked: Clip, short: dict[str, Array], size: float, *, still: bool) -> Note | None:
+    """That legs do not get to where their feet should be, when first, by how much, and what would let them."""
+    out = {leg: far > _ABOVE_SOLE * size for leg, far in short.items()}
+    legs = [leg for leg, frames in out.items() if frames.any()]
+    if not legs:
+        return None
+    most, frame = max(float(short[leg].max()) for leg in legs), min(int(out[leg].argmax()) for leg in legs)
+    where = f"by up to {most * baked.unit:.2g} m, first at {frame / baked.fps:.2f} s: {' and '.join(legs)}"
+    if still:
+        return Note(
+            f"legs do not reach the ground from a body that stays, {where}; change all legs to move it with them"
+        )
+    return Note(f"legs do not reach, or fold, as far as feet should go, {where}; lower steps or shorter strides help")
 
 
 def nowhere(motions: list[LegMotion], scene: Scene) -> str:

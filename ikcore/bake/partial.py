@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import rotations
-from ikcore._arrays import size
+from ikcore._arrays import dot, size
 from ikcore.bake.body import Body
-from ikcore.bake.legs import STRAIGHTEST, bend, hinges_of
+from ikcore.bake.legs import FOLDED, STRAIGHTEST, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
-from ikcore.bake.scene import UNTURNED, Array, Scene, eased
+from ikcore.bake.scene import UNTURNED, Array, Scene, eased, unit
 from ikcore.bake.way import Way
 from ikcore.bake.write import Move, Turn, moves_of, put, turn, turn_of, turns_of
 from ikcore.clips.clip import Clip
@@ -98,7 +98,27 @@ def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
     return Body(at, rotations.multiply(now, rotations.conjugate(was)), place_of(earlier, pelvis) - at)
 
 
-def changed(part: Part, baked: Clip, ways: list[Way], toes: list[Array], scene: Scene) -> tuple[Clip, dict[str, Array]]:
+def held_back(ways: list[Way], body: Body) -> dict[str, Array]:
+    """Let feet go only as far as legs fold up under a body that stays, and by how much (frames,) that is less.
+
+    Towards ground above its hip a leg would turn over: the foot stays below, on the straight way to where it should be.
+    """
+    return {way.motion.leg.name: _held_back(way, body) for way in ways if not way.motion.leg.free}
+
+
+def _held_back(way: Way, body: Body) -> Array:
+    motion, wanted, goes = way.motion, way.shift, way.ankle
+    hip, ankle = (body.carried(motion.chain[:, joint]) for joint in (0, -1))
+    far, down = size(ankle - hip), unit(ankle - hip)
+    least, first, last = np.minimum(far, FOLDED * motion.size), dot(goes - wanted - hip, down), dot(goes - hip, down)
+    share = np.where(last < least, np.clip((first - least) / np.maximum(first - last, 1e-12), 0, 1), 1.0)
+    way.shift, way.plain = wanted * share[:, np.newaxis], way.plain * share
+    return np.asarray(size(wanted - way.shift))
+
+
+def changed(
+    part: Part, baked: Clip, ways: list[Way], toes: list[Array], held: dict[str, Array], scene: Scene
+) -> tuple[Clip, dict[str, Array]]:
     """A clip that goes over to a part of a bake.
 
     Between the two feet are between where they were and where they should be, and in all frames where only some legs
@@ -114,6 +134,8 @@ def changed(part: Part, baked: Clip, ways: list[Way], toes: list[Array], scene: 
         Where it wants the feet of all legs.
     toes : list of (frames, 4) array
         And how it turns their toes.
+    held : dict of str to (frames,) array
+        By how much feet were `held_back`.
     scene : Scene
         Where.
 
@@ -134,7 +156,7 @@ def changed(part: Part, baked: Clip, ways: list[Way], toes: list[Array], scene: 
         turns, moves, missed = _leg(way, bent, was, now, share, scene)
         turn(turned, turns, where=solved)
         moved += [(joint, at, np.where(solved[:, np.newaxis], to, at)) for joint, at, to in moves]
-        short[was.leg.name] = np.where(share > 0, missed, 0.0)
+        short[was.leg.name] = np.where(share > 0, missed + share * held.get(was.leg.name, 0.0), 0.0)
     return put(dataclasses.replace(clip, pose=clip.pose.turned(turned)), moved), short
 
 

@@ -13,7 +13,7 @@ from ikcore.bake import loops, notes, partial, quaternions, strides
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
-from ikcore.bake.legs import hinges_of
+from ikcore.bake.legs import hinges_of, nearer_of
 from ikcore.bake.made import Exact, exact_of, hangs, kept_on, made_elsewhere, made_on, made_there, odds_of, on_own_floor
 from ikcore.bake.motion import EXACT, LegMotion, legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
@@ -180,6 +180,8 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     _weigh(ways, toes, body, scene.settings.weight)
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)
+    for way in ways:
+        way.nearer = nearer_of(way.motion, body, way.ankle, way.reach, scene.fps, loop=clip.loop)
     said, missed = (
         notes.of(clip, start.lacks, stances, ways, scene, start.strides),
         notes.missed(stances, motions, scene),

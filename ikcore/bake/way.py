@@ -19,7 +19,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.stances import ARRIVES, Foot, Stance
-from ikcore.feet.intervals import blocks, runs
+from ikcore.feet.intervals import blocks
 from ikcore.feet.paths import DEEP
 from ikcore.grounds.ground import RAY
 
@@ -61,6 +61,8 @@ class Way:
         How much the foot stands: 1 in its stances, less and less a while before and after, then 0.
     reach : (frames,) array
         How far from the hip the leg should end at most; nothing until `body_of` finds it.
+    nearer : (frames,) array
+        By how much it comes nearer to the hip than in the clip about then; nothing until the body is known.
     """
 
     motion: LegMotion
@@ -71,6 +73,7 @@ class Way:
     plain: Array
     stands: Array
     reach: Array
+    nearer: Array
 
     def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """Where points of the foot (frames, 3) go."""
@@ -103,7 +106,8 @@ class Way:
         """Some of the frames."""
         toes, lies = self.toes[frames], self.lies[frames]
         plain, stands = self.plain[frames], self.stands[frames]
-        return Way(motion, self.shift[frames], self.turn[frames], toes, lies, plain, stands, self.reach[frames])
+        reach, nearer = self.reach[frames], self.nearer[frames]
+        return Way(motion, self.shift[frames], self.turn[frames], toes, lies, plain, stands, reach, nearer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +159,7 @@ def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
     shift, plain, lies = np.zeros((frames, 3)), np.zeros(frames), np.zeros(frames, bool)
     down = np.array([(stance.start, stance.stop) for stance in foot.stances], np.intp).reshape(-1, 2)
     stands = _core.standing(down, frames, scene.fps * ARRIVES)
-    way = Way(foot.motion, shift, turn, toes, lies, plain, stands, np.empty(0))
+    way = Way(foot.motion, shift, turn, toes, lies, plain, stands, *np.empty((2, 0)))
     if not (scene.kept and all(stance.clean for stance in foot.stances)):
         for stance in told.over(foot.stances):
             _stand(way, stance, foot.known, scene)
@@ -309,14 +313,10 @@ def _risen(way: Way, spans: list[tuple[int, int]], scene: Scene) -> Array:
     return risen
 
 
-Swing = tuple[Any, ...]  # which foot, and a slice of its frames
-
-
 def lifted(needed: Array, free: Mask, fps: float) -> Array:
     """How much higher a foot goes, as a thin beam under tension that is laid over obstacles.
 
-    What is more than one frame on the ground ends the beam, so each swing that has something to go over is a curve of
-    its own, and none waits for the others.
+    What is more than one frame on the ground ends the beam, so each swing is a curve of its own.
 
     Parameters
     ----------
@@ -328,49 +328,12 @@ def lifted(needed: Array, free: Mask, fps: float) -> Array:
         Frames a second.
     """
     before = round(_BEFORE * fps) + 2
-    more = (*needed.shape[:-1], needed.shape[-1] + 2 * before)
-    lower, upper, own = np.zeros(more), np.full(more, np.inf), slice(before, -before)
-    lower[..., own], upper[..., own] = needed, np.where(free, np.inf, 0)
-    upper[..., :2] = upper[..., -2:] = 0
-    found = np.zeros(more)
-    swings = [(*row, slice(*each)) for row in np.ndindex(more[:-1]) for each in _beams(upper[row], lower[row])]
-    for alike in _as_long(swings):
-        _lift(found, alike, lower, upper, fps)
-    return np.asarray(found[..., own])
-
-
-def _as_long(swings: list[Swing]) -> list[list[Swing]]:
-    """Those together of which none is twice as long as another, as all that are solved together take as much memory."""
-    found: dict[int, list[Swing]] = {}
-    for swing in swings:
-        found.setdefault(_length(swing).bit_length(), []).append(swing)
-    return list(found.values())
-
-
-def _length(swing: Swing) -> int:
-    frames: slice = swing[-1]
-    return int(frames.stop - frames.start)
-
-
-def _lift(found: Array, swings: list[Swing], lower: Array, upper: Array, fps: float) -> None:
-    """Curves of some swings, all at once, each between two frames on the ground at either end."""
-    low, high = np.zeros((2, max(map(_length, swings)) + 4, len(swings)))
-    for at, swing in enumerate(swings):
-        own = slice(2, _length(swing) + 2)
-        low[own, at], high[own, at] = lower[swing], upper[swing]
-    curves = smooth(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=low, upper=high)
-    for at, swing in enumerate(swings):
-        found[swing] = curves[2 : _length(swing) + 2, at]
-
-
-def _beams(upper: Array, lower: Array) -> list[list[int]]:
-    """The frames in which a foot is free, first and last, without those in which it goes over nothing."""
-    found: list[list[int]] = []
-    for start, stop in runs(upper > 0).tolist():
-        if found and start - found[-1][1] < 2:
-            start = found.pop()[0]
-        found.append([start, stop])
-    return [each for each in found if lower[slice(*each)].any()]
+    own, shape = slice(before, -before), (needed.shape[-1] + 2 * before, *needed.shape[:-1])
+    lower, upper = np.zeros(shape), np.full(shape, np.inf)
+    lower[own], upper[own] = np.moveaxis(needed, -1, 0), np.where(np.moveaxis(free, -1, 0), np.inf, 0)
+    upper[:2] = upper[-2:] = 0
+    curves = smooth(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)
+    return np.moveaxis(curves[own], 0, -1)
 
 
 def _lacking(way: Way, foot: Steps, scene: Scene, among: Mask, told: Told) -> Array:

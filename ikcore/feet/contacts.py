@@ -93,8 +93,8 @@ class Contacts:
             Its legs, with soles (default: `Feet.detect(clip.skeleton, clip=clip)`).
         ground : Ground, optional
             What it walks on, at rest or moving (default: a level floor, at the 2nd percentile of the heights of the
-            points, and under legs that stand higher up to 0.03 m above that; where a foot is still somewhere else and
-            carries the body, as on stairs, the floor is there).
+            points, and under legs that stand higher up to 0.03 m above that, but in a single frame; where a foot is
+            still somewhere else and carries the body, as on stairs, the floor is there).
         modes : {"auto", "always", "never", "ground"} or mapping of str to these, optional
             For all legs, or by leg: as above; planted throughout; never; or by height alone, however fast.
         curves : mapping, optional

@@ -37,8 +37,9 @@ def find(paths: Paths, speeds: Array, still: rules.Still) -> Array:
     """The floor (points, frames): level, but where a leg stands on something higher or lower.
 
     A level floor is at the 2nd percentile of the heights of all points, and up to 0.03 m higher under a leg that stands
-    higher. A leg stands elsewhere where it is still and nothing else carries the body, or the body goes over it; then
-    the floor is, for its partner too, where they stand, and rises or falls steadily between two stances.
+    higher, which a single frame does not show. A leg stands elsewhere where it is still and nothing else carries the
+    body, or the body goes over it; then the floor is, for its partner too, where they stand, and rises or falls
+    steadily between two stances.
     """
     found, legs = np.empty_like(paths.ground), _legs(paths, speeds, still)
     stood = [_stood(leg, [other for other in legs if other.row == leg.row], paths) for leg in legs]
@@ -58,7 +59,7 @@ def _legs(paths: Paths, speeds: Array, still: rules.Still) -> list[_Leg]:
         length, lowest = float(paths.sizes[points.start]), paths.high[points].min(axis=0)
         enters, stays = (np.asarray(each[points].any(axis=0)) for each in still)
         stands = rules.cleaned(stays, enters, paths.clip)
-        level = float(paths.ground[0, 0]) + _above(slow[points], length)
+        level = float(paths.ground[0, 0]) + (_above(slow[points], length) if len(paths.points) > 1 else 0)
         found.append(_Leg(row(name), points, length, level, lowest, stands))
     return found
 

@@ -55,7 +55,7 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     a foot arrives, or leaves. What reaches there stays though it is short, even without any frame of the second: that
     is beyond the end.
     """
-    gap, least = GAP * clip.fps, SHORTEST * clip.fps
+    gap, least = GAP * clip.fps, SHORTEST * clip.fps if len(clip) > 1 else 0.0
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
         before_and_after = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)

@@ -100,8 +100,8 @@ def over_time(
     """Legs with the soles of frames in which their feet are low and still: these are flat.
 
     Low above the ground that the clip was made on, and flat on that; without one in the world. Paws have those of the
-    rest pose if it stands, as they are never seen to be flat; so have all feet of a clip that holds a pose, of whatever
-    kind.
+    rest pose if it stands, as they are never seen to be flat; so have all feet of a clip that holds a pose, or is too
+    short to show which of them stand, of whatever kind.
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
@@ -109,7 +109,7 @@ def over_time(
     size = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True))
     feet = [chain[:, _foot(leg)] for leg, chain in zip(legs, chains, strict=True)]
     known = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
-    if known is not None and all(_extent(foot) <= HELD * size for foot in feet):
+    if known is not None and (len(pose) < _STANDS or all(_extent(foot) <= HELD * size for foot in feet)):
         resting = at_rest(skeleton, seen, legs, vertices)
         if all(leg.soles for leg in resting):
             return resting

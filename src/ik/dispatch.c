@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fpmode.h"
+#include "smooth.h"
 #include "solvers.h"
 
 enum { f32, f64 };
@@ -110,11 +111,11 @@ void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     ik_fpmode_leave(before);
 }
 
-size_t ik_smooth_scratch(const ik_smooth_job *job, ptrdiff_t count) {
+size_t ik_smooth_whole_scratch(const ik_smooth_job *job, ptrdiff_t count) {
     return kernels_for(f64, count)->smooth_scratch(job);
 }
 
-void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+void ik_smooth_whole(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     ik_fpmode before = ik_fpmode_enter();
     while (first < last) {
         const ik_kernels *kernels = kernels_for(f64, last - first);

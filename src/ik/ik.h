@@ -1112,8 +1112,8 @@ typedef struct ik_smooth_job {
     ik_rows status;     /* int32_t */
     ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 30 however many frames there are,
                            as a rule */
-    int (*stop)(void *context); /* optional: asked before every system. Not 0: it ends, and of the channels that
-                                   are not done nothing is written */
+    int (*stop)(void *context); /* optional: asked before every system. Not 0: it ends, and of channels that are not
+                                   done no status is written, and of their values those of some frames at most */
     void *context;
 } ik_smooth_job;
 

@@ -8,7 +8,8 @@
 /* A leg of any number of bones under a body that has moved, bent as it is in the clip so that it ends where its foot
  * should be. All but the first bone count as one, as long as it has to be in proportion; then the same again below. So
  * every joint takes its share, and what is not moved stays as it is. What a knee is bent more than in the clip it bends
- * about its hinge. */
+ * about its hinge. Its first knee, where it is bent backwards in the clip, does so already while that happens about
+ * then: it would go to and fro between two frames. */
 typedef struct ik_bend_leg_job {
     ik_lists chain;        /* (3) where its joints are in the clip: one of a free foot, else one more than bones */
     ik_lists turns;        /* (4) world rotations of the bones */
@@ -17,6 +18,7 @@ typedef struct ik_bend_leg_job {
     ik_rows foot;          /* (3) where it should end */
     ik_rows over;          /* (3) optional: what of that is for obstacles, for which it need not fold up */
     ik_rows reach;         /* (1) how far it reaches at most */
+    ik_rows nearer;        /* (1) optional: by how much its end comes nearer to the hip about then */
     const double *hinges;  /* of every knee the axis (3) in the space of the bone above it */
     double length;         /* of the leg */
     ik_lists bent, deltas; /* (3) of joints, (4) of bones: where they are, and how each has turned in the world */

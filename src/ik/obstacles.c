@@ -19,7 +19,7 @@ typedef struct {
     const ik_lack_job *job;
     const ptrdiff_t *frames;
     ptrdiff_t count, each;
-    vector *points, *ways, *met; /* (count * each); the last two are memory */
+    vector *points, *ways, *met, *starts; /* (count * each); the last three are memory */
     double *above, *heights, *more;
     int32_t *sides;
     char *hit;
@@ -27,9 +27,11 @@ typedef struct {
     void *rest;
 } part;
 
+static const double TOUCHES = 1e-6; /* of `within`: what is nearer is touched */
+
 enum {
     AT_ONCE = 62, /* frames, as many as stay in the cache with those beside them */
-    PER_POINT = 3 * sizeof(vector) + 3 * sizeof(double) + sizeof(int32_t) + sizeof(char) /* beside ik_surface_scratch */
+    PER_POINT = 4 * sizeof(vector) + 3 * sizeof(double) + sizeof(int32_t) + sizeof(char) /* beside ik_surface_scratch */
 };
 
 /* Points that there is memory for: in eights, so that all of it is aligned. */
@@ -44,8 +46,8 @@ static part part_of(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, voi
     const ptrdiff_t points = points_of(job), from = first > 0 ? first - 1 : 0;
     part p = {job, job->frames + from, (last < job->count ? last + 1 : last) - from, job->foot->points};
     p.bodies = scratch, p.points = (vector *)(p.bodies + job->body_count), p.ways = p.points + points;
-    p.met = p.ways + points, p.above = (double *)(p.met + points), p.heights = p.above + points;
-    p.more = p.heights + points, p.rest = p.more + points;
+    p.met = p.ways + points, p.starts = p.met + points, p.above = (double *)(p.starts + points);
+    p.heights = p.above + points, p.more = p.heights + points, p.rest = p.more + points;
     p.sides = (int32_t *)((char *)p.rest + ik_surface_scratch(points)), p.hit = (char *)(p.sides + points);
     return p;
 }
@@ -132,15 +134,18 @@ static void see_steps(const part *p) {
     memcpy(p->heights, p->more, (size_t)count * sizeof *p->heights);
 }
 
-/* What points would go through from each frame to the next: it may be thinner than they go in one. */
+/* What points would go through from each frame to the next: it may be thinner than they go in one. What they touch they
+ * do not go through. */
 static void cast_ways(const part *p, ptrdiff_t count) {
     for (ptrdiff_t k = 0; k < count; k++) {
         for (int axis = 0; axis < 3; axis++)
             p->ways[k][axis] = p->points[k + p->each][axis] - p->points[k][axis];
+        memcpy(p->starts[k], p->points[k], sizeof *p->starts);
+        p->starts[k][p->job->foot->axis] += TOUCHES * p->job->within;
         p->more[k] = three_size(p->ways[k]);
     }
     ik_cast_job rays = {.bodies = p->bodies, .count = p->job->body_count, .each = p->each};
-    rays.origin = block_of(p->points, 3), rays.direction = block_of(p->ways, 3), rays.length = block_of(p->more, 1);
+    rays.origin = block_of(p->starts, 3), rays.direction = block_of(p->ways, 3), rays.length = block_of(p->more, 1);
     rays.point = block_of(p->met, 3);
     rays.side = (ik_rows){.data = p->sides, .stride = (ptrdiff_t)sizeof *p->sides};
     ik_cast(&rays, 0, count);

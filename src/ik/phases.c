@@ -96,7 +96,7 @@ void ik_phases(ik_phases_job *job) {
 
 void ik_exact(const ik_foot *foot, int heel, const unsigned char *ball_on, double least, unsigned char *exact) {
     const int points[] = {heel, foot->ball < 0 ? -1 : foot->under[foot->ball], foot->toe};
-    memset(exact, 0, (size_t)foot->frames);
+    memset(exact, foot->frames == 1 && foot->locked, (size_t)foot->frames); /* a pose that is all there is stays */
     for (int which = 0; which < 3; which++) {
         if (points[which] < 0 || !foot->locked) continue;
         for (ptrdiff_t frame = 1; frame < foot->frames; frame++)

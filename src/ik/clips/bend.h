@@ -80,22 +80,39 @@ static real bend_below(const bend *b, int bone, real far) {
     return bake_clip(wanted, real_max(least, real_abs(far - first)), real_min(total, far + first));
 }
 
+/* How far along the line to the end a knee is. */
+ik_inline real bend_along(real first, real second, real far) {
+    return (far + bake_over((first - second) * (first + second), far)) / real_splat(2);
+}
+
+/* How far off that line. */
+ik_inline real bend_height(real first, real along) {
+    return real_sqrt(real_max(first * first - along * along, real_splat(0)));
+}
+
+/* How far off it the first knee would be, were the end as near as it comes about then. */
+ik_inline real bend_soon(const bend *b, real first, real second, vec3 source) {
+    const real far = vec3_length(source) - lanes_load_real(&b->job->nearer, b->at);
+    return bend_height(first, bend_along(first, second, bake_clip(far, real_abs(first - second), first + second)));
+}
+
 /* So a straight leg, or one that is bent a trace to the wrong side, bends the right way. */
 static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     const real zero = real_splat(0), one = real_splat(1), two = real_splat(2);
-    const vec3 upper = bend_bone(b), way = vec3_sub(foot, hip);
-    const quat arc = bake_arc(vec3_sub(b->end, b->upper), way);
+    const vec3 upper = bend_bone(b), source = vec3_sub(b->end, b->upper), way = vec3_sub(foot, hip);
+    const quat arc = bake_arc(source, way);
     const vec3 line = bake_unit(way), before = bake_rotate(arc, upper);
     const vec3 off = vec3_sub(before, vec3_scale(vec3_dot(before, line), line));
     const vec3 forward = bake_unit(vec3_cross(line, bake_rotate(arc, bend_hinge(b, bone))));
     const real far = vec3_length(way), first = vec3_length(upper), second = bend_below(b, bone, far);
-    const real along = (far + bake_over((first - second) * (first + second), far)) / two;
-    const real height = real_sqrt(real_max(first * first - along * along, zero)), was = vec3_length(off);
+    const real along = bend_along(first, second, far), height = bend_height(first, along), was = vec3_length(off);
     const real back = bake_over(real_max(-vec3_dot(off, forward), zero), was);
     const real wrong =
         real_select(mask_less(zero, back), bake_share(bake_over(was, real_splat(BEND_WRONG) * first)), zero);
     const real soon = one + real_splat(BEND_SOON) * back;
-    const real more = soon * real_max(height - was, zero) * (one - two * wrong * wrong * (real_splat(3) - two * wrong));
+    const real about = b->job->nearer.data && bone == 0 ? bend_soon(b, first, second, source) - was : zero;
+    const real more = soon * real_max(height - was, back * real_max(about, zero)) *
+                      (one - two * wrong * wrong * (real_splat(3) - two * wrong));
     const vec3 side = bake_unit(vec3_add(off, vec3_scale(more, forward)));
     return vec3_add(vec3_add(hip, vec3_scale(along, line)), vec3_scale(height, side));
 }

@@ -1,0 +1,266 @@
+/* Smooth curves (ik_smooth_job): channels that are pinned for a while are solved part by part.
+ *
+ * Two neighbouring frames that are pinned part a channel into two that know nothing of each other. A part is what is
+ * between them, with both at either end. Each is solved for as long as it takes by itself; where nothing is asked of
+ * it, it is left as it is wanted, and frames that are pinned between parts cost nothing. Parts of about one length are
+ * solved side by side, filled up at a pinned end with frames that are pinned too: to a length that depends on a part
+ * alone, so that its bits do not depend on its neighbours. What is in one part stays where it is. */
+#include "smooth.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double FAR = 1e100; /* as in clips/smooth.h: numbers beyond cannot be computed with */
+
+enum {
+    CHANNELS = 16, /* at a time */
+    ABREAST = 8,   /* parts, as many as the widest vectors hold */
+    FILLED = 32,   /* lengths are filled up to a multiple of this */
+    GIVEN = 5,     /* arrays that are read: wanted, lower, upper, pull, start */
+};
+
+typedef struct {
+    ptrdiff_t channel, first, count, length; /* length: filled up */
+    int done;
+} part;
+
+/* Channels that are under way, and memory: of parts; of what is solved side by side, a row for each frame. */
+typedef struct {
+    const ik_smooth_job *given_job, *job; /* the second one asks the first one whether to stop, and once told no more */
+    int stopped;
+    ptrdiff_t first, count, parts;
+    part *part;
+    double *given[GIVEN], *values;
+    int32_t status[CHANNELS], iterations[CHANNELS];
+    void *rest;
+} work;
+
+/* Numbers side by side that a vector holds as many or more of. */
+static ptrdiff_t width_of(ptrdiff_t count) { return count > 4 ? ABREAST : count > 2 ? 4 : count; }
+
+static double number_at(const ik_lists *lists, ptrdiff_t channel, ptrdiff_t frame, double otherwise) {
+    const char *data = lists->rows.data;
+    if (!data) return otherwise;
+    return *(const double *)(data + channel * lists->rows.stride + frame * lists->next);
+}
+
+static void set(const ik_smooth_job *job, ptrdiff_t channel, ptrdiff_t frame, double x) {
+    char *data = job->values.rows.data;
+    *(double *)(data + channel * job->values.rows.stride + frame * job->values.next) = x;
+}
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double wanted, lower, upper, pull, start;
+} frame_of;
+
+static frame_of given_at(const ik_smooth_job *job, ptrdiff_t channel, ptrdiff_t frame) {
+    return (frame_of){number_at(&job->wanted, channel, frame, 0), number_at(&job->lower, channel, frame, -INFINITY),
+                      number_at(&job->upper, channel, frame, INFINITY), number_at(&job->pull, channel, frame, 0),
+                      number_at(&job->start, channel, frame, 0)};
+}
+
+static int is_plain(const ik_smooth_job *job, frame_of f) {
+    const double step = 1 / job->fps, squared = step * step;
+    return fabs(f.wanted) < FAR && fabs(f.pull * (squared * squared)) < FAR && f.lower < FAR && f.upper > -FAR;
+}
+
+static int is_pinned(frame_of f) { return f.lower >= f.upper; }
+
+static double pin_of(frame_of f) { return f.lower == f.upper ? f.lower : 0.5 * f.lower + 0.5 * f.upper; }
+
+static void add(work *w, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t last) {
+    const ptrdiff_t frames = w->job->frames, count = last - first;
+    const ptrdiff_t length = (count + FILLED - 1) / FILLED * FILLED;
+    w->part[w->parts++] = (part){channel, first, count, length < frames ? length : frames, 0};
+}
+
+/* The parts of a channel, in which some frame is not pinned: one, of all frames, if some number cannot be computed
+ * with. */
+static void find_parts(work *w, ptrdiff_t channel) {
+    const ptrdiff_t frames = w->job->frames, before = w->parts;
+    ptrdiff_t first = 0, pinned = 0; /* where a part begins, and how many frames are pinned up to here */
+    for (ptrdiff_t k = 0; k < frames; k++) {
+        const frame_of f = given_at(w->job, channel, k);
+        if (!is_plain(w->job, f)) {
+            w->parts = before;
+            add(w, channel, 0, frames);
+            return;
+        }
+        pinned = is_pinned(f) ? pinned + 1 : 0;
+        if (pinned == 2 && k - 1 > first) add(w, channel, first, k + 1);
+        if (pinned >= 2) first = k - 1;
+    }
+    if (pinned < 2) add(w, channel, first, frames);
+}
+
+static int is_whole(const work *w, const part *p) { return p->count == w->job->frames; }
+
+/* Leaves a part as it is wanted if that is one number, which keeps all bounds. */
+static int leave(const work *w, const part *p) {
+    const double wanted = number_at(&w->job->wanted, p->channel, p->first, 0);
+    for (ptrdiff_t k = p->first; k < p->first + p->count; k++) {
+        const frame_of f = given_at(w->job, p->channel, k);
+        if (f.wanted != wanted || !(f.lower <= wanted && wanted <= f.upper)) return 0;
+    }
+    for (ptrdiff_t k = p->first; k < p->first + p->count; k++)
+        set(w->job, p->channel, k, wanted);
+    return 1;
+}
+
+static void set_pins(work *w, ptrdiff_t channel) {
+    for (ptrdiff_t k = 0; k < w->job->frames; k++) {
+        const frame_of f = given_at(w->job, channel, k);
+        if (is_pinned(f)) set(w->job, channel, k, pin_of(f));
+        if (f.lower > f.upper) w->status[channel - w->first] |= IK_CONFLICT;
+    }
+}
+
+/* --- side by side ------------------------------------------------------------------------------------------------- */
+
+/* Where a part is filled up: after its end, or before its first frame if it ends with the clip. */
+static ptrdiff_t filled_before(const work *w, const part *p) {
+    return p->first + p->count == w->job->frames ? p->length - p->count : 0;
+}
+
+/* Frames that are pinned are wanted where they are, so that those which two parts have may be written meanwhile. */
+static void pack(work *w, part *const *some, ptrdiff_t count) {
+    for (ptrdiff_t at = 0; at < count; at++) {
+        const part *p = some[at];
+        const ptrdiff_t before = filled_before(w, p);
+        for (ptrdiff_t k = 0; k < p->length; k++) {
+            const ptrdiff_t frame = p->first + k - before, to = k * count + at;
+            frame_of f = {0};
+            if (k >= before && k < before + p->count) f = given_at(w->job, p->channel, frame);
+            if (!is_whole(w, p) && is_pinned(f)) f.wanted = f.lower = f.upper = pin_of(f);
+            w->given[0][to] = f.wanted, w->given[1][to] = f.lower, w->given[2][to] = f.upper;
+            w->given[3][to] = f.pull;
+            if (w->job->start.rows.data) w->given[4][to] = f.start;
+        }
+    }
+}
+
+static ik_lists lists_of(const double *numbers, ptrdiff_t count, ptrdiff_t length) {
+    const ptrdiff_t number = (ptrdiff_t)sizeof(double);
+    return (ik_lists){.rows = {.data = (void *)numbers, .stride = number}, .next = count * number, .count = length};
+}
+
+/* Some parts of one length. */
+static void solve(work *w, part *const *some, ptrdiff_t count) {
+    const ptrdiff_t length = some[0]->length, number = (ptrdiff_t)sizeof(int32_t);
+    int32_t status[ABREAST], iterations[ABREAST];
+    ik_smooth_job job = *w->job;
+    pack(w, some, count);
+    job.frames = length;
+    job.wanted = lists_of(w->given[0], count, length), job.lower = lists_of(w->given[1], count, length);
+    job.upper = lists_of(w->given[2], count, length), job.pull = lists_of(w->given[3], count, length);
+    if (job.start.rows.data) job.start = lists_of(w->given[4], count, length);
+    job.values = lists_of(w->values, count, length);
+    job.status = (ik_rows){.data = status, .stride = number};
+    job.iterations = (ik_rows){.data = iterations, .stride = number};
+    ik_smooth_whole(&job, 0, count, w->rest);
+    for (ptrdiff_t at = 0; at < count && !w->stopped; at++) {
+        const part *p = some[at];
+        const ptrdiff_t before = filled_before(w, p), mine = p->channel - w->first;
+        for (ptrdiff_t k = 0; k < p->count; k++)
+            set(w->job, p->channel, p->first + k, w->values[(before + k) * count + at]);
+        w->status[mine] |= status[at];
+        if (iterations[at] > w->iterations[mine]) w->iterations[mine] = iterations[at];
+    }
+}
+
+/* As many as are left of the length of this one, and there is memory for. */
+static ptrdiff_t alike(work *w, ptrdiff_t at, part **some) {
+    const ptrdiff_t length = w->part[at].length, room = w->job->frames * width_of(w->count);
+    ptrdiff_t count = 0, most = ABREAST;
+    while (most > 1 && most * length > room)
+        most /= 2;
+    for (; at < w->parts && count < most; at++)
+        if (!w->part[at].done && w->part[at].length == length) some[count++] = &w->part[at], w->part[at].done = 1;
+    return count;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+/* In a loop, and without bounds, nothing is parted. */
+static int may_part(const ik_smooth_job *job) {
+    const double step = 1 / job->fps;
+    return !job->loop && job->lower.rows.data && job->upper.rows.data && job->tension * (step * step) < FAR;
+}
+
+/* What needs no solving. */
+static void begin(work *w) {
+    ptrdiff_t at = 0;
+    for (ptrdiff_t channel = w->first; channel < w->first + w->count; channel++) {
+        w->status[channel - w->first] = 0, w->iterations[channel - w->first] = 1;
+        const int whole = at < w->parts && w->part[at].channel == channel && is_whole(w, &w->part[at]);
+        if (!whole) set_pins(w, channel);
+        for (; at < w->parts && w->part[at].channel == channel; at++)
+            w->part[at].done = !whole && leave(w, &w->part[at]);
+    }
+}
+
+static void tell(const work *w, const ik_rows *rows, const int32_t *numbers) {
+    for (ptrdiff_t k = 0; k < w->count && rows->data; k++)
+        *(int32_t *)((char *)rows->data + (w->first + k) * rows->stride) = numbers[k];
+}
+
+static void smooth_some(work *w) {
+    ptrdiff_t whole = 0;
+    w->parts = 0;
+    for (ptrdiff_t k = 0; k < w->count; k++)
+        find_parts(w, w->first + k);
+    for (ptrdiff_t at = 0; at < w->parts; at++)
+        whole += is_whole(w, &w->part[at]);
+    if (whole == w->count) {
+        ik_smooth_whole(w->job, w->first, w->first + w->count, w->rest);
+        return;
+    }
+    begin(w);
+    for (ptrdiff_t at = 0; at < w->parts && !w->stopped; at++) {
+        part *some[ABREAST];
+        if (!w->part[at].done) solve(w, some, alike(w, at, some));
+    }
+    if (w->stopped) return;
+    tell(w, &w->job->status, w->status);
+    tell(w, &w->job->iterations, w->iterations);
+}
+
+static size_t in_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+size_t ik_smooth_scratch(const ik_smooth_job *job, ptrdiff_t count) {
+    const size_t rest = in_lines(ik_smooth_whole_scratch(job, count)), frames = (size_t)job->frames;
+    if (!may_part(job)) return rest;
+    const size_t some = (size_t)(count < CHANNELS ? count : CHANNELS);
+    const size_t numbers = (GIVEN + 1) * frames * (size_t)width_of((ptrdiff_t)some) * sizeof(double);
+    return rest + in_lines(numbers) + some * (frames / 3 + 2) * sizeof(part);
+}
+
+/* Of a job that is to stop where another is. */
+static int asks(void *context) {
+    work *w = context;
+    const ik_smooth_job *given = w->given_job;
+    if (!w->stopped && given->stop) w->stopped = given->stop(given->context) != 0;
+    return w->stopped;
+}
+
+void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+    const ptrdiff_t some = last - first < CHANNELS ? last - first : CHANNELS, block = job->frames * width_of(some);
+    ik_smooth_job own = *job;
+    work w = {.given_job = job, .job = &own, .first = first, .rest = scratch};
+    own.stop = asks, own.context = &w;
+    if (!may_part(job)) {
+        ik_smooth_whole(&own, first, last, scratch);
+        return;
+    }
+    double *numbers = (double *)((char *)scratch + in_lines(ik_smooth_whole_scratch(job, some)));
+    for (int array = 0; array < GIVEN; array++, numbers += block)
+        w.given[array] = numbers;
+    w.values = numbers;
+    w.part = (part *)((char *)w.given[0] + in_lines((size_t)((GIVEN + 1) * block) * sizeof(double)));
+    for (; w.first < last && !w.stopped; w.first += CHANNELS) {
+        w.count = last - w.first < CHANNELS ? last - w.first : CHANNELS;
+        smooth_some(&w);
+    }
+}
