@@ -91,8 +91,7 @@ static void move_away(const part *p, const unsigned char *which, double by) {
 }
 
 /* How high the ground is under some points, and where. */
-static void find_ground(const part *p, const vector *points, ptrdiff_t count, double below, vector *found,
-                        double *heights) {
+static void find_ground(const part *p, vector *points, ptrdiff_t count, double below, vector *found, double *heights) {
     const ik_lack_job *job = p->job;
     ik_surface_job under = {.bodies = p->bodies, .count = job->body_count, .each = p->each, .axis = job->foot->axis};
     under.point = block_of(points, 3), under.found = block_of(found, 3);
@@ -152,7 +151,7 @@ static void cast_ways(const part *p, ptrdiff_t count) {
 }
 
 /* How high something is behind the place where a way meets it. */
-static double top_of(const part *p, const vector place, const vector way, double far) {
+static double top_of(const part *p, const double *place, const double *way, double far) {
     const double on = p->job->within / (far > 1e-12 ? far : 1e-12);
     vector inside, found;
     double top;

@@ -170,14 +170,17 @@ static void solve(work *w, part *const *some, ptrdiff_t count) {
     }
 }
 
-/* As many as are left of the length of this one, and there is memory for. */
+/* This one and others that are left of its length, as many as there is memory for. */
 static ptrdiff_t alike(work *w, ptrdiff_t at, part **some) {
     const ptrdiff_t length = w->part[at].length, room = w->job->frames * width_of(w->count);
-    ptrdiff_t count = 0, most = ABREAST;
+    ptrdiff_t count = 1, most = ABREAST;
     while (most > 1 && most * length > room)
         most /= 2;
-    for (; at < w->parts && count < most; at++)
-        if (!w->part[at].done && w->part[at].length == length) some[count++] = &w->part[at], w->part[at].done = 1;
+    some[0] = &w->part[at];
+    for (at++; at < w->parts && count < most; at++)
+        if (!w->part[at].done && w->part[at].length == length) some[count++] = &w->part[at];
+    for (ptrdiff_t k = 0; k < count; k++)
+        some[k]->done = 1;
     return count;
 }
 
@@ -220,7 +223,9 @@ static void smooth_some(work *w) {
     begin(w);
     for (ptrdiff_t at = 0; at < w->parts && !w->stopped; at++) {
         part *some[ABREAST];
-        if (!w->part[at].done) solve(w, some, alike(w, at, some));
+        if (w->part[at].done) continue;
+        const ptrdiff_t count = alike(w, at, some);
+        solve(w, some, count);
     }
     if (w->stopped) return;
     tell(w, &w->job->status, w->status);
