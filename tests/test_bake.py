@@ -708,6 +708,23 @@ def test_one_leg_goes_no_farther_than_it_folds_and_reaches(name: str, modes: Any
     assert said.endswith(" s: left; change all legs to move it with them")
 
 
+@pytest.mark.parametrize("height", [-0.3, -0.35, -0.6])
+def test_one_leg_goes_smoothly_under_a_body_that_has_come_down_to_it(height: float) -> None:
+    """Its foot, unmoved, is nearer to the hip than a leg folds, and comes from there."""
+    earlier = ik.bake_feet(walk(), ik.Ground.plane(height=-1), feet=feet()).clip
+    baked = ik.bake_feet(walk(), ik.Ground.plane(height=height), feet=feet(), legs=["left"], earlier=earlier)
+    ankle, before = (positions(clip, "LeftFoot") for clip in (baked.clip, walk()))
+    assert np.abs(np.diff(ankle - before, axis=0)).max() < 0.1
+
+
+def test_contacts_of_points_that_these_soles_do_not_have() -> None:
+    clip, legs = walk(), feet()
+    heels = ik.Feet(tuple(dataclasses.replace(leg, soles={"heel": leg.soles["heel"]}) for leg in legs))
+    balls = ik.Feet(tuple(dataclasses.replace(leg, soles={"ball": leg.soles["ball"]}) for leg in legs))
+    with pytest.raises(ValueError, match="contacts: expected some of the heel or the ball of 'left', got none"):
+        ik.bake_feet(clip, FLOOR, feet=balls, contacts=ik.Contacts.detect(clip, heels))
+
+
 def test_a_contact_alone_leaves_the_rest() -> None:
     """One leg in some frames."""
     baked = ik.bake_feet(walk(), ACROSS, legs="right", frames=(90, 150)).clip

@@ -505,6 +505,7 @@ def test_parts_between_pins_know_nothing_of_each_other(isa: str, channels: int) 
         own = wanted[channel], lower[channel], upper[channel]
         alone = ik.smooth(own[0], fps=FPS, pull=1e4, tension=1.0, lower=own[1], upper=own[2])
         np.testing.assert_array_equal(alone.values, found.values[channel])
+        assert alone.iterations == found.iterations[channel]
         check_best(alone.values, *own, np.full(len(own[0]), 1e4), 1.0, FPS)
 
 
@@ -519,6 +520,7 @@ def test_where_all_is_pinned_or_crossed_or_no_number() -> None:
     assert (found.values[0] == 1).all()
     assert (found.values[1, 50:60] == 1.5).all()
     np.testing.assert_array_equal(found.values[2], wanted[2])
+    assert found.iterations[[0, 2]].tolist() == [1, 0]
     same, numbers, pull = wanted.copy(), np.zeros((2, 4), np.int32), np.full(wanted.shape, 1e4)
     _core.smooth(same, lower, upper, pull, FPS, 0.0, False, same, numbers[0], numbers[1])  # in the rows of wanted
     np.testing.assert_array_equal(same, found.values)

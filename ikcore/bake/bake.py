@@ -201,7 +201,6 @@ def bake_feet(
 
 def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> tuple[Clip, Array, dict[str, Array]]:
     """The clip as planned, how far up its pelvis was moved, and by how much each leg falls short."""
-    held = partial.held_back(plan.ways, plan.body) if part.still else {}
     turned, moves, short = _turned(clip, plan, scene)
     say(0.9)
     moves, shift = taken(clip, plan.pelvis, plan.body, moves), plan.body.shift
@@ -212,7 +211,7 @@ def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> 
         baked = loops.closed(baked, clip)
     if part.whole:
         return baked, shift[:, scene.axis].copy(), short
-    baked, short = partial.changed(part, baked, plan.ways, plan.toes, held, scene)
+    baked, short = partial.changed(part, baked, plan.ways, plan.toes, plan.held, scene)
     return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
 
 

@@ -23,7 +23,7 @@ def smooth(
 ) -> Array:
     """The values of `ikcore.smooth`, frames first; one of the arrays has as many channels as there are.
 
-    Sooner with a start that is like them, and the same.
+    Sooner with a start that is like them, and the same but for rounding.
     """
     named = wanted, lower, upper, pull, start
     given = [None if values is None else np.asarray(values, np.float64) for values in named]

@@ -90,11 +90,12 @@ def _as_partners(legs: list[LegMotion], floors: list[Floor], flat: list[int], le
 def planted_of(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:
     """When points of a foot stand, of those that have contacts; which may have been found of other soles."""
     name, soles = motion.leg.name, motion.leg.soles
-    return {
-        point: contacts.planted(name, point)
-        for point in ("heel", "ball")
-        if (name, point) in contacts.weights and point in soles
-    }
+    points = [point for point in ("heel", "ball") if (name, point) in contacts.weights and point in soles]
+    if not points:
+        raise ValueError(
+            f"contacts: expected some of the heel or the ball of {name!r}, got none: find them for these feet"
+        )
+    return {point: contacts.planted(name, point) for point in points}
 
 
 def _shaped_alike(leg: LegMotion, other: LegMotion) -> bool:

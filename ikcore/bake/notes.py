@@ -39,6 +39,7 @@ _ALL_LEVEL = 0.05  # of that: where it goes up and down by less it is level
 _AWAY = 1.0  # leg: ground that is so far above or below all of where the clip stands
 _TREAD = 0.99  # the upward part of the normals of treads
 _ABOVE_SOLE, _UNDER_SOLE = 0.035, 0.06  # legs: how far over a sole, and under it, one looks
+_OFF = 0.035  # of a leg: what a foot may be off where it should be, unsaid
 _SURGES, _SOME = 0.12, 3  # of a leg: by so much more than the one before does a stride climb, and so often
 
 
@@ -117,7 +118,7 @@ def of_result(
 
 def _short(baked: Clip, short: dict[str, Array], size: float, *, still: bool) -> Note | None:
     """That legs do not get to where their feet should be, when first, by how much, and what would let them."""
-    out = {leg: far > _ABOVE_SOLE * size for leg, far in short.items()}
+    out = {leg: far > _OFF * size for leg, far in short.items()}
     legs = [leg for leg, frames in out.items() if frames.any()]
     if not legs:
         return None

@@ -110,8 +110,9 @@ def _held_back(way: Way, body: Body) -> Array:
     motion, wanted, goes = way.motion, way.shift, way.ankle
     hip, ankle = (body.carried(motion.chain[:, joint]) for joint in (0, -1))
     far, down = size(ankle - hip), unit(ankle - hip)
-    least, first, last = np.minimum(far, FOLDED * motion.size), dot(goes - wanted - hip, down), dot(goes - hip, down)
-    share = np.where(last < least, np.clip((first - least) / np.maximum(first - last, 1e-12), 0, 1), 1.0)
+    first, last = dot(goes - wanted - hip, down), dot(goes - hip, down)
+    least = np.minimum(np.minimum(far, FOLDED * motion.size), first)  # one that is nearer already may stay so
+    share = np.where(last < least, (first - least) / np.maximum(first - last, 1e-12), 1.0)
     way.shift, way.plain = wanted * share[:, np.newaxis], way.plain * share
     return np.asarray(size(wanted - way.shift))
 

@@ -90,6 +90,8 @@ class Plan:
         How the knees of each leg bend.
     body : Body
         Where that goes.
+    held : dict of str to (frames,) array
+        By how much feet are held back under a body that stays.
     feet : Feet or None
         The legs, where what they do was let go and is to be found again, some frames at a time.
     size : float
@@ -105,6 +107,7 @@ class Plan:
     toes: list[Array]
     hinges: list[Array]
     body: Body
+    held: dict[str, Array]
     feet: Feet | None
     size: float
     stances: int
@@ -178,8 +181,10 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     if stances:
         toes = [toes_of(way, floors, scene, loop=clip.loop) for way, floors in zip(ways, under, strict=True)]
     _weigh(ways, toes, body, scene.settings.weight)
+    held: dict[str, Array] = {}
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)
+        held = partial.held_back(ways, body)
     for way in ways:
         way.nearer = nearer_of(way.motion, body, way.ankle, way.reach, scene.fps, loop=clip.loop)
     said, missed = (
@@ -190,7 +195,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         for way in ways:
             way.forget()
     feet = with_tips(start.feet, clip) if long else None
-    return Plan(joint, ways, toes, hinges, body, feet, size, len(stances), said, missed)
+    return Plan(joint, ways, toes, hinges, body, held, feet, size, len(stances), said, missed)
 
 
 def _standing(

@@ -128,7 +128,7 @@ def stances_of(
             settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
             for span in stays or _pieces(motion, foot, *settled, scene):
                 stance = _stance(number, motion, foot, (heel, held.get("heel"), held.get("ball")), span, (start, stop))
-                _still(motion, stance, foot, scene, exact=bool(stays), partly=bool(exact[slice(*span)].any()))
+                _still(motion, stance, foot, scene, exact=bool(stays), partly=_but_for_heel(stance, exact, heel))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -222,6 +222,12 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
     return Stance(leg, *span, phases, main, flat)
 
 
+def _but_for_heel(stance: Stance, exact: Mask, heel: int) -> bool:
+    """Whether a foot stands exactly in all of a stance but where it turns about its heel."""
+    others = [exact[start:stop] for point, start, stop in stance.phases if point != heel]
+    return bool(others) and all(map(np.all, others))
+
+
 def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool, partly: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
     stance.slips, slid, spun, nearest, off, sunk = _core.still(foot, stance.when)
@@ -232,7 +238,7 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
     elif scene.kept and partly and slid <= _PUT * motion.scale:
-        stance.clean = True  # it was put there: what slides beside is a point that is known otherwise now
+        stance.clean = True  # it was put there: what slides is its heel, which is known otherwise now
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
         high = again * _PUT * motion.scale if scene.kept else most

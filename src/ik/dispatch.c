@@ -68,12 +68,13 @@ const char *ik_use_isa(const char *name) {
 
 /* The narrowest vectors that hold the whole batch at once, or else the widest: few items on wide vectors would pay for
  * lanes without work. Results do not depend on it. */
-static const ik_kernels *kernels_for(int type, ptrdiff_t count) {
-    int level = current_level();
+static const ik_kernels *kernels_at(int level, int type, ptrdiff_t count) {
     while (level > 0 && count <= levels[level - 1].kernels[type]->lanes)
         level--;
     return levels[level].kernels[type];
 }
+
+static const ik_kernels *kernels_for(int type, ptrdiff_t count) { return kernels_at(current_level(), type, count); }
 
 #define IK_SOLVER_FUNCTION(name, type)                                                                                 \
     void ik_##name##_##type(const ik_##name##_job *job, ptrdiff_t count) {                                             \
@@ -111,8 +112,8 @@ void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     ik_fpmode_leave(before);
 }
 
-size_t ik_smooth_whole_scratch(const ik_smooth_job *job, ptrdiff_t count) {
-    return kernels_for(f64, count)->smooth_scratch(job);
+size_t ik_smooth_whole_scratch(const ik_smooth_job *job, ptrdiff_t count) { /* enough at whatever level it will be */
+    return kernels_at(best_level(), f64, count)->smooth_scratch(job);
 }
 
 void ik_smooth_whole(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {

@@ -98,7 +98,8 @@ extern const ik_status_flag ik_status_flags[];
 /* The instruction set in use: "scalar", "base" (16-byte vectors: SSE2, NEON), "avx2" or "avx512". All give the same
  * bits. The best one is chosen on first use; ik_use_isa("avx2") lowers the choice to avx2 or whatever less this
  * processor has, ik_use_isa(NULL) takes the best again. Returns the name now in use, or NULL for an unknown name, which
- * changes nothing. Safe from any thread; a batch that is running keeps its instruction set. */
+ * changes nothing. Safe from any thread; a batch that is running keeps its instruction set, of curves what
+ * is solved at a time. */
 const char *ik_use_isa(const char *name);
 const char *ik_isa(void);
 
@@ -1107,11 +1108,12 @@ typedef struct ik_smooth_job {
     ik_lists upper;     /* (1) optional, infinity: none there. Equal to lower: the curve is pinned */
     ik_lists pull;      /* (1) optional: 0, not wanted there. A negative one counts as 0 */
     ik_lists start;     /* (1) optional: a curve that is like the answer, which saves most of the systems where it is at
-                           the same bounds, or beyond them. The answer is the same */
+                           the same bounds, or beyond them. The answer is the same, but for rounding where a
+                           bound hardly presses */
     ik_lists values;    /* (1) the curve; may be the very rows of wanted */
     ik_rows status;     /* int32_t */
     ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 30 however many frames there are,
-                           as a rule */
+                           as a rule; of a channel that pins part, for the part that took the most */
     int (*stop)(void *context); /* optional: asked before every system. Not 0: it ends, and of channels that are not
                                    done no status is written, and of their values those of some frames at most */
     void *context;

@@ -7,6 +7,8 @@
  * alone, so that its bits do not depend on its neighbours. What is in one part stays where it is. */
 #include "smooth.h"
 
+#include "fpmode.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -196,8 +198,9 @@ static int may_part(const ik_smooth_job *job) {
 static void begin(work *w) {
     ptrdiff_t at = 0;
     for (ptrdiff_t channel = w->first; channel < w->first + w->count; channel++) {
-        w->status[channel - w->first] = 0, w->iterations[channel - w->first] = 1;
+        w->status[channel - w->first] = 0;
         const int whole = at < w->parts && w->part[at].channel == channel && is_whole(w, &w->part[at]);
+        w->iterations[channel - w->first] = !whole;
         if (!whole) set_pins(w, channel);
         for (; at < w->parts && w->part[at].channel == channel; at++)
             w->part[at].done = !whole && leave(w, &w->part[at]);
@@ -250,22 +253,28 @@ static int asks(void *context) {
     return w->stopped;
 }
 
-void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
-    const ptrdiff_t some = last - first < CHANNELS ? last - first : CHANNELS, block = job->frames * width_of(some);
-    ik_smooth_job own = *job;
-    work w = {.given_job = job, .job = &own, .first = first, .rest = scratch};
-    own.stop = asks, own.context = &w;
-    if (!may_part(job)) {
-        ik_smooth_whole(&own, first, last, scratch);
-        return;
-    }
-    double *numbers = (double *)((char *)scratch + in_lines(ik_smooth_whole_scratch(job, some)));
+static void smooth_parts(work *w, ptrdiff_t last) {
+    const ptrdiff_t channels = last - w->first, some = channels < CHANNELS ? channels : CHANNELS;
+    const ptrdiff_t block = w->job->frames * width_of(some);
+    double *numbers = (double *)((char *)w->rest + in_lines(ik_smooth_whole_scratch(w->job, some)));
     for (int array = 0; array < GIVEN; array++, numbers += block)
-        w.given[array] = numbers;
-    w.values = numbers;
-    w.part = (part *)((char *)w.given[0] + in_lines((size_t)((GIVEN + 1) * block) * sizeof(double)));
-    for (; w.first < last && !w.stopped; w.first += CHANNELS) {
-        w.count = last - w.first < CHANNELS ? last - w.first : CHANNELS;
-        smooth_some(&w);
+        w->given[array] = numbers;
+    w->values = numbers;
+    w->part = (part *)((char *)w->given[0] + in_lines((size_t)((GIVEN + 1) * block) * sizeof(double)));
+    for (; w->first < last && !w->stopped; w->first += CHANNELS) {
+        w->count = last - w->first < CHANNELS ? last - w->first : CHANNELS;
+        smooth_some(w);
     }
+}
+
+void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+    const ik_fpmode before = ik_fpmode_enter();
+    work w = {.given_job = job, .first = first, .rest = scratch};
+    ik_smooth_job own = *job;
+    w.job = &own, own.stop = asks, own.context = &w;
+    if (may_part(job))
+        smooth_parts(&w, last);
+    else
+        ik_smooth_whole(&own, first, last, scratch);
+    ik_fpmode_leave(before);
 }

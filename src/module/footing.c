@@ -81,7 +81,7 @@ static int take(ik_rest_job *job, const int32_t **parts, PyObject *args) {
 static double highest(const ik_rest_job *job) {
     double most = NAN;
     for (int k = 0; k < job->count; k++)
-        if (job->hit[k] && !(job->ground[k][job->axis] <= most)) most = job->ground[k][job->axis];
+        if (job->hit[k] && (job->ground[k][job->axis] > most || isnan(most))) most = job->ground[k][job->axis];
     return most;
 }
 
