@@ -181,16 +181,16 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     if stances:
         toes = [toes_of(way, floors, scene, loop=clip.loop) for way, floors in zip(ways, under, strict=True)]
     _weigh(ways, toes, body, scene.settings.weight)
+    said = notes.of(
+        clip, start.lacks, stances, ways, scene, start.strides
+    )  # of the ground: what is held back has its own
+    missed = notes.missed(stances, motions, scene)
     held: dict[str, Array] = {}
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)
         held = partial.held_back(ways, body)
     for way in ways:
         way.nearer = nearer_of(way.motion, body, way.ankle, way.reach, scene.fps, loop=clip.loop)
-    said, missed = (
-        notes.of(clip, start.lacks, stances, ways, scene, start.strides),
-        notes.missed(stances, motions, scene),
-    )
     if long:
         for way in ways:
             way.forget()
