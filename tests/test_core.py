@@ -68,7 +68,7 @@ HASHES = {
         "kusudamas f64": "53d579dd3c48dffc",
     },
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
-    "same_bits_smooth.c": {"smooth f64": "abf398849901ccb8"},
+    "same_bits_smooth.c": {"smooth f64": "5c7e1d6140235329"},
     "same_bits_fabrik.c": {"fabrik f32": "0edd21472c74a43e", "fabrik f64": "720c4c23c4cdd54a"},
     "same_bits_chain.c": {
         "follow f32": "3500f2d1784e743b",
