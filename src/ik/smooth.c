@@ -4,7 +4,7 @@
  * between them, with both at either end. Each is solved for as long as it takes by itself; where nothing is asked of
  * it, it is left as it is wanted, and frames that are pinned between parts cost nothing. Parts of about one length are
  * solved side by side, filled up at a pinned end with frames that are pinned too: to a length that depends on a part
- * alone, so that its bits do not depend on its neighbours. What is in one part stays where it is. */
+ * alone, so that its bits do not depend on its neighbours. A long one is solved where it is, by itself. */
 #include "smooth.h"
 
 #include "fpmode.h"
@@ -18,6 +18,7 @@ enum {
     CHANNELS = 16, /* at a time */
     ABREAST = 8,   /* parts, as many as the widest vectors hold */
     FILLED = 32,   /* lengths are filled up to a multiple of this */
+    LONG = 2048,   /* the most frames of what is solved side by side: as many as memory is taken for */
     GIVEN = 5,     /* arrays that are read: wanted, lower, upper, pull, start */
 };
 
@@ -74,8 +75,8 @@ static double pin_of(frame_of f) { return f.lower == f.upper ? f.lower : 0.5 * f
 
 static void add(work *w, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t last) {
     const ptrdiff_t frames = w->job->frames, count = last - first;
-    const ptrdiff_t length = (count + FILLED - 1) / FILLED * FILLED;
-    w->part[w->parts++] = (part){channel, first, count, length < frames ? length : frames, 0};
+    const ptrdiff_t filled = (count + FILLED - 1) / FILLED * FILLED;
+    w->part[w->parts++] = (part){channel, first, count, count > LONG ? count : filled < frames ? filled : frames, 0};
 }
 
 /* The parts of a channel, in which some frame is not pinned: one, of all frames, if some number cannot be computed
@@ -172,9 +173,31 @@ static void solve(work *w, part *const *some, ptrdiff_t count) {
     }
 }
 
+static ik_lists after(ik_lists lists, ptrdiff_t frames) {
+    if (lists.rows.data) lists.rows.data = (char *)lists.rows.data + frames * lists.next;
+    return lists;
+}
+
+/* A long part. */
+static void solve_there(work *w, part *p) {
+    const ptrdiff_t mine = p->channel - w->first;
+    int32_t status = 0, iterations = 0;
+    ik_smooth_job job = *w->job;
+    job.frames = p->count;
+    job.wanted = after(job.wanted, p->first), job.pull = after(job.pull, p->first);
+    job.lower = after(job.lower, p->first), job.upper = after(job.upper, p->first);
+    job.start = after(job.start, p->first), job.values = after(job.values, p->first);
+    job.status = (ik_rows){.data = &status}, job.iterations = (ik_rows){.data = &iterations};
+    ik_smooth_whole(&job, p->channel, p->channel + 1, w->rest);
+    w->status[mine] |= status, p->done = 1;
+    if (iterations > w->iterations[mine]) w->iterations[mine] = iterations;
+}
+
+static ptrdiff_t together(const ik_smooth_job *job) { return job->frames < LONG ? job->frames : LONG; }
+
 /* This one and others that are left of its length, as many as there is memory for. */
 static ptrdiff_t alike(work *w, ptrdiff_t at, part **some) {
-    const ptrdiff_t length = w->part[at].length, room = w->job->frames * width_of(w->count);
+    const ptrdiff_t length = w->part[at].length, room = together(w->job) * width_of(w->count);
     ptrdiff_t count = 1, most = ABREAST;
     while (most > 1 && most * length > room)
         most /= 2;
@@ -227,8 +250,10 @@ static void smooth_some(work *w) {
     for (ptrdiff_t at = 0; at < w->parts && !w->stopped; at++) {
         part *some[ABREAST];
         if (w->part[at].done) continue;
-        const ptrdiff_t count = alike(w, at, some);
-        solve(w, some, count);
+        if (w->part[at].count > LONG)
+            solve_there(w, &w->part[at]);
+        else
+            solve(w, some, alike(w, at, some));
     }
     if (w->stopped) return;
     tell(w, &w->job->status, w->status);
@@ -241,7 +266,7 @@ size_t ik_smooth_scratch(const ik_smooth_job *job, ptrdiff_t count) {
     const size_t rest = in_lines(ik_smooth_whole_scratch(job, count)), frames = (size_t)job->frames;
     if (!may_part(job)) return rest;
     const size_t some = (size_t)(count < CHANNELS ? count : CHANNELS);
-    const size_t numbers = (GIVEN + 1) * frames * (size_t)width_of((ptrdiff_t)some) * sizeof(double);
+    const size_t numbers = (GIVEN + 1) * (size_t)(together(job) * width_of((ptrdiff_t)some)) * sizeof(double);
     return rest + in_lines(numbers) + some * (frames / 3 + 2) * sizeof(part);
 }
 
@@ -255,7 +280,7 @@ static int asks(void *context) {
 
 static void smooth_parts(work *w, ptrdiff_t last) {
     const ptrdiff_t channels = last - w->first, some = channels < CHANNELS ? channels : CHANNELS;
-    const ptrdiff_t block = w->job->frames * width_of(some);
+    const ptrdiff_t block = together(w->job) * width_of(some);
     double *numbers = (double *)((char *)w->rest + in_lines(ik_smooth_whole_scratch(w->job, some)));
     for (int array = 0; array < GIVEN; array++, numbers += block)
         w->given[array] = numbers;
