@@ -188,11 +188,12 @@ def _stand(way: Way, stance: Stance, foot: Foot, scene: Scene) -> None:
 def _freed(feet: list[tuple[Way, list[Stance]]], scene: Scene) -> list[Array]:
     """Toes that lie come to that, and from it; and what in swing goes on of what stances move feet by."""
     bent = [(way, pinned) for way, stances in feet if (pinned := _pinned(way, stances)) is not None]
-    turns = [(quaternions.log(way.toes), pinned[:, np.newaxis]) for way, pinned in bent]
-    found = _released([*turns, *(_moved(way, stances, scene) for way, stances in feet)], scene)
-    for (way, pinned), turned in zip(bent, found, strict=False):
+    curves = [(quaternions.log(way.toes), pinned[:, np.newaxis]) for way, pinned in bent]
+    curves += [_moved(way, stances, scene) for way, stances in feet]
+    _release(curves, scene)
+    for (way, pinned), (turned, _) in zip(bent, curves, strict=False):
         np.copyto(way.toes, quaternions.exp(turned), where=~pinned[:, np.newaxis])
-    return found[len(bent) :]
+    return [moved for moved, _ in curves[len(bent) :]]
 
 
 def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
@@ -206,19 +207,17 @@ def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
     return pinned
 
 
-def _released(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
+def _release(curves: list[tuple[Array, Mask]], scene: Scene) -> None:
     """What stances do to a foot, and in swing, as smoothly as it can be, back to nothing, or to what the next does.
 
     Where the clip begins or ends before that, it is drawn there. Curves (frames, 3), each with where it is pinned: all
     at once; of a long clip one after the other, as that takes memory.
     """
-    found = [values for values, _ in curves]
     free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
-    together = [free] if free and len(list(blocks(len(found[0])))) == 1 else [[at] for at in free]
+    together = [free] if free and len(list(blocks(len(curves[0][0])))) == 1 else [[at] for at in free]
     for some in together:
         for at, smoothed in zip(some, _smoothed([curves[at] for at in some], scene), strict=True):
-            found[at] = smoothed
-    return found
+            curves[at] = smoothed, curves[at][1]
 
 
 def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
