@@ -68,7 +68,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
         bare.append(below)
     _as_partners(legs, found, [int(np.count_nonzero(each)) for each in flat], _BRIEF * scene.fps)
     if ground is None:
-        _share_level(legs, found, bare, contacts, height_of(scene.ground))
+        _share_level(legs, found, bare, planted, height_of(scene.ground))
     return found
 
 
@@ -106,7 +106,7 @@ def _shaped_alike(leg: LegMotion, other: LegMotion) -> bool:
 
 
 def _share_level(
-    legs: list[LegMotion], floors: list[Floor], bare: list[Array], contacts: Contacts, near: float | None
+    legs: list[LegMotion], floors: list[Floor], bare: list[Array], planted: list[dict[str, Mask]], near: float | None
 ) -> None:
     """Give all legs one floor, if what contacts take for it is about as high everywhere."""
     usual = [median(floor) for floor in bare]
@@ -127,7 +127,7 @@ def _share_level(
     level = max(about, default=level)  # the nearer one, as it is rather higher than they are
     for height, floor in zip(usual, floors, strict=True):
         floor.thick = {point: thick + height - level for point, thick in floor.thick.items()}
-    _alike(legs, floors, contacts)
+    _alike(legs, floors, planted)
 
 
 def _way(motion: LegMotion) -> float:
@@ -135,7 +135,7 @@ def _way(motion: LegMotion) -> float:
     return float(size(_core.extent(motion.reference)))
 
 
-def _alike(legs: list[LegMotion], floors: list[Floor], contacts: Contacts) -> None:
+def _alike(legs: list[LegMotion], floors: list[Floor], planted: list[dict[str, Mask]]) -> None:
     """Soles of partners that differ in thickness by more than soles do are as thick as the thinner one.
 
     Where toes bend, by how high their joints are: the points of a sole are known less well. A foot says nothing of that
@@ -143,7 +143,7 @@ def _alike(legs: list[LegMotion], floors: list[Floor], contacts: Contacts) -> No
     is.
     """
     pairs = [(row(motion.leg.name), "heel" in floor.thick) for motion, floor in zip(legs, floors, strict=True)]
-    lying = [_lies(motion, floor, contacts) for motion, floor in zip(legs, floors, strict=True)]
+    lying = [_lies(motion, floor, known) for motion, floor, known in zip(legs, floors, planted, strict=True)]
     soles = [min(floor.thick[point] for point in _seen(floor)) for floor in floors]
     for motion, pair, lies, own, floor in zip(legs, pairs, lying, soles, floors, strict=True):
         known = [thick for thick, other, stood in zip(soles, pairs, lying, strict=True) if stood and other == pair]
@@ -151,9 +151,8 @@ def _alike(legs: list[LegMotion], floors: list[Floor], contacts: Contacts) -> No
             floor.thick = {point: thick + min(known) - own for point, thick in floor.thick.items()}
 
 
-def _lies(motion: LegMotion, floor: Floor, contacts: Contacts) -> bool:
+def _lies(motion: LegMotion, floor: Floor, known: dict[str, Mask]) -> bool:
     """Whether a foot has stood on its ball, if that is known, its heel as high as that, as far as soles are known."""
-    known = planted_of(motion, contacts)
     thick = [floor.thick[point] for point in known]
     return bool(known["ball" if "ball" in known else "heel"].any()) and max(thick) - min(thick) <= SOLE * motion.scale
 

@@ -181,9 +181,8 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     if stances:
         toes = [toes_of(way, floors, scene, loop=clip.loop) for way, floors in zip(ways, under, strict=True)]
     _weigh(ways, toes, body, scene.settings.weight)
-    said = notes.of(
-        clip, start.lacks, stances, ways, scene, start.strides
-    )  # of the ground: what is held back has its own
+    # of the ground where feet are to go: that a body holds them back has a note of its own
+    said = notes.of(clip, start.lacks, stances, ways, scene, start.strides)
     missed = notes.missed(stances, motions, scene)
     held: dict[str, Array] = {}
     if part.still:
