@@ -98,9 +98,9 @@ class Pose:
         return self.rotations.dtype
 
     def __len__(self) -> int:
-        if not self.shape:
+        if self.rotations.ndim == 2:
             raise TypeError("a single pose has no length; .joints says how many joints it has")
-        return int(self.shape[0])
+        return len(self.rotations)
 
     def __getitem__(self, index: Any) -> Pose:
         index = index if isinstance(index, tuple) else (index,)

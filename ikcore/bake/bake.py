@@ -186,7 +186,7 @@ def bake_feet(
     say = progress or (lambda share: None)
     _check(clip, ground, feet, contacts, frames, legs, settings, earlier)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
-    given = feet, contacts, settings or BakeSettings()
+    given = feet, contacts, settings or BakeSettings.preset("default")
     start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames)
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
     plan = planned(start, part, pelvis, say)

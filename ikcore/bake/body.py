@@ -13,7 +13,7 @@ from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds, smoothed, spread
 from ikcore.bake.motion import ROUNDING
-from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
+from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.bake.way import Way
 
 _WIDTH = 0.25  # seconds, half the width of the filter
@@ -41,24 +41,19 @@ class Body:
     ----------
     pivot : (frames, 3) array
         Where the pelvis is in the clip.
-    tilt : (frames, 4) array
-        A world rotation, about that point.
+    tilt : (frames, 4) array or None
+        A world rotation, about that point, if it turns.
     shift : (frames, 3) array
         Of the pelvis.
     """
 
     pivot: Array
-    tilt: Array
+    tilt: Array | None
     shift: Array
 
     def part(self, frames: slice) -> Body:
         """Some of the frames."""
-        return Body(self.pivot[frames], self.tilt[frames], self.shift[frames])
-
-    @property
-    def tilts(self) -> bool:
-        """Whether it is turned at all."""
-        return bool((self.tilt != UNTURNED).any())
+        return Body(self.pivot[frames], None if self.tilt is None else self.tilt[frames], self.shift[frames])
 
     def carried(self, points: Array) -> Array:
         """Where points of the body (frames, 3) go."""
@@ -97,7 +92,7 @@ def _hung(way: Way, body: Body, scene: Scene) -> tuple[Any, ...]:
     """A leg in the clip, and between the body and its foot."""
     hip, ankle = (np.ascontiguousarray(way.motion.chain[:, joint]) for joint in (0, -1))
     over, carried = way.shift[:, scene.axis] - way.plain, body.carried(hip)
-    top, foot = (carried, body.carried(ankle)) if body.tilts else (hip, ankle)
+    top, foot = (hip, ankle) if body.tilt is None else (carried, body.carried(ankle))
     high = top[:, scene.axis] - foot[:, scene.axis]
     return hip, ankle, carried, way.ankle, high, over, way.reach, way.stands, way.motion.size
 
@@ -212,12 +207,12 @@ def _aside(along: Array, hung: Hung, rise: Array, ways: list[Way], scene: Scene)
 # --- tilt ------------------------------------------------------------------------------------------------------------
 
 
-def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
+def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array | None:
     """The rotation from level to the slope of the ground under all feet, the plane nearest to where they are on it."""
     chosen = scene.settings.tilt
     share = chosen if chosen is not None else float(len(ways) > 2)
     if share == 0 or len(ways) < 2:
-        return np.broadcast_to(UNTURNED, (len(pivot), 4))
+        return None
     first, second = ((scene.axis + more) % 3 for more in (1, 2))
     at = np.stack([way.ankle - pivot for way in ways])
     up = np.stack([way.plain for way in ways])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ikcore._arrays import size
-from ikcore.bake import quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import STRAIGHTEST, Bent, hinges_of
 from ikcore.bake.legs import bend as bend_leg
@@ -71,5 +70,5 @@ def _reach(motion: LegMotion) -> Array:
 
 
 def _bent(motion: LegMotion, body: Body, hinges: Array, reach: Array) -> Bent:
-    hip = body.pivot + quaternions.rotate(body.tilt, motion.chain[:, 0] - body.pivot) + body.shift
+    hip = body.carried(motion.chain[:, 0])
     return bend_leg(motion.chain, motion.turns, hinges, hip, motion.ankle, reach, body=body)[0]

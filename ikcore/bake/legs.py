@@ -126,7 +126,7 @@ def bend(
     frames, points = chain.shape[:2]
     short, bent, deltas = np.empty(frames), np.empty(chain.shape), np.empty((frames, points - 1, 4))
     upper = turns[:, : max(points - 2, 0)]
-    pivot, tilt = (None, None) if body is None else (body.pivot, body.tilt)
+    pivot, tilt = (None, None) if body is None or body.tilt is None else (body.pivot, body.tilt)
     _core.bend_leg(chain, upper, pivot, tilt, hip, foot, over, reach, nearer, hinges, length, bent, deltas, short)
     return Bent(bent, deltas), short
 

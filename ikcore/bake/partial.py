@@ -13,7 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake.body import Body
 from ikcore.bake.legs import FOLDED, STRAIGHTEST, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
-from ikcore.bake.scene import UNTURNED, Array, Scene, eased, unit
+from ikcore.bake.scene import Array, Scene, eased, unit
 from ikcore.bake.way import Way
 from ikcore.bake.write import Move, Turn, moves_of, put, turn, turn_of, turns_of
 from ikcore.clips.clip import Clip
@@ -93,7 +93,7 @@ def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
     """The body as it is in an earlier bake, beside that of the clip."""
     at = place_of(clip, pelvis)
     if earlier is clip:
-        return Body(at, np.broadcast_to(UNTURNED, (len(at), 4)), np.zeros_like(at))
+        return Body(at, None, np.zeros_like(at))
     was, now = (turn_of(each, pelvis) for each in (clip, earlier))
     return Body(at, rotations.multiply(now, rotations.conjugate(was)), place_of(earlier, pelvis) - at)
 

@@ -116,7 +116,7 @@ class Plan:
 
     def forget(self) -> None:
         """Let go of what joints were turned for: of long clips it takes as much memory as the result."""
-        self.ways, self.toes, self.body = [], [], Body(*np.empty((3, 0, 4)))
+        self.ways, self.toes, self.body = [], [], Body(np.empty((0, 3)), None, np.empty((0, 3)))
 
 
 def start_of(
@@ -277,6 +277,7 @@ def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> Non
             way.shift *= weight
             way.turn, toes[at] = (quaternions.slerp(UNTURNED, turn, share) for turn in (way.turn, toes[at]))
         body.shift *= weight
-        body.tilt = quaternions.slerp(UNTURNED, body.tilt, share)
+        if body.tilt is not None:
+            body.tilt = quaternions.slerp(UNTURNED, body.tilt, share)
     for at, way in enumerate(ways):
         toes[at] = quaternions.multiply(toes[at], way.turn)

@@ -128,7 +128,8 @@ def stances_of(
             settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
             for span in stays or _pieces(motion, foot, *settled, scene):
                 stance = _stance(number, motion, foot, (heel, held.get("heel"), held.get("ball")), span, (start, stop))
-                _still(motion, stance, foot, scene, exact=bool(stays), partly=_but_for_heel(stance, exact, heel))
+                partly = scene.kept and _but_for_heel(stance, exact, heel)
+                _still(motion, stance, foot, scene, exact=bool(stays), partly=partly)
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -237,7 +238,7 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
-    elif scene.kept and partly and slid <= _PUT * motion.scale:
+    elif partly and slid <= _PUT * motion.scale:
         stance.clean = True  # it was put there: what slides is its heel, which is known otherwise now
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise

@@ -86,7 +86,7 @@ def _moves(clip: Clip, joint: int) -> bool:
 
 def tilt_of(body: Body) -> Array | None:
     """How the pelvis turns, if it does."""
-    return body.tilt if (np.abs(body.tilt[:, 1:]) > ROUNDING).any() else None
+    return body.tilt if body.tilt is not None and (np.abs(body.tilt[:, 1:]) > ROUNDING).any() else None
 
 
 def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | None, legs: Iterable[Turn]) -> None:
@@ -116,8 +116,10 @@ def _taken(clip: Clip, joint: int, start: Array, pelvis: int, body: Body) -> Arr
     above, root = ancestors(clip.skeleton, joint), [pelvis, *ancestors(clip.skeleton, pelvis)][-1]
     if pelvis not in above:
         return start + loops.climb(clip, body.shift) if root in above else start
-    stays = ~((body.shift != 0).any(axis=1) | (np.abs(body.tilt[:, 1:]) > ROUNDING).any(axis=1))
-    return np.where(stays[:, np.newaxis], start, body.carried(start))
+    goes = (body.shift != 0).any(axis=1)
+    if body.tilt is not None:
+        goes |= (np.abs(body.tilt[:, 1:]) > ROUNDING).any(axis=1)
+    return np.where(goes[:, np.newaxis], body.carried(start), start)
 
 
 def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Move]) -> Clip:

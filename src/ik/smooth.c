@@ -22,6 +22,15 @@ enum {
     GIVEN = 5,     /* arrays that are read: wanted, lower, upper, pull, start */
 };
 
+/* What those have where they are not given. */
+static const double OTHERWISE[GIVEN] = {0, -INFINITY, INFINITY, 0, 0};
+
+/* Those of one channel. */
+typedef struct {
+    const char *data[GIVEN];
+    ptrdiff_t next[GIVEN]; /* bytes from frame to frame */
+} column;
+
 typedef struct {
     ptrdiff_t channel, first, count, length; /* length: filled up */
     int done;
@@ -33,6 +42,7 @@ typedef struct {
     int stopped;
     ptrdiff_t first, count, parts;
     part *part;
+    column column[CHANNELS];
     double *given[GIVEN], *values;
     int32_t status[CHANNELS], iterations[CHANNELS];
     void *rest;
@@ -41,10 +51,19 @@ typedef struct {
 /* Numbers side by side that a vector holds as many or more of. */
 static ptrdiff_t width_of(ptrdiff_t count) { return count > 4 ? ABREAST : count > 2 ? 4 : count; }
 
-static double number_at(const ik_lists *lists, ptrdiff_t channel, ptrdiff_t frame, double otherwise) {
-    const char *data = lists->rows.data;
-    if (!data) return otherwise;
-    return *(const double *)(data + channel * lists->rows.stride + frame * lists->next);
+static column column_of(const ik_smooth_job *job, ptrdiff_t channel) {
+    const ik_lists *given[GIVEN] = {&job->wanted, &job->lower, &job->upper, &job->pull, &job->start};
+    column found;
+    for (int array = 0; array < GIVEN; array++) {
+        const ik_rows *rows = &given[array]->rows;
+        found.data[array] = rows->data ? (char *)rows->data + channel * rows->stride : (char *)&OTHERWISE[array];
+        found.next[array] = rows->data ? given[array]->next : 0;
+    }
+    return found;
+}
+
+static inline double number_at(const column *c, int array, ptrdiff_t frame) {
+    return *(const double *)(c->data[array] + frame * c->next[array]);
 }
 
 static void set(const ik_smooth_job *job, ptrdiff_t channel, ptrdiff_t frame, double x) {
@@ -58,20 +77,19 @@ typedef struct {
     double wanted, lower, upper, pull, start;
 } frame_of;
 
-static frame_of given_at(const ik_smooth_job *job, ptrdiff_t channel, ptrdiff_t frame) {
-    return (frame_of){number_at(&job->wanted, channel, frame, 0), number_at(&job->lower, channel, frame, -INFINITY),
-                      number_at(&job->upper, channel, frame, INFINITY), number_at(&job->pull, channel, frame, 0),
-                      number_at(&job->start, channel, frame, 0)};
+static inline frame_of given_at(const column *c, ptrdiff_t frame) {
+    return (frame_of){number_at(c, 0, frame), number_at(c, 1, frame), number_at(c, 2, frame), number_at(c, 3, frame),
+                      number_at(c, 4, frame)};
 }
 
-static int is_plain(const ik_smooth_job *job, frame_of f) {
-    const double step = 1 / job->fps, squared = step * step;
-    return fabs(f.wanted) < FAR && fabs(f.pull * (squared * squared)) < FAR && f.lower < FAR && f.upper > -FAR;
+/* With the step of a frame, in seconds, to the power of four. */
+static inline int is_plain(frame_of f, double step4) {
+    return (fabs(f.wanted) < FAR) & (fabs(f.pull * step4) < FAR) & (f.lower < FAR) & (f.upper > -FAR);
 }
 
-static int is_pinned(frame_of f) { return f.lower >= f.upper; }
+static inline int is_pinned(frame_of f) { return f.lower >= f.upper; }
 
-static double pin_of(frame_of f) { return f.lower == f.upper ? f.lower : 0.5 * f.lower + 0.5 * f.upper; }
+static inline double pin_of(frame_of f) { return f.lower == f.upper ? f.lower : 0.5 * f.lower + 0.5 * f.upper; }
 
 static void add(work *w, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t last) {
     const ptrdiff_t frames = w->job->frames, count = last - first;
@@ -83,10 +101,12 @@ static void add(work *w, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t last) {
  * with. */
 static void find_parts(work *w, ptrdiff_t channel) {
     const ptrdiff_t frames = w->job->frames, before = w->parts;
+    const double step = 1 / w->job->fps, squared = step * step, step4 = squared * squared;
+    const column c = w->column[channel - w->first];
     ptrdiff_t first = 0, pinned = 0; /* where a part begins, and how many frames are pinned up to here */
     for (ptrdiff_t k = 0; k < frames; k++) {
-        const frame_of f = given_at(w->job, channel, k);
-        if (!is_plain(w->job, f)) {
+        const frame_of f = given_at(&c, k);
+        if (!is_plain(f, step4)) {
             w->parts = before;
             add(w, channel, 0, frames);
             return;
@@ -102,9 +122,10 @@ static int is_whole(const work *w, const part *p) { return p->count == w->job->f
 
 /* Leaves a part as it is wanted if that is one number, which keeps all bounds. */
 static int leave(const work *w, const part *p) {
-    const double wanted = number_at(&w->job->wanted, p->channel, p->first, 0);
+    const column c = w->column[p->channel - w->first];
+    const double wanted = given_at(&c, p->first).wanted;
     for (ptrdiff_t k = p->first; k < p->first + p->count; k++) {
-        const frame_of f = given_at(w->job, p->channel, k);
+        const frame_of f = given_at(&c, k);
         if (f.wanted != wanted || !(f.lower <= wanted && wanted <= f.upper)) return 0;
     }
     for (ptrdiff_t k = p->first; k < p->first + p->count; k++)
@@ -113,8 +134,9 @@ static int leave(const work *w, const part *p) {
 }
 
 static void set_pins(work *w, ptrdiff_t channel) {
+    const column c = w->column[channel - w->first];
     for (ptrdiff_t k = 0; k < w->job->frames; k++) {
-        const frame_of f = given_at(w->job, channel, k);
+        const frame_of f = given_at(&c, k);
         if (is_pinned(f)) set(w->job, channel, k, pin_of(f));
         if (f.lower > f.upper) w->status[channel - w->first] |= IK_CONFLICT;
     }
@@ -132,11 +154,13 @@ static void pack(work *w, part *const *some, ptrdiff_t count) {
     for (ptrdiff_t at = 0; at < count; at++) {
         const part *p = some[at];
         const ptrdiff_t before = filled_before(w, p);
+        const column c = w->column[p->channel - w->first];
+        const int whole = is_whole(w, p);
         for (ptrdiff_t k = 0; k < p->length; k++) {
-            const ptrdiff_t frame = p->first + k - before, to = k * count + at;
+            const ptrdiff_t to = k * count + at;
             frame_of f = {0};
-            if (k >= before && k < before + p->count) f = given_at(w->job, p->channel, frame);
-            if (!is_whole(w, p) && is_pinned(f)) f.wanted = f.lower = f.upper = pin_of(f);
+            if (k >= before && k < before + p->count) f = given_at(&c, p->first + k - before);
+            if (!whole && is_pinned(f)) f.wanted = f.lower = f.upper = pin_of(f);
             w->given[0][to] = f.wanted, w->given[1][to] = f.lower, w->given[2][to] = f.upper;
             w->given[3][to] = f.pull;
             if (w->job->start.rows.data) w->given[4][to] = f.start;
@@ -238,8 +262,10 @@ static void tell(const work *w, const ik_rows *rows, const int32_t *numbers) {
 static void smooth_some(work *w) {
     ptrdiff_t whole = 0;
     w->parts = 0;
-    for (ptrdiff_t k = 0; k < w->count; k++)
+    for (ptrdiff_t k = 0; k < w->count; k++) {
+        w->column[k] = column_of(w->job, w->first + k);
         find_parts(w, w->first + k);
+    }
     for (ptrdiff_t at = 0; at < w->parts; at++)
         whole += is_whole(w, &w->part[at]);
     if (whole == w->count) {

@@ -89,8 +89,8 @@ ik_inline mask smooth_may_bound(real lower, real upper) {
 /* Which frame of the job one of the clip is. */
 ik_inline ptrdiff_t smooth_source(const smooth *s, ptrdiff_t k) { return k < s->period ? k : k % s->period; }
 
-/* The power of two, and whether a channel can be computed with. Leaves what is wanted and the
- * pull where departures and steps will be, so that the gradient is that of what is wanted alone. */
+/* The power of two, and whether a channel can be computed with. Leaves what is wanted and the pull where departures and
+ * steps will be, so that the gradient is that of what is wanted alone; and bounds as they are given. */
 static void smooth_measure(smooth *s, group at) {
     const ik_smooth_job *job = s->job;
     const number frame = 1 / (number)job->fps, squared = frame * frame;
@@ -105,6 +105,7 @@ static void smooth_measure(smooth *s, group at) {
         largest = real_max(largest, real_abs(wanted));
         for (int side = 0; side < 2; side++)
             largest = real_select(smooth_is_plain(bounds[side]), real_max(largest, real_abs(bounds[side])), largest);
+        s->clip.bounds[k].at[0] = bounds[0], s->clip.bounds[k].at[1] = bounds[1];
         *f = (smooth_frame){.moved = wanted, .step = real_max(pull * real_splat(squared * squared), real_splat(0))};
     }
     s->scale = real_unit_scale(real_select(s->usable, largest, real_splat(1)));
@@ -132,10 +133,19 @@ static void smooth_set_bounds(smooth *s, ptrdiff_t k, real base, real bounds[2])
     s->clip.frames[k].moved = real_select(pinned, pin - base, zero);
 }
 
+/* Where a start is at a bound, or beyond, the frame is to be at that. */
+static void smooth_set_start(smooth *s, ptrdiff_t k, real x, const real bounds[2]) {
+    const mask free = s->usable & mask_zero(s->clip.states[k]);
+    const mask lower = free & smooth_is_plain(bounds[0]) & (mask_less(x, bounds[0]) | mask_equal(x, bounds[0]));
+    const mask upper = free & smooth_is_plain(bounds[1]) & (mask_less(bounds[1], x) | mask_equal(x, bounds[1]));
+    s->clip.states[k] |= (lower & mask_splat(AT_LOWER)) | (upper & mask_splat(AT_UPPER));
+}
+
 /* All frames of a group. What cannot be computed with is as if it were nothing. */
 static void smooth_take(smooth *s, group at) {
     const real zero = real_splat(0), one = real_splat(1);
-    real held = zero, bounds[2];
+    const int starts = s->job->start.rows.data != NULL;
+    real held = zero;
     s->crossed = s->vague = mask_splat(0);
     smooth_measure(s, at);
     smooth_each(&s->clip, smooth_keep_curved, NULL);
@@ -143,9 +153,10 @@ static void smooth_take(smooth *s, group at) {
         const real base = real_select(s->usable, f->moved * s->scale, zero);
         f->curved = real_select(s->usable, f->curved * s->scale, zero);
         f->pull = real_select(s->usable, f->step, zero);
-        smooth_load_bounds(s, at, smooth_source(s, k), bounds);
+        real bounds[2] = {s->clip.bounds[k].at[0], s->clip.bounds[k].at[1]};
         smooth_set_bounds(s, k, base, bounds);
         mask holds = mask_less(zero, f->pull) | ~mask_zero(s->clip.states[k]);
+        if (starts) smooth_set_start(s, k, smooth_load(&s->job->start, at, smooth_source(s, k), 0), bounds);
         held = held + real_select(holds, one, zero);
     }
     /* nothing but bending leaves a straight line free to shift and to turn */
@@ -153,19 +164,6 @@ static void smooth_take(smooth *s, group at) {
     const number whole = 1 / (number)s->clip.count, faint = whole * whole * (whole * whole);
     const mask loose = mask_less(held, real_splat((number)least));
     if (mask_any(loose)) EACH_FRAME(k, f, &s->clip) f->pull = real_select(loose, real_splat(faint), f->pull);
-}
-
-/* Where a start is at a bound, or beyond, frames are to be at that. */
-static void smooth_take_start(smooth *s, group at) {
-    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
-        const real x = smooth_load(&s->job->start, at, smooth_source(s, k), 0);
-        real bounds[2];
-        smooth_load_bounds(s, at, smooth_source(s, k), bounds);
-        const mask free = s->usable & mask_zero(s->clip.states[k]);
-        const mask lower = free & smooth_is_plain(bounds[0]) & (mask_less(x, bounds[0]) | mask_equal(x, bounds[0]));
-        const mask upper = free & smooth_is_plain(bounds[1]) & (mask_less(bounds[1], x) | mask_equal(x, bounds[1]));
-        s->clip.states[k] |= (lower & mask_splat(AT_LOWER)) | (upper & mask_splat(AT_UPPER));
-    }
 }
 
 /* Nothing is at a bound. */
@@ -500,7 +498,6 @@ static void smooth_rows(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t las
         smooth_take(&s, at);
         mask unsettled = s.clip.count > 0 ? s.usable : mask_splat(0);
         if (job->start.rows.data) {
-            smooth_take_start(&s, at);
             unsettled = smooth_settle(&s, unsettled, SMOOTH_START);
             smooth_let_go(&s, unsettled);
         }
