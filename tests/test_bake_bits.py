@@ -239,7 +239,7 @@ def test_swings_of_all_feet_are_lifted_as_one_curve_would_be() -> None:
         lower, upper = (np.pad(each, before) for each in (needed[foot], np.where(own, np.inf, 0)))
         upper[2:before] = upper[before + frames : -2] = np.inf
         whole = ik.smooth(0.0, fps=60, pull=0.0, tension=180.0, lower=lower, upper=upper).values[before:-before]
-        np.testing.assert_allclose(lifted(needed, free, 60)[foot], whole, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(lifted(needed.T, free.T, 60)[:, foot], whole, rtol=0, atol=1e-12)
 
 
 def test_a_long_rest_among_many_steps_takes_no_memory_for_each_step() -> None:

@@ -59,7 +59,7 @@ def unrolled(clip: Clip) -> Clip:
 def climb(clip: Clip, shift: Array) -> Array:
     """How far the root of a loop goes with its pelvis, frame by frame: all of what is left of that at its end."""
     if not clip.loop:
-        return np.broadcast_to((shift[-1] - shift[0]) * 0.0, shift.shape)
+        return np.zeros_like(shift)
     share = np.arange(len(clip)) / max(len(clip) - 1, 1)
     return np.asarray((shift[-1] - shift[0]) * share[:, np.newaxis])
 

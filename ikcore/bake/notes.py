@@ -260,7 +260,7 @@ def _same(baked: Clip, before: Clip, leg: float) -> bool:
 
 def _alike(now: Array, was: Array, near: float) -> bool:
     """Some frames at a time, so few that of what has changed most are never looked at."""
-    parts = (slice(start, start + 64) for start in range(0, len(now), 64))
+    parts = (slice(start, start + 16) for start in range(0, len(now), 16))
     return all(bool(np.abs(now[frames] - was[frames]).max() <= near) for frames in parts)
 
 

@@ -35,17 +35,15 @@ class Part:
         How much of the bake counts.
     still : bool
         Whether some legs do not change, so that the body stays where it is.
+    whole : bool
+        Whether all of it counts.
     """
 
     earlier: Clip
     legs: set[str]
     share: Array
     still: bool
-
-    @property
-    def whole(self) -> bool:
-        """Whether all of it counts."""
-        return not self.still and bool(self.share.min() == 1)
+    whole: bool
 
 
 def part_of(
@@ -62,7 +60,8 @@ def part_of(
         raise ValueError(f"legs: expected some of {', '.join(leg.name for leg in feet)}, got none")
     if strange := chosen - known:
         raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
-    return Part(earlier or clip, chosen, _share(clip, frames, scene), len(chosen) < len(feet))
+    share, still = _share(clip, frames, scene), len(chosen) < len(feet)
+    return Part(earlier or clip, chosen, share, still, not still and bool(share.min() == 1))
 
 
 def whole(clip: Clip, feet: Feet, legs: Collection[str] | None, frames: tuple[int, int] | None) -> bool:

@@ -72,6 +72,8 @@ class Stance:
         Of the ground, as far as the sole follows it, and of what it stands on in the clip.
     part : int
         Which part of the ground it stands on; -1 if there is none.
+    middle : int
+        The frame in which it is at its place.
     """
 
     leg: int
@@ -89,14 +91,11 @@ class Stance:
     floor: Array = field(default_factory=lambda: UNTURNED[:3])
     part: int = -1
     nearly: bool = False
+    middle: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.flat = np.asarray(self.flat, np.intp)  # as the core takes them; NumPy 1 makes narrower ones on Windows
-
-    @property
-    def middle(self) -> int:
-        """The frame in which it is at its place."""
-        return int(self.flat[len(self.flat) // 2])
+        self.middle = int(self.flat[len(self.flat) // 2])
 
     @property
     def point(self) -> int:

@@ -267,8 +267,9 @@ def clear(feet: list[tuple[Way, Array, Mask]], scene: Scene) -> None:
     feet = [(way, needed, free) for way, needed, free in feet if needed.any()]
     if feet:
         ways, needed, free = zip(*feet, strict=True)
-        for way, lift in zip(ways, lifted(np.stack(needed), np.stack(free), scene.fps), strict=True):
-            way.shift[:, scene.axis] += lift
+        lifts = lifted(np.stack(needed, axis=1), np.stack(free, axis=1), scene.fps)
+        for at, way in enumerate(ways):
+            way.shift[:, scene.axis] += lifts[:, at]
 
 
 def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, stays: bool) -> tuple[Array, Mask]:
@@ -319,20 +320,18 @@ def lifted(needed: Array, free: Mask, fps: float) -> Array:
 
     Parameters
     ----------
-    needed : (..., frames) array
+    needed : (frames, ...) array
         How much higher it has to be.
-    free : (..., frames) array of bool
+    free : (frames, ...) array of bool
         When it does not stand. Before the first frame and after the last it may be in the air for a while.
     fps : float
         Frames a second.
     """
     before = round(_BEFORE * fps) + 2
-    own, shape = slice(before, -before), (needed.shape[-1] + 2 * before, *needed.shape[:-1])
+    own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
     lower, upper = np.zeros(shape), np.full(shape, np.inf)
-    lower[own], upper[own] = np.moveaxis(needed, -1, 0), np.where(np.moveaxis(free, -1, 0), np.inf, 0)
-    upper[:2] = upper[-2:] = 0
-    curves = smooth(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)
-    return np.moveaxis(curves[own], 0, -1)
+    lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
+    return smooth(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)[own]
 
 
 def _lacking(way: Way, foot: Steps, scene: Scene, among: Mask, told: Told) -> Array:

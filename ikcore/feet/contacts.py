@@ -179,6 +179,8 @@ class Contacts:
     @property
     def way(self) -> Array:
         """What the root of a clip on the spot lacks (frames, 3): how far it should have come; zeros of others."""
+        if not self.treadmill.any():
+            return np.zeros_like(self.treadmill)
         steps = (self.treadmill[1:] + self.treadmill[:-1]) / (2 * self.fps)
         return np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)
 

@@ -221,9 +221,11 @@ static int lack_of(const ik_aside_job *job, int axis, double *lack) {
             const ik_hung_leg *leg = &hung->leg[at];
             double flat[3];
             flat_of(hung, leg, k, flat);
-            const double far = size_of(flat[0], flat[1], flat[2]), reach = leg->reach[k];
+            const double reach = leg->reach[k];
             const double up = leg->ankle[k][hung->axis] - (leg->hip[k][hung->axis] + job->rise[k]);
-            const double may = sqrt(larger(reach * reach - up * up, 0));
+            const double square = larger(reach * reach - up * up, 0);
+            if (flat[0] * flat[0] + flat[1] * flat[1] + flat[2] * flat[2] <= square) continue;
+            const double far = size_of(flat[0], flat[1], flat[2]), may = sqrt(square);
             lack[k] += flat[axis] * smaller(larger(1 - may / larger(far, 1e-12), 0), 1);
         }
         any |= lack[k] != 0;
