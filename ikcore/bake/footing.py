@@ -21,8 +21,7 @@ from ikcore.grounds.ground import Ground, Surface
 UP, DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _ROOM = 2.2  # how high something over them is that people walk under
-_EDGE = 0.02  # by how much more than its slopes say ground under a foot may rise or fall, beyond which there is an edge
-_FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
+_FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from an edge, and the farthest it is moved for that
 STEP = 0.1  # what is higher above the toes is no ground to bend on
 TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
 _KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
@@ -188,7 +187,7 @@ class Footing:
             return moved
         ball, scale = names.index("ball"), sole.scale
         start = points[ball].copy()
-        start[scene.axis] = found.height[ball] + 0.75 * _EDGE * scale
+        start[scene.axis] = found.height[ball] + 0.75 * _core.EDGE * scale
         ways = scene.level(points[[names.index(name) for name in sole.ends]] - points[ball])
         far = size(ways)
         walls = ground.cast(start, ways, length=far + sole.gaps)
@@ -199,7 +198,7 @@ class Footing:
                 if back < _ASIDE * scale:
                     moved -= ways[at] * (back / far[at])
                 elif sole.ends[at] == "toe":  # alone on the step: its ball comes onto it
-                    moved += ways[at] * ((float(walls.distance[at]) + _EDGE * scale) / far[at])
+                    moved += ways[at] * ((float(walls.distance[at]) + _core.EDGE * scale) / far[at])
                 break
         return moved
 

@@ -13,9 +13,7 @@ from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
 
-_HINGED = 0.26  # the sine of a bend from which the side of a knee is its own; below, more and more that of its hinge
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
-FOLDED = 0.2  # likewise: how near to its hip it ends at least, as the core has it of those that stand
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 _TINY = 1e-12
 
@@ -149,7 +147,7 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
     line = unit(leg.chain[:, -1] - hip)
     upper, far = leg.chain[:, 1] - hip, pole - hip
     off, aside = (way - dot(way, line)[:, np.newaxis] * line for way in (upper, far))
-    own = np.clip(size(off) / np.maximum(_HINGED * size(upper), _TINY), 0, 1)[:, np.newaxis]
+    own = np.clip(size(off) / np.maximum(_core.HINGED * size(upper), _TINY), 0, 1)[:, np.newaxis]
     side = unit(own * unit(off) + (1 - own) * unit(np.cross(line, hinge)))
     clear = np.clip(size(aside) / np.maximum(_AHEAD * size(far), _TINY), 0, 1)
     turn = rotations.slerp(UNTURNED, _about(line, side, unit(aside)), share * clear * clear * (3 - 2 * clear))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore import rotations
+from ikcore import _core, rotations
 from ikcore._arrays import dot, size
 from ikcore.bake.body import Body
-from ikcore.bake.legs import FOLDED, STRAIGHTEST, bend, hinges_of
+from ikcore.bake.legs import STRAIGHTEST, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import Array, Scene, eased, unit
 from ikcore.bake.way import Way
@@ -110,7 +110,7 @@ def _held_back(way: Way, body: Body) -> Array:
     hip, ankle = (body.carried(motion.chain[:, joint]) for joint in (0, -1))
     far, down = size(ankle - hip), unit(ankle - hip)
     first, last = dot(goes - wanted - hip, down), dot(goes - hip, down)
-    least = np.minimum(np.minimum(far, FOLDED * motion.size), first)  # one that is nearer already may stay so
+    least = np.minimum(np.minimum(far, _core.FOLDED * motion.size), first)  # one that is nearer already may stay so
     share = np.where(last < least, (first - least) / np.maximum(first - last, 1e-12), 1.0)
     way.shift, way.plain = wanted * share[:, np.newaxis], way.plain * share
     return np.asarray(size(wanted - way.shift))

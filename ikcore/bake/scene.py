@@ -19,7 +19,6 @@ Mask = NDArray[np.bool_]
 
 UNTURNED = np.array([1.0, 0, 0, 0])
 _UNITS = np.eye(3)
-_STEEPEST = 0.2  # the upward part of a normal, at least as far as slopes are reckoned with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +81,7 @@ class Scene:
 
     def slope(self, normals: Array) -> Array:
         """How much the height of a plane changes along each axis, of normals (..., 3)."""
-        found = -normals / np.maximum(normals[..., self.axis : self.axis + 1], _STEEPEST)
+        found = -normals / np.maximum(normals[..., self.axis : self.axis + 1], _core.STEEPEST)
         found[..., self.axis] = 0.0
         return np.asarray(found)
 

@@ -14,13 +14,11 @@
 #define IK_BYTES 0
 #include "lanes/real.h"
 
+#include "bake_numbers.h"
 #include "rest.h"
 #include "three.h"
 
-static const double STEEPEST = 0.2; /* the upward part of a normal, at least as far as slopes are reckoned with */
-
 /* Metres for a leg of 0.87 m. */
-static const double EDGE = 0.02; /* by how much more than its slopes say ground may rise or fall before it is an edge */
 static const double ARCH = 0.02; /* how high a foot is over what its heel and its ball stand on */
 static const double SAME = 1e-9; /* heights that are so near to each other are the same */
 
@@ -36,7 +34,7 @@ static void away(const double *to, const double *from, double *way) {
 
 /* How much the height of a plane changes along each axis. */
 static void slope_of(const double *normal, int up, double *slope) {
-    const double upward = normal[up] > STEEPEST ? normal[up] : STEEPEST;
+    const double upward = normal[up] > IK_STEEPEST ? normal[up] : IK_STEEPEST;
     for (int axis = 0; axis < 3; axis++)
         slope[axis] = axis == up ? 0.0 : -normal[axis] / upward;
 }
@@ -52,7 +50,7 @@ static int has_edge(const ik_rest_job *job) {
     way[job->axis] = 0;
     slope_of(job->normals[heel], job->axis, first);
     slope_of(job->normals[ball], job->axis, second);
-    const double a = three_dot(first, way), b = three_dot(second, way), more = EDGE * job->scale;
+    const double a = three_dot(first, way), b = three_dot(second, way), more = IK_EDGE * job->scale;
     const double rises = job->ground[ball][job->axis] - job->ground[heel][job->axis];
     return !((a < b ? a : b) - more < rises && rises < (a > b ? a : b) + more);
 }
@@ -212,7 +210,7 @@ static void slope_at_rest(const ik_rest_job *job, const double *rise, double *sl
     mean_of(job, job->normals, rise, normal);
     slope_of(normal, job->axis, slope);
     up[job->axis] = 1;
-    const double *way = job->ahead, edge = EDGE * job->scale;
+    const double *way = job->ahead, edge = IK_EDGE * job->scale;
     const double aside[3] = {up[1] * way[2] - up[2] * way[1], up[2] * way[0] - up[0] * way[2],
                              up[0] * way[1] - up[1] * way[0]};
     const double *directions[2] = {way, aside};

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "../ik/bake_numbers.h"
 #include "block.h"
 #include "body.h"
 #include "carried.h"
@@ -87,6 +88,20 @@ static int add_status_flags(PyObject *module) {
     return failed ? -1 : 0;
 }
 
+static int add_bake_numbers(PyObject *module) {
+    static const struct {
+        const char *name;
+        double value;
+    } all[] = {{"STEEPEST", IK_STEEPEST}, {"EDGE", IK_EDGE}, {"HINGED", IK_HINGED}, {"FOLDED", IK_FOLDED}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        PyObject *value = PyFloat_FromDouble(all[k].value);
+        const int failed = !value || PyModule_AddObjectRef(module, all[k].name, value) < 0;
+        Py_XDECREF(value);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
 static int execute(PyObject *module) {
     if (add_gufuncs(module) < 0 || add_results(module) < 0 || prepare_singles() < 0 || prepare_rows() < 0 ||
         prepare_blocks() < 0)
@@ -97,7 +112,7 @@ static int execute(PyObject *module) {
         add_carried(module) < 0 || add_swings(module) < 0 || add_paths(module) < 0 || add_treadmill(module) < 0 ||
         add_body(module) < 0 || add_obstacles(module) < 0 || add_metrics(module) < 0)
         return -1;
-    if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
+    if (add_bake_numbers(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
 }

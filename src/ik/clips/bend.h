@@ -7,7 +7,6 @@
  *
  * Knees are taken from the hip down: below each the rest of the leg is one bone. */
 
-static const number BEND_HINGED = 0.26;   /* the sine of a bend from which a plane is that of the leg alone */
 static const number BEND_STRAIGHT = 0.02; /* the sine of a bend below which its plane counts less and less */
 static const number BEND_WRONG = 0.25;    /* how far off its line, as a share of the upper bone, a knee is meant to be
                                              bent that is bent backwards */
@@ -15,7 +14,6 @@ static const number BEND_SOON = 9;        /* so many times more a knee is drawn 
                                              crosses its line where it is hardly off it */
 static const number BEND_FOLDED = 0.25;   /* of its length: legs are not folded more over obstacles, unless they are in
                                              the clip */
-static const number BEND_TIGHTEST = 0.2;  /* likewise: nor more than this to stand */
 static const number BEND_ROUNDING = 1e-9; /* of the length of a leg */
 static const number TURN_SAME = 1e-12;    /* a rotation by less is none */
 
@@ -128,7 +126,7 @@ static quat bend_upper(const bend *b, vec3 hip, vec3 knee, vec3 foot) {
     const real alike =
         bake_over(vec3_dot(was, now), vec3_length(was) * vec3_length(now)); /* none of it from 90 degrees */
     const real bent = bake_over(vec3_length(now), vec3_length(first) * vec3_length(second)); /* straight: no plane */
-    const real share = bake_share(sine / real_splat(BEND_HINGED)) * bake_share(bent / real_splat(BEND_STRAIGHT)) *
+    const real share = bake_share(sine / real_splat(IK_HINGED)) * bake_share(bent / real_splat(BEND_STRAIGHT)) *
                        bake_share(real_splat(2) * alike);
     return bake_multiply(bake_slerp(bake_arc(was, now), bake_eased(share)), arc);
 }
@@ -139,7 +137,7 @@ static vec3 bend_unfolded(const bend *b, vec3 line) {
     const real length = real_splat(b->job->length);
     const vec3 source = vec3_sub(b->end, b->upper), ahead = bake_unit(source);
     const real plain = vec3_length(vec3_sub(line, lanes_load_vec3(&b->job->over, b->at)));
-    const real tightest = real_splat(BEND_TIGHTEST) * length, folded = real_splat(BEND_FOLDED) * length;
+    const real tightest = real_splat(IK_FOLDED) * length, folded = real_splat(BEND_FOLDED) * length;
     const real least = real_min(vec3_length(source), bake_clip(plain, tightest, folded));
     return vec3_add(line, vec3_scale(real_max(least - vec3_dot(line, ahead), real_splat(0)), ahead));
 }

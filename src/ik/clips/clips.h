@@ -1,4 +1,5 @@
 /* Clips: problems over all frames, an item being a channel; and legs, an item being a frame. */
+#include "../bake_numbers.h"
 #include "smooth_system.h"
 #include "smooth.h"
 #include "../forms/rotations.h"

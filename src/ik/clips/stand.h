@@ -6,8 +6,7 @@
  *   stand_raise_heel  which is not in the ground then
  *   stand_put         phase by phase, from the main one outwards, how far it is moved */
 
-static const double STAND_STEEPEST = 0.2; /* the upward part of a normal, at least as far as slopes are reckoned */
-static const double STAND_SOFT = 0.01;    /* of the way from ball to heel: by what is less deep it is hardly raised */
+static const double STAND_SOFT = 0.01; /* of the way from ball to heel: by what is less deep it is hardly raised */
 static const double STAND_MEANT = 0.94,
                     STAND_FAR = 0.1; /* cosines: of what it turns that is meant to, and at its ends */
 
@@ -400,7 +399,7 @@ static vec3 stand_joined(const stand *s, int number) {
 /* How much the height of the ground changes along each axis. */
 static vec3 stand_slope_of(const stand *s) {
     const vec3 normal = stand_vector_of(s->stance->normal);
-    const double upward = real_max(stand_height_of(s, normal), STAND_STEEPEST);
+    const double upward = real_max(stand_height_of(s, normal), IK_STEEPEST);
     return stand_with_height(s, (vec3){-normal.x / upward, -normal.y / upward, -normal.z / upward}, 0);
 }
 

@@ -7,7 +7,7 @@
  *   swing_let_go     what is as smooth as can be, rather than as it is known */
 
 static vec3 swing_slope(const ik_swing_job *job, const double *normal) {
-    double slope[3], upward = real_max(normal[job->axis], STAND_STEEPEST);
+    double slope[3], upward = real_max(normal[job->axis], IK_STEEPEST);
     for (int axis = 0; axis < 3; axis++)
         slope[axis] = axis == job->axis ? 0 : -normal[axis] / upward;
     return stand_vector_of(slope);
