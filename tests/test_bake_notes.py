@@ -310,6 +310,15 @@ def test_feet_that_stand_as_one_does_are_not(ground: ik.Ground) -> None:
     assert not [note for note in ik.bake_feet(WALK, ground).notes if note.startswith("feet stand")]
 
 
+def test_feet_that_were_put_under_something_do_not_stand_as_they_should() -> None:
+    """Nor does the second bake say so, which changes nothing."""
+    ground = ik.Ground.plane() + block((-1, 1.2, 2), (1, 1.3, 3))
+    first = ik.bake_feet(WALK, ground)
+    stand, nothing = ik.bake_feet(first.clip, ground).notes
+    assert stand.startswith(f"feet stand {UNDER}, first at ")
+    assert nothing == f"{SET}feet are where they would be put"
+
+
 @pytest.mark.parametrize("unit", [1.0, 0.01])
 def test_legs_that_would_have_to_fold_up_too_much_are_said(unit: float) -> None:
     """A run over three steps a stride: its feet go over them under hips that are hardly higher."""

@@ -194,7 +194,7 @@ def bake_feet(
     baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
     say(1.0)
     alike = None if start.goes or start.scene.shakes else part.earlier
-    said = plan.notes + notes.of_result(baked, alike, plan.missed, short, plan.size, still=part.still)
+    said = notes.of_result(plan.notes, baked, alike, plan.missed, short, plan.size, still=part.still)
     clip, feet, contacts, strided = start.clip, start.feet, start.contacts, start.strides
     return Baked(baked, clip, ground, feet, contacts, rise, short, plan.stances, said, strided, start.stays)
 

@@ -93,12 +93,21 @@ def of(
 
 
 def of_result(
-    baked: Clip, before: Clip | None, missed: str | None, short: dict[str, Array], size: float, *, still: bool
+    said: tuple[Note, ...],
+    baked: Clip,
+    before: Clip | None,
+    missed: str | None,
+    short: dict[str, Array],
+    size: float,
+    *,
+    still: bool,
 ) -> tuple[Note, ...]:
-    """What keeps feet from the ground, and whether nothing has changed.
+    """All there is to say: also what keeps feet from the ground, and whether nothing has changed.
 
     Parameters
     ----------
+    said : tuple of Note
+        What there was before: `of`.
     baked, before : Clip
         The result, and what it would be if nothing had changed, if it may be that.
     missed : str, optional
@@ -111,9 +120,11 @@ def of_result(
         Whether the body stays where it is.
     """
     if before is not None and _same(baked, before, size):
-        missed = f"nothing has changed: {missed or 'all feet stand on the ground as they should'}"
-    said = (Note(missed) if missed else None, _short(baked, short, size, still=still))
-    return tuple(note for note in said if note)
+        stand = any(note.startswith(("feet stand", "feet go")) for note in said)
+        well = "feet are where they would be put" if stand else "all feet stand on the ground as they should"
+        missed = f"nothing has changed: {missed or well}"
+    more = (Note(missed) if missed else None, _short(baked, short, size, still=still))
+    return said + tuple(note for note in more if note)
 
 
 def _short(baked: Clip, short: dict[str, Array], size: float, *, still: bool) -> Note | None:

@@ -95,12 +95,12 @@ class Leg:
     @property
     def bones(self) -> tuple[str, ...]:
         """The joints from the hip to the foot, between which are the bones that make the length of the leg, if any."""
-        return tuple(joint for joint in (self.hip, *self.knees, self.ankle) if joint)
+        return tuple(filter(None, (self.hip, *self.knees, self.ankle)))
 
     @property
     def chain(self) -> tuple[str, ...]:
         """All joints, each above the next one."""
-        return (*self.bones, *(joint for joint in (self.ball, self.toe) if joint))
+        return tuple(filter(None, (*self.bones, self.ball, self.toe)))
 
     def check(self, skeleton: Skeleton) -> None:
         """Raise a ValueError with a sentence if this skeleton has no such leg."""

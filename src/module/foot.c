@@ -12,7 +12,7 @@
 int prepare_feet(void) { return PyArray_ImportNumPyAPI(); }
 
 int refused_foot(const char *name) {
-    PyErr_Format(PyExc_TypeError, "stand: %s does not fit the job", name);
+    PyErr_Format(PyExc_TypeError, "foot: %s does not fit the job", name);
     return -1;
 }
 
