@@ -120,36 +120,27 @@ def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     if scene.settings.pelvis == "lowest":
         rise, straight = np.minimum.reduce([way.plain for way in ways]), np.ones(len(rise))
     rise = np.minimum(rise, highest)
-    rough, (lower, upper) = _MORE_JERK * _jerk(hung, None, scene), _about(rise, highest, scene)
-    found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds)
+    lower, upper = _about(rise, highest, scene)
+    rough = _MORE_JERK * _jerk(hung, None, scene)
+
+    def under(upper: Array, start: Array | None = None) -> Array:
+        """As straight legs want it; where that makes it jerk too much, as it is by itself, which it does not heed."""
+        heeds = straight
+        for _ in range(_TRIES):
+            found = start = _smoothed(rise, (lower, upper), stands * heeds, scene, start)
+            rougher = _jerk(hung, found, scene) > rough
+            if not rougher.any():
+                break
+            share = smoothed(np.where(rougher, 1.0, 0.0), _WIDTH, scene.fps)
+            share = in_rounds(share) if rounds else share
+            heeds = heeds + share * (np.sqrt(heeds) - heeds)
+        return found
+
+    found = under(upper)
     most = _core.eased(hung, scene.axis, found, moment, _LESS, _SOFT)
     if (most < found).any():
-        upper = np.minimum(upper, most)
-        found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds, found)
+        found = under(np.minimum(upper, most), found)
     return _bounded(found, ways, scene)
-
-
-def _no_rougher(
-    hung: Hung,
-    rough: Array,
-    rise: Array,
-    bounds: Bounds,
-    heeds: tuple[Array, Array],
-    scene: Scene,
-    rounds: bool,
-    start: Array | None = None,
-) -> Array:
-    """As straight legs want it, but where that makes it jerk more than it may, by itself, which it does not heed."""
-    stands, straight = heeds
-    for _ in range(_TRIES):
-        found = start = _smoothed(rise, bounds, stands * straight, scene, start)
-        rougher = _jerk(hung, found, scene) > rough
-        if not rougher.any():
-            break
-        share = smoothed(np.where(rougher, 1.0, 0.0), _WIDTH, scene.fps)
-        share = in_rounds(share) if rounds else share
-        straight = straight + share * (np.sqrt(straight) - straight)
-    return found
 
 
 def _jerk(hung: Hung, rise: Array | None, scene: Scene) -> Array:
