@@ -190,6 +190,20 @@ def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
     assert np.isinf(np.delete(eased, range(30, 30 + lasts))).all()
 
 
+@pytest.mark.parametrize("frame", [29, 31])
+def test_no_knee_snaps_straight_beside_an_obstacle(frame: int) -> None:
+    """A leg is straight in a frame beside one in which it is bent for an obstacle: the body is a trace lower then."""
+    frames, none = 61, np.zeros(61)
+    hip, ankle = np.zeros((2, frames, 3))
+    hip[:, 1], over, stands = 0.99999 * 0.85, none.copy(), np.ones(frames)
+    over[frame], stands[frame] = 0.05, 0.0
+    foot = ankle + over[:, np.newaxis] * [0, 1, 0]
+    leg = hip, ankle, hip, foot, hip[:, 1].copy(), over, none, stands, 0.85
+    eased = _core.eased((leg,), 1, none, MOMENT * 30, _LESS, _SOFT)
+    assert -0.01 < eased[30] < -0.001
+    assert np.isinf(eased[[frame, 30 - (frame - 30) * 2]]).all()
+
+
 # --- filters and beams -----------------------------------------------------------------------------------------------
 
 

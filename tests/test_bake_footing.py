@@ -18,6 +18,7 @@ from ikcore.bake.progress import Told
 from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Stance, foot_of
 from ikcore.bake.way import Steps, ways_of
+from ikcore.feet.floor import UNEVEN
 
 POINTS = ("heel", "ball", "toe", "inner", "outer")
 
@@ -157,3 +158,19 @@ def test_a_heel_that_was_raised_out_of_the_ground_goes_back_while_the_foot_is_on
     assert raised[20] > 20 * heel_down
     assert abs(raised[-1]) < 1e-6
     assert np.abs(np.diff(raised)).max() < 2
+
+
+@pytest.mark.parametrize("longer", SIDES)
+def test_a_floor_is_one_level_up_to_what_it_is_looked_for_whichever_leg_is_longer(longer: str) -> None:
+    """The right foot is as much higher as it may be on a level floor; legs differ by rounding."""
+    legs = legs_of(walk(), feet())
+    scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
+    contacts = ik.Contacts.detect(walk(), feet())
+    in_air = {key: np.zeros_like(weights) for key, weights in contacts.weights.items()}
+    for leg in legs:
+        leg.size *= 1 + 1e-8 * (leg.leg.name == longer)
+    high = {leg.leg.name: -0.1 + UNEVEN * leg.scale * (leg.leg.name == "right") for leg in legs}
+    ground = {key: np.full(len(walk()), high[key[0]]) for key in contacts.ground}
+    seen = dataclasses.replace(contacts, weights=in_air, ground=ground)
+    for floor in floors_of(legs, [planted_of(leg, seen) for leg in legs], seen, scene):
+        assert all(np.allclose(stood - floor.thick[point], -0.1) for point, stood in floor.stood.items())

@@ -137,8 +137,9 @@ def test_legs_that_would_be_straight_for_a_moment_hold_hips_back(count: int, fra
     expected = np.full(frames, np.inf)
     for leg in legs:
         hip, ankle, long = leg[2], plain_of(leg, axis), leg[-1]
-        own, now = bends(leg[1] - leg[0], long), bends(ankle - hip - rise[:, np.newaxis] * [0, 1, 0], long)
-        more = np.clip(now - own, 0, 0.1)
+        own, up = bends(leg[1] - leg[0], long), rise[:, np.newaxis] * [0, 1, 0]
+        now, over = (bends(end - hip - up, long) for end in (ankle, leg[3]))
+        more = np.clip(now - own, 0, 0.1) + np.where(leg[5] > 0, np.maximum(over - now, 0), 0)
         least = np.minimum(own + (_core.filtered(more, 4.5) if frames else more) - 0.02, 0.1)
         most = until(hip, ankle, long * np.sqrt(1 - least * least), leg[4], axis)
         expected = np.minimum(expected, np.where((now < least) & (leg[7] > 0), most, np.inf))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ikcore import _core
 from ikcore._arrays import size
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
@@ -110,11 +110,11 @@ def _share_level(
 ) -> None:
     """Give all legs one floor, if what contacts take for it is about as high everywhere."""
     usual = [median(floor) for floor in bare]
-    scale = min(motion.scale for motion in legs)
+    scale = max(motion.scale for motion in legs)
     level = max(
         float(floor.max() - floor.min()) - _TILT * _way(motion) for motion, floor in zip(legs, bare, strict=True)
     )
-    if max(level, max(usual) - min(usual)) > UNEVEN * scale:
+    if max(level, max(usual) - min(usual)) > (UNEVEN + ROUNDING) * scale:  # they are as far apart at most, of one level
         return
     stands = [
         height + thick

@@ -137,11 +137,18 @@ static double bends_in_clip(const ik_hung_leg *leg, ptrdiff_t frame) {
     return bends(leg, ankle[0] - hip[0], ankle[1] - hip[1], ankle[2] - hip[2]);
 }
 
-static double bends_now(const ik_hung_legs *hung, const ik_hung_leg *leg, double rise, ptrdiff_t frame) {
+/* Now that its hip has risen, and its ankle is so high. */
+static double bends_now(const ik_hung_legs *hung, const ik_hung_leg *leg, double height, double rise, ptrdiff_t frame) {
     double way[3];
     flat_of(hung, leg, frame, way);
-    way[hung->axis] = plain_of(hung, leg, frame) - leg->hip[frame][hung->axis] - rise;
+    way[hung->axis] = height - leg->hip[frame][hung->axis] - rise;
     return bends(leg, way[0], way[1], way[2]);
+}
+
+/* How much more than by itself, over obstacles. */
+static double bends_over(const ik_hung_legs *hung, const ik_hung_leg *leg, double now, double rise, ptrdiff_t frame) {
+    if (!(leg->over[frame] > 0)) return 0;
+    return larger(bends_now(hung, leg, leg->ankle[frame][hung->axis], rise, frame) - now, 0);
 }
 
 ptrdiff_t ik_eased_work(const ik_eased_job *job) { return work_of(job->hung.frames, job->moment); }
@@ -155,8 +162,9 @@ void ik_eased(const ik_eased_job *job, double *work) {
     for (int at = 0; at < hung->legs; at++) {
         const ik_hung_leg *leg = &hung->leg[at];
         for (ptrdiff_t k = 0; k < hung->frames; k++) {
-            now[k] = bends_now(hung, leg, job->rise[k], k);
+            now[k] = bends_now(hung, leg, plain_of(hung, leg, k), job->rise[k], k);
             more[k] = smaller(larger(now[k] - bends_in_clip(leg, k), 0), job->soft);
+            more[k] += bends_over(hung, leg, now[k], job->rise[k], k);
         }
         ik_filter_bell(&moment, more + hung->frames, more);
         for (ptrdiff_t k = 0; k < hung->frames; k++) {

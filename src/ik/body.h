@@ -63,8 +63,8 @@ ptrdiff_t ik_rises_work(const ik_rises_job *job);
 void ik_rises(const ik_rises_job *job, double *work);
 
 /* How far up hips may go that have risen by so much, lest a leg be straight for a moment: legs that stand bend less
- * than in the clip by no more than a trace of what they do about then, or bend softly. As sines of half of what knees
- * bend. Infinite where no leg asks for less. */
+ * than in the clip by no more than a trace of what they do about then, over obstacles as well, or bend softly. As sines
+ * of half of what knees bend. Infinite where no leg asks for less. */
 typedef struct {
     ik_hung_legs hung;
     const double *rise;
