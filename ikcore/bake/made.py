@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.floors import ON, SOLE, height_of
+from ikcore.bake.floors import ON, SOLE, THICK, height_of
 from ikcore.bake.motion import EXACT, TALL, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.bake.way import DIPS
@@ -34,7 +34,6 @@ _THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes th
 _RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
 _LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
-_THICK = 2 * SOLE  # what soles may be thicker or thinner than known, both feet's together
 
 
 def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> float:
@@ -104,7 +103,7 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
 
 def _in_place(feet: list[Exact]) -> bool:
     """Whether feet that are still are nowhere far in the ground, nor over it."""
-    return all(low >= -_THICK for foot in feet for low in foot.lasting) and not hangs(feet)
+    return all(low >= -THICK for foot in feet for low in foot.lasting) and not hangs(feet)
 
 
 def hangs(feet: list[Exact]) -> bool:
@@ -254,7 +253,7 @@ class Exact:
     @property
     def thick(self) -> float:
         """How much thinner the sole is than known."""
-        return min(max(median(self.low), -_THICK), _THICK)
+        return min(max(median(self.low), -THICK), THICK)
 
     @property
     def lasting(self) -> list[float]:
@@ -351,7 +350,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
         return False
     level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * LEG)
+    thin, thick = (-ON, THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * LEG)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]
