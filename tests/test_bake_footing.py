@@ -186,10 +186,9 @@ def test_feet_whose_toes_bend_as_low_as_soles_are_thick_stand_on_their_own_floor
 
 
 def test_feet_whose_toes_bend_higher_than_soles_are_thick_stand_on_a_higher_floor() -> None:
-    shift = np.array([0, 0.04, 0])
-    at = np.array(np.broadcast_to(walk().skeleton.offsets, (len(walk()), len(walk().skeleton), 3)))
-    at = at if walk().pose.translations is None else walk().pose.translations.copy()
-    at[:, 0] += shift
+    rest, moved = walk().skeleton.offsets, walk().pose.translations
+    at = np.array(np.broadcast_to(rest, (len(walk()), *rest.shape)) if moved is None else moved)
+    at[:, 0, 1] += 0.04
     higher = dataclasses.replace(walk(), pose=dataclasses.replace(walk().pose, translations=at))
     slope = ik.Ground.plane([0, 1, -0.1])
     expected, found = (soles(ik.bake_feet(clip, slope).clip) for clip in (walk(), higher))

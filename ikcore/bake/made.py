@@ -93,10 +93,11 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
     flat = height_of(ground) is not None
     if not exact or not _rests_on(exact, flat, ground.moves):
         return False
-    if _on_own(exact, flat) and not all(_open(motion, ground) for motion in legs):
+    own = _on_own(exact, flat)
+    if own and not all(_open(motion, ground) for motion in legs):
         return False
     return all(
-        _clears(motion, contacts.planted(motion.leg.name), foot.thick, ground)
+        _clears(motion, contacts.planted(motion.leg.name), foot, ground, own=own)
         for motion, foot in zip(legs, exact, strict=True)
     )
 
@@ -376,23 +377,24 @@ def _open(motion: LegMotion, ground: Ground) -> bool:
     return free
 
 
-def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool:
-    """Whether a foot with soles as much thinner as that is nowhere in the ground, and on it in its contacts.
+def _clears(motion: LegMotion, held: Mask, foot: Exact, ground: Ground, *, own: bool) -> bool:
+    """Whether a foot with soles as much thinner is nowhere in the ground, and on it in its contacts.
 
-    Nor goes through anything between two frames.
+    Nor goes through anything between two frames; nor, where it has a floor of its own at height 0, deeper than in that.
     """
     points, axis = [at for name, at in motion.soles.items() if name != "joint"], "xyz".index(ground.up)
     low, free = np.empty(len(motion.chain)), True
     for block in blocks(len(low)):
         frames = np.arange(block.start, block.stop)
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
-        low[block] = _core.lowest(above / motion.scale - thick)
+        low[block] = _core.lowest(above / motion.scale - foot.thick)
         higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
         higher[..., axis] += _THROUGH * motion.scale
         way = higher[1:] - higher[:-1]
         free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
     stands = all(_middle(low[start:stop]) <= LOW for start, stop in runs(held).tolist())
-    return free and stands and bool(low.min() >= -_LEFT)
+    over = not own or bool((low[~held] >= min(foot.deepest - foot.thick, 0) - ON).all())
+    return free and stands and over and bool(low.min() >= -_LEFT)
 
 
 def _middle(values: Array) -> float:

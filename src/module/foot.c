@@ -82,8 +82,8 @@ int take_foot(foot_over_time *taken, PyObject *given) {
     PyObject *points, *reference, *front, *back, *way, *turning, *toes;
     ik_foot *foot = &taken->foot;
     if (!PyArg_ParseTuple(given, "O!iiiiOOOOOOppdn", &PyTuple_Type, &points, &foot->axis, &foot->ball, &foot->toe,
-                          &foot->heel, &reference, &front, &back, &way, &turning, &toes, &foot->turns, &foot->locked, &foot->ramp,
-                          &foot->ends))
+                          &foot->heel, &reference, &front, &back, &way, &turning, &toes, &foot->turns, &foot->locked,
+                          &foot->ramp, &foot->ends))
         return -1;
     if (take_points(taken, points) < 0) return -1;
     if (foot->axis < 0 || foot->axis > 2 || foot->ball < -1 || foot->ball >= foot->points || foot->toe < -1 ||
