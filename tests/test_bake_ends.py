@@ -341,3 +341,18 @@ def test_a_pose_held_in_mid_stride_on_stairs_stands_on_them(frames: NDArray[np.i
     for (_, point), places in baked.feet.positions(held.skeleton, baked.clip.pose).items():
         if point in ("heel", "ball"):
             assert (places[:, 1] - stairs.at(places, above=5, below=5).height).min() > -0.05
+
+
+@pytest.mark.parametrize("high", [0.026, 0.032])
+def test_a_foot_that_swings_into_a_bump_deeper_than_into_its_own_floor_was_not_put_on_it(high: float) -> None:
+    """Of one step it stands exactly on the ground, too, which is level there."""
+    clip = walk().clip[32:66]
+    at = feet().positions(clip.skeleton, clip.pose)["left", "ball"][17]
+    z, x = np.meshgrid(np.arange(-2, 4, 0.02), np.arange(-2, 2, 0.02), indexing="ij")
+    bump = high * np.exp(-(((z - at[2]) / 0.1) ** 2) - ((x - at[0] - 0.02) / 0.04) ** 2)
+    ground = ik.Ground.heights(bump, 0.02, [-2, 0, -2])
+    assert -0.02 < lowest(clip, "left", ground).min() < -0.008
+    baked = ik.bake_feet(clip, ground).clip
+    assert lowest(baked, "left", ground).min() > -0.001
+    again = ik.bake_feet(baked, ground).clip
+    assert_array_equal(again.pose.rotations, baked.pose.rotations)

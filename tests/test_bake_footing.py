@@ -19,6 +19,7 @@ from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Stance, foot_of
 from ikcore.bake.way import Steps, ways_of
 from ikcore.feet.floor import UNEVEN
+from ikcore.feet.leg import Sole
 
 POINTS = ("heel", "ball", "toe", "inner", "outer")
 
@@ -174,3 +175,49 @@ def test_a_floor_is_one_level_up_to_what_it_is_looked_for_whichever_leg_is_longe
     seen = dataclasses.replace(contacts, weights=in_air, ground=ground)
     for floor in floors_of(legs, [planted_of(leg, seen) for leg in legs], seen, scene):
         assert all(np.allclose(stood - floor.thick[point], -0.1) for point, stood in floor.stood.items())
+
+
+# --- soles that are not known exactly --------------------------------------------------------------------------------
+
+
+def thinned(by: float) -> ik.Feet:
+    """Feet with soles that are too thin by as much: toes that a clip presses into its floor once make them seem so."""
+    return ik.Feet(
+        tuple(dataclasses.replace(leg, soles={n: _higher(s, by) for n, s in leg.soles.items()}) for leg in feet())
+    )
+
+
+def _higher(sole: Sole, by: float) -> Sole:
+    x, y, z = sole.offset
+    return Sole(sole.joint, (x, y + by, z))
+
+
+@pytest.mark.parametrize("thin", [0.02, 0.035, 0.05])
+def test_feet_whose_toes_bend_as_low_as_soles_are_thick_stand_on_their_own_floor(thin: float) -> None:
+    """However thin those seem: they would stand as much too deep on any other ground."""
+    slope = ik.Ground.plane([0, 1, -0.1])
+    expected, found = (soles(ik.bake_feet(walk(), slope, feet=each).clip) for each in (feet(), thinned(thin)))
+    for side in SIDES:
+        off = (found[side, "ball"] - expected[side, "ball"])[flat()[side]]
+        assert np.abs(off[:, 1]).max() < 0.002
+
+
+def test_feet_whose_toes_bend_higher_than_soles_are_thick_stand_on_a_higher_floor() -> None:
+    rest, moved = walk().skeleton.offsets, walk().pose.translations
+    at = np.array(np.broadcast_to(rest, (len(walk()), *rest.shape)) if moved is None else moved)
+    at[:, 0, 1] += 0.04
+    higher = dataclasses.replace(walk(), pose=dataclasses.replace(walk().pose, translations=at))
+    slope = ik.Ground.plane([0, 1, -0.1])
+    expected, found = (soles(ik.bake_feet(clip, slope).clip) for clip in (walk(), higher))
+    for side in SIDES:
+        np.testing.assert_allclose(found[side, "ball"][flat()[side]], expected[side, "ball"][flat()[side]], atol=0.002)
+
+
+@pytest.mark.parametrize(("kept", "thick"), [(True, 0.02), (False, 0.0)])
+def test_soles_of_feet_that_were_put_on_this_ground_are_as_thick_as_they_stand(kept: bool, thick: float) -> None:
+    """Of others what is so far off has sunk, or floats."""
+    motions = legs_of(walk(), thinned(0.02))
+    scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, made=True, kept=kept)
+    contacts = ik.Contacts.detect(walk(), feet())
+    for floor in floors_of(motions, [planted_of(motion, contacts) for motion in motions], contacts, scene):
+        assert [floor.thick[point] for point in POINTS] == pytest.approx([thick] * 5, abs=1e-3)

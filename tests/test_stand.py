@@ -27,7 +27,7 @@ RAMP, ENDS = 6.0, 4
 
 # A foot and a stance by name, in the order of the core.
 SOLE, MORE = ("points", "axis", "ball", "toe", "heel"), ("ramp", "ends")
-AT = ("reference", "front", "back", "way", "toe_turn")
+AT = ("reference", "front", "back", "way", "turning", "toe_turn")
 FOOT = (*SOLE, *AT, "turns", "locked", *MORE)
 WHEN = ("start", "stop", "phases", "main", "flat")
 WHERE = ("clean", "slips", "aside", "place", "lift", "normal", "floor")
@@ -52,7 +52,8 @@ def made(seed: int, **other: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         for number, (place, height) in enumerate(zip(places, stood, strict=True))
     )
     toes = rotations.normalize(random.normal([1, 0, 0, 0], 0.1, (FRAMES, 4)))
-    ways = places[JOINT], places[TOE], places[HEEL], None, toes
+    turning = rotations.multiply(rotations.normalize(random.normal([1, 0, 0, 0], 0.03, (FRAMES, 4))), toes[0])
+    ways = places[JOINT], places[TOE], places[HEEL], None, turning, toes
     foot = dict(zip(FOOT, (points, 1, JOINT, TOE, HEEL, *ways, True, True, RAMP, ENDS), strict=True))
     phases = ((HEEL, START, 20), (JOINT, 20, 42), (TOE, 42, STOP))
     flat, slips = np.arange(22, 38), random.normal(0, 0.01, (STOP - START, 3)) * [1, 0, 1]
@@ -102,8 +103,11 @@ class Slow:
         tilt = rotations.shortest_arc(floor, stance["normal"])
         if stance["clean"] or foot["front"] is None or foot["back"] is None or not foot["locked"]:
             return tilt
-        ahead = (foot["front"] - foot["back"])[here]
-        ways = unit(ahead - dot(ahead, floor)[:, np.newaxis] * floor)
+        middle = stance["flat"][len(stance["flat"]) // 2]
+        ahead = (foot["front"] - foot["back"])[middle]
+        turned = rotations.multiply(foot["turning"][here], rotations.conjugate(foot["turning"][middle]))
+        leveled = rotations.multiply(rotations.shortest_arc(rotations.rotate(turned, floor), floor), turned)
+        ways = rotations.rotate(leveled, unit(ahead - dot(ahead, floor) * floor))
         wanted = unit(ways[stance["flat"] - here.start].mean(axis=0))
         along, cut = dot(ways, wanted), min(foot["ends"], len(ways) // 5)
         if along[cut : len(ways) - cut].min() < 0.94 or along.min() < 0.1:
@@ -287,7 +291,7 @@ def test_how_far_a_foot_spins() -> None:
     for most, spins in ((1.0, True), (4.0, False)):
         angles = np.zeros(FRAMES)
         angles[START:STOP] = most * steps
-        foot["front"] = foot["back"] + np.stack([np.sin(angles), 0 * angles, np.cos(angles)], axis=1)
+        foot["turning"] = rotations.from_axis_angle(UP, angles)
         middle = angles[stance["flat"]].mean()
         inner = angles[START + ENDS : STOP - ENDS] - middle
         seen = slides(foot, stance)[1][1]
@@ -297,10 +301,22 @@ def test_how_far_a_foot_spins() -> None:
 def test_a_foot_that_turns_far_is_meant_to() -> None:
     foot, stance = made(3, heel=-1)
     away = rotations.from_axis_angle(UP, np.linspace(0, 2, FRAMES))
-    foot["front"] = foot["back"] + rotations.rotate(away, foot["front"] - foot["back"])
+    foot["turning"] = rotations.multiply(away, foot["turning"])
     turn = core(foot, stance)[1][START:STOP]
     np.testing.assert_array_equal(turn, np.broadcast_to(turn[0], turn.shape))
     np.testing.assert_allclose(turn, Slow(foot, stance).turn[START:STOP], atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [[0, 0, 1], [1, 0, 0]], ids=["rolls", "bends"])
+def test_a_foot_that_rolls_and_bends_points_where_it_did(axis: list[float]) -> None:
+    """Whatever points of it do meanwhile: heel and toe that are known wrongly swing about as it rolls."""
+    foot, stance = made(3, heel=-1, floor=UP, normal=UP)
+    foot["turning"] = rotations.from_axis_angle(np.array(axis), 0.3 * np.sin(np.arange(FRAMES) / 5))
+    arm = rotations.rotate(foot["turning"], [0.05, 0.06, 0.2])
+    foot["front"] = foot["back"] + arm
+    assert np.ptp(np.arctan2(arm[:, 0], arm[:, 2])) > 0.02
+    assert slides(foot, stance)[1][1] == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(core(foot, stance)[1][START:STOP, 1:], 0, atol=1e-12)
 
 
 def test_a_heel_is_not_in_the_ground_while_the_ball_stands() -> None:
@@ -312,7 +328,8 @@ def test_a_heel_is_not_in_the_ground_while_the_ball_stands() -> None:
         at = np.array([[0, -deep, -0.05], [0, 0, 0.15], [0, 0, 0.22], [0, 0, 0.14]])
         places = [np.tile(point, (FRAMES, 1)) for point in at]
         foot["points"] = tuple((place, np.zeros(FRAMES), 0.0, n == TOE, n) for n, place in enumerate(places))
-        foot |= {"reference": places[JOINT], "front": places[TOE], "back": places[HEEL], "toe_turn": None}
+        foot |= {"reference": places[JOINT], "front": places[TOE], "back": places[HEEL]}
+        foot |= {"turning": None, "toe_turn": None}
         shift, turn, *_ = core(foot, stance)
         arm = rotations.rotate(turn, places[HEEL] - places[JOINT])
         heel = (places[JOINT] + shift + arm)[:, 1]
@@ -359,10 +376,13 @@ def test_any_axis_may_be_up(axis: int) -> None:
     by = (axis - 1) % 3
     expected = core(foot, stance)
     other = {name: np.roll(foot[name], by, axis=-1) for name in ("reference", "front", "back")}
-    toes = np.concatenate([foot["toe_turn"][:, :1], np.roll(foot["toe_turn"][:, 1:], by, axis=-1)], axis=1)
+    other |= {
+        name: np.concatenate([foot[name][:, :1], np.roll(foot[name][:, 1:], by, axis=-1)], axis=1)
+        for name in ("turning", "toe_turn")
+    }
     points = tuple((np.roll(places, by, axis=-1), *rest) for places, *rest in foot["points"])
     rolled = {name: np.roll(stance[name], by, axis=-1) for name in ("slips", "aside", "place", "normal", "floor")}
-    found = core({**foot, **other, "points": points, "axis": axis, "toe_turn": toes}, {**stance, **rolled})
+    found = core({**foot, **other, "points": points, "axis": axis}, {**stance, **rolled})
     np.testing.assert_allclose(np.roll(found[0], -by, axis=-1), expected[0], atol=1e-12)
 
 
@@ -384,7 +404,7 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     stand: Any = _core.stand
     may_be = {"turns", "locked", "clean"}
     if wrong is None:
-        may_be |= {"front", "back", "way", "toe_turn"}
+        may_be |= {"front", "back", "way", "turning", "toe_turn"}
     if isinstance(wrong, int):
         may_be |= {"ramp", "lift"}
     for name in {*foot, *stance} - may_be:
@@ -429,7 +449,8 @@ def turned_about(
         first = max([k + 1 for k, point in enumerate(about) if point == HEEL], default=0)
         way = 0 if foot["way"] is None else foot["way"]
         at, toe = (((foot["points"][point][0] + way) * level)[span[0] :][: len(frames)] for point in (JOINT, TOE))
-        middle, last = first + (len(frames) - first) // 2, len(frames) - 1
+        flat = [k for k in range(first, len(frames)) if HEEL in held and held[HEEL][seen[k]]]
+        middle, last = max([first + (len(frames) - first) // 2, *flat]), len(frames) - 1
         stays = max(k for k in range(middle, len(frames)) if np.linalg.norm(at[k] - at[middle]) <= rolls)
         if np.linalg.norm(toe[last] - toe[stays]) < 0.6 * np.linalg.norm(at[last] - at[stays]):
             about[stays + 1 :] = [TOE] * (last - stays)
@@ -469,6 +490,25 @@ def test_a_foot_turns_about_what_the_slow_way_has(case: str, seed: int) -> None:
         each = held.get(HEEL), held.get(JOINT)
         phases, main, flat = _core.phases(tuple(foot.values()), HEEL, *each, span, contact, rolls, 0.6)
         assert (phases, main, flat.tolist()) == turned_about(foot, held, span, contact, rolls)
+
+
+def test_a_foot_does_not_roll_while_its_heel_is_down() -> None:
+    """Its ball may slide, and its toes less: it turns about them when the heel has left, if the ball still moves."""
+    foot, _ = made(3)
+    still = np.broadcast_to(
+        np.array([[0, 0, -0.05], [0, 0, 0.15], [0, 0, 0.22], [0, 0.02, 0.14]])[:, None], (4, FRAMES, 3)
+    )
+    slides = np.clip(np.arange(FRAMES) - 20, 0, None)[:, np.newaxis] * [0.002, 0, 0]
+    foot["points"] = tuple(
+        (place + (slides if number == JOINT else 0), *rest)
+        for number, (place, (_, *rest)) in enumerate(zip(still, foot["points"], strict=True))
+    )
+    ball, heel = np.ones((2, FRAMES), bool)
+    for lifts in (30, 45, STOP):
+        heel = np.arange(FRAMES) < lifts
+        phases, *_ = _core.phases(tuple(foot.values()), HEEL, heel, ball, (START, STOP), (START, STOP), 0.005, 0.6)
+        leaves = min(max(lifts - 1, (START + STOP) // 2) + 3, STOP)  # 0.005 in three frames, of which the third is more
+        assert phases == ((JOINT, START, leaves), (TOE, leaves, STOP))[: 1 + (leaves < STOP)]
 
 
 def test_the_core_refuses_phases_that_do_not_fit() -> None:

@@ -14,12 +14,14 @@ from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.leg import row
-from ikcore.feet.paths import DEEP, NEAR
+from ikcore.feet.paths import DEEP, LEG, NEAR
+from ikcore.feet.soles import THIN
 from ikcore.grounds.ground import Ground, Plane
 
 ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it is that ground all the same
 _TILT = 0.02  # what a captured floor may be off level, of the way over it
 SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
+THICK = 2 * SOLE  # or thinner, both feet's together: as far off feet may be that stand exactly
 _BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
 
 
@@ -47,8 +49,9 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
     """Of every leg: the ground, if the clip was made on it, or the floor of its own.
 
     That is where the lowest leg usually stands; or, if that is hardly higher or lower, where the ground is if it is one
-    level, or at height 0, whichever is nearer. What else is between the floor and where a point stands is taken for the
-    thickness of its sole.
+    level, or at height 0, whichever is nearer. Hardly higher is also where a foot bends no farther over it than a sole
+    may be thick: toes that are pressed into the floor once make soles seem thin. What else is between the floor and
+    where a point stands is taken for the thickness of its sole.
     """
     ground, axis = scene.ground if scene.made else None, scene.axis
     found, bare, flat = [Floor({}, {}) for _ in legs], [], list[Mask]()
@@ -62,7 +65,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             floor.thick[point] = median((at[:, axis] - below)[held])
             if ground is not None:  # what is farther off has sunk, or floats
                 high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
-                if abs(floor.thick[point] - high) > SOLE * motion.scale:
+                if abs(floor.thick[point] - high) > (THICK if scene.kept else SOLE) * motion.scale:
                     floor.thick[point] = high
             floor.stood[point] = below + floor.thick[point]
         bare.append(below)
@@ -116,18 +119,24 @@ def _share_level(
     )
     if max(level, max(usual) - min(usual)) > (UNEVEN + ROUNDING) * scale:  # they are as far apart at most, of one level
         return
-    stands = [
-        height + thick
-        for height, floor in zip(usual, floors, strict=True)
-        for point, thick in floor.thick.items()
-        if point in ("heel", "ball")
-    ]
-    level = min(stands)
-    about = [at for at in (near, 0.0) if at is not None and -ON * scale <= level - at < UNEVEN * scale]
+    level, joint = (_lowest(usual, floors, points) for points in (("heel", "ball"), ("joint",)))
+    over = max(UNEVEN * scale, level - joint + THIN * LEG * scale)
+    about = [at for at in (near, 0.0) if at is not None and -ON * scale <= level - at < over]
     level = max(about, default=level)  # the nearer one, as it is rather higher than they are
     for height, floor in zip(usual, floors, strict=True):
         floor.thick = {point: thick + height - level for point, thick in floor.thick.items()}
     _alike(legs, floors, planted)
+
+
+def _lowest(usual: list[float], floors: list[Floor], points: tuple[str, ...]) -> float:
+    """How high the lowest of some points of all feet stands; infinitely without any."""
+    thick = [
+        height + floor.thick[point]
+        for height, floor in zip(usual, floors, strict=True)
+        for point in points
+        if point in floor.thick
+    ]
+    return min(thick, default=np.inf)
 
 
 def _way(motion: LegMotion) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.floors import ON, SOLE, height_of
+from ikcore.bake.floors import ON, SOLE, THICK, height_of
 from ikcore.bake.motion import EXACT, TALL, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.bake.way import DIPS
@@ -34,7 +34,6 @@ _THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes th
 _RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
 _LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
-_THICK = 2 * SOLE  # what soles may be thicker or thinner than known, both feet's together
 
 
 def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> float:
@@ -94,17 +93,18 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
     flat = height_of(ground) is not None
     if not exact or not _rests_on(exact, flat, ground.moves):
         return False
-    if _on_own(exact, flat) and not all(_open(motion, ground) for motion in legs):
+    own = _on_own(exact, flat)
+    if own and not all(_open(motion, ground) for motion in legs):
         return False
     return all(
-        _clears(motion, contacts.planted(motion.leg.name), foot.thick, ground)
+        _clears(motion, contacts.planted(motion.leg.name), foot, ground, own=own)
         for motion, foot in zip(legs, exact, strict=True)
     )
 
 
 def _in_place(feet: list[Exact]) -> bool:
     """Whether feet that are still are nowhere far in the ground, nor over it."""
-    return all(low >= -_THICK for foot in feet for low in foot.lasting) and not hangs(feet)
+    return all(low >= -THICK for foot in feet for low in foot.lasting) and not hangs(feet)
 
 
 def hangs(feet: list[Exact]) -> bool:
@@ -254,7 +254,7 @@ class Exact:
     @property
     def thick(self) -> float:
         """How much thinner the sole is than known."""
-        return min(max(median(self.low), -_THICK), _THICK)
+        return min(max(median(self.low), -THICK), THICK)
 
     @property
     def lasting(self) -> list[float]:
@@ -351,7 +351,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
         return False
     level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * LEG)
+    thin, thick = (-ON, THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * LEG)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]
@@ -377,23 +377,24 @@ def _open(motion: LegMotion, ground: Ground) -> bool:
     return free
 
 
-def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool:
-    """Whether a foot with soles as much thinner as that is nowhere in the ground, and on it in its contacts.
+def _clears(motion: LegMotion, held: Mask, foot: Exact, ground: Ground, *, own: bool) -> bool:
+    """Whether a foot with soles as much thinner is nowhere in the ground, and on it in its contacts.
 
-    Nor goes through anything between two frames.
+    Nor goes through anything between two frames; nor, where it has a floor of its own at height 0, deeper than in that.
     """
     points, axis = [at for name, at in motion.soles.items() if name != "joint"], "xyz".index(ground.up)
     low, free = np.empty(len(motion.chain)), True
     for block in blocks(len(low)):
         frames = np.arange(block.start, block.stop)
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
-        low[block] = _core.lowest(above / motion.scale - thick)
+        low[block] = _core.lowest(above / motion.scale - foot.thick)
         higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
         higher[..., axis] += _THROUGH * motion.scale
         way = higher[1:] - higher[:-1]
         free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
     stands = all(_middle(low[start:stop]) <= LOW for start, stop in runs(held).tolist())
-    return free and stands and bool(low.min() >= -_LEFT)
+    over = not own or bool((low[~held] >= min(foot.deepest - foot.thick, 0) - ON).all())
+    return free and stands and over and bool(low.min() >= -_LEFT)
 
 
 def _middle(values: Array) -> float:

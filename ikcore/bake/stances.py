@@ -286,7 +286,8 @@ def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:
     front, back = _ends_of(motion) or (None, None)
     heel = number["heel"] if scene.settings.align > 0 and _heel_is_known(motion, floor) else -1
     which = scene.axis, number.get(motion.ball, -1), number.get("toe", -1), heel
-    rows = motion.reference, front, back, scene.way, motion.toe_turn
+    turning = motion.foot_turn if motion.leg.ankle else None
+    rows = motion.reference, front, back, scene.way, turning, motion.toe_turn
     ramp, ends = scene.fps * ARRIVES, round(scene.fps * _ARRIVING)
     return points, *which, *rows, motion.leg.ankle is not None, scene.settings.lock, ramp, ends
 

@@ -41,10 +41,20 @@ static double apart(const ik_foot *foot, int point, ptrdiff_t a, ptrdiff_t b) {
     return sqrt(sum);
 }
 
-/* The frame from which the ball moves away until the end of its phase while the toes stay; else the end. */
+/* The last frame of a phase in which the heel is down; its first one if it never is. */
+static ptrdiff_t heel_down(const ik_phases_job *job, const ik_phase *last) {
+    ptrdiff_t there = last->stop - 1;
+    while (there > last->start && !(job->heel_on && job->heel_on[seen(job, there)]))
+        there--;
+    return there;
+}
+
+/* The frame from which the ball moves away until the end of its phase while the toes stay; else the end. A foot whose
+ * heel is down does not roll. */
 static ptrdiff_t leaves(const ik_phases_job *job, const ik_phase *last) {
     const ik_foot *foot = job->foot;
-    const ptrdiff_t middle = last->start + (last->stop - last->start) / 2;
+    const ptrdiff_t half = last->start + (last->stop - last->start) / 2, flat = heel_down(job, last);
+    const ptrdiff_t middle = flat > half ? flat : half;
     ptrdiff_t there = last->stop - 1;
     while (there > middle && !(apart(foot, foot->ball, middle, there) <= job->rolls))
         there--;

@@ -18,6 +18,7 @@ typedef struct ik_foot {
     int ball, toe, heel;  /* which points these are; a heel that is to be kept out of the ground */
     ik_rows reference;    /* (3) the point about which the foot turns */
     ik_rows front, back;  /* (3) optional: it points from back to front; else it is a point */
+    ik_rows turning;      /* (4) optional: how it is turned in the world */
     ik_rows way;          /* (3) optional: how far the clip should have come that walks on the spot, and stays there */
     ik_rows toe_turn;     /* (4) optional: how its toes are turned, if they bend */
     int turns;            /* whether it has an ankle to turn about */

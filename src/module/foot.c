@@ -79,11 +79,11 @@ static int take_points(foot_over_time *taken, PyObject *points) {
 }
 
 int take_foot(foot_over_time *taken, PyObject *given) {
-    PyObject *points, *reference, *front, *back, *way, *toes;
+    PyObject *points, *reference, *front, *back, *way, *turning, *toes;
     ik_foot *foot = &taken->foot;
-    if (!PyArg_ParseTuple(given, "O!iiiiOOOOOppdn", &PyTuple_Type, &points, &foot->axis, &foot->ball, &foot->toe,
-                          &foot->heel, &reference, &front, &back, &way, &toes, &foot->turns, &foot->locked, &foot->ramp,
-                          &foot->ends))
+    if (!PyArg_ParseTuple(given, "O!iiiiOOOOOOppdn", &PyTuple_Type, &points, &foot->axis, &foot->ball, &foot->toe,
+                          &foot->heel, &reference, &front, &back, &way, &turning, &toes, &foot->turns, &foot->locked,
+                          &foot->ramp, &foot->ends))
         return -1;
     if (take_points(taken, points) < 0) return -1;
     if (foot->axis < 0 || foot->axis > 2 || foot->ball < -1 || foot->ball >= foot->points || foot->toe < -1 ||
@@ -93,7 +93,8 @@ int take_foot(foot_over_time *taken, PyObject *given) {
     if (take_rows(&foot->reference, "reference", reference, foot->frames, 3) < 0 ||
         take_option(&foot->front, "front", front, foot->frames, 3) < 0 ||
         take_option(&foot->back, "back", back, foot->frames, 3) < 0 ||
-        take_option(&foot->way, "way", way, foot->frames, 3) < 0)
+        take_option(&foot->way, "way", way, foot->frames, 3) < 0 ||
+        take_option(&foot->turning, "turning", turning, foot->frames, 4) < 0)
         return -1;
     return take_option(&foot->toe_turn, "toe_turn", toes, foot->frames, 4);
 }

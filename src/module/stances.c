@@ -306,7 +306,8 @@ static PyMethodDef functions[] = {
      "still(foot, (start, stop, phases, main, flat), /)\n--\n\nHow far what it turns about is moved, how far it "
      "slides, how far it "
      "spins, how far any point is from where it stands, how far those are off that it turns about, and how deep.\n\n"
-     "A foot is (points, axis, ball, toe, heel, reference, front, back, way, toe_turn, turns, locked, ramp, ends), a "
+     "A foot is (points, axis, ball, toe, heel, reference, front, back, way, turning, toe_turn, turns, locked, ramp, "
+     "ends), a "
      "point "
      "(places, heights, thickness, whether it goes with the toes, the one that touches the ground), a phase (point, "
      "start, stop)."},

@@ -28,6 +28,11 @@ static vec3 stand_vector_at(const ik_rows *rows, ptrdiff_t frame) {
     return (vec3){stand_number_at(rows, frame, 0), stand_number_at(rows, frame, 1), stand_number_at(rows, frame, 2)};
 }
 
+static quat stand_quat_at(const ik_rows *rows, ptrdiff_t frame) {
+    return (quat){stand_number_at(rows, frame, 0),
+                  {stand_number_at(rows, frame, 1), stand_number_at(rows, frame, 2), stand_number_at(rows, frame, 3)}};
+}
+
 static vec3 stand_vector_of(const double *a) { return (vec3){a[0], a[1], a[2]}; }
 
 static quat stand_quat_of(const double *q) { return (quat){q[0], {q[1], q[2], q[3]}}; }
@@ -84,6 +89,16 @@ static double stand_above_at(const stand *s, int point, ptrdiff_t frame) {
 
 /* --- how it is turned --------------------------------------------------------------------------------------------- */
 
+/* Where something points in a frame that points ahead in another one, as far as the foot turns about a normal between:
+ * not as it rolls and bends, which depends on what points of it one looks at. */
+static vec3 stand_pointing(const stand *s, vec3 ahead, vec3 normal, quat then, ptrdiff_t frame) {
+    const quat turn = quat_multiply(stand_quat_at(&s->foot->turning, frame), quat_conjugate(then));
+    const double w = turn.w, p = vec3_dot(turn.v, normal), both = w * w + p * p;
+    if (!(both > 0)) return ahead;
+    const vec3 aside = vec3_scale(2 * w * p / both, vec3_cross(normal, ahead));
+    return vec3_add(vec3_scale((w * w - p * p) / both, ahead), aside);
+}
+
 /* Finds where the foot points in the plane of its floor, and where it should all the time. 0: it is to turn as it does,
  * as it is a point, turns far, or may. */
 static int stand_find_ways(const stand *s, vec3 *wanted) {
@@ -92,12 +107,13 @@ static int stand_find_ways(const stand *s, vec3 *wanted) {
     const ptrdiff_t cut = s->foot->ends < count / 5 ? s->foot->ends : count / 5;
     const vec3 normal = stand_vector_of(stance->floor);
     double inner = INFINITY, least = INFINITY;
-    if (!s->foot->front.data || !s->foot->back.data || !s->foot->locked) return 0;
-    for (ptrdiff_t k = 0; k < count; k++) {
-        const ptrdiff_t frame = stance->start + k;
-        const vec3 ahead = vec3_sub(stand_vector_at(&s->foot->front, frame), stand_vector_at(&s->foot->back, frame));
-        s->ways[k] = bake_unit(vec3_sub(ahead, vec3_scale(vec3_dot(ahead, normal), normal)));
-    }
+    if (!s->foot->front.data || !s->foot->back.data || !s->foot->turning.data || !s->foot->locked) return 0;
+    const ptrdiff_t middle = stance->flat[stance->flats / 2];
+    const quat then = stand_quat_at(&s->foot->turning, middle);
+    vec3 ahead = vec3_sub(stand_vector_at(&s->foot->front, middle), stand_vector_at(&s->foot->back, middle));
+    ahead = bake_unit(vec3_sub(ahead, vec3_scale(vec3_dot(ahead, normal), normal)));
+    for (ptrdiff_t k = 0; k < count; k++)
+        s->ways[k] = stand_pointing(s, ahead, normal, then, stance->start + k);
     vec3 sum = s->ways[stance->flat[0] - stance->start];
     for (ptrdiff_t k = 1; k < stance->flats; k++)
         sum = vec3_add(sum, s->ways[stance->flat[k] - stance->start]);
@@ -124,11 +140,7 @@ static void stand_turn_foot(const stand *s) {
 
 /* How toes are turned in the world with the foot. */
 static quat stand_toes_at(const stand *s, ptrdiff_t frame) {
-    const ik_rows *rows = &s->foot->toe_turn;
-    const quat toes = {
-        stand_number_at(rows, frame, 0),
-        {stand_number_at(rows, frame, 1), stand_number_at(rows, frame, 2), stand_number_at(rows, frame, 3)}};
-    return bake_multiply(stand_quat_of(s->found->turn[frame]), toes);
+    return bake_multiply(stand_quat_of(s->found->turn[frame]), stand_quat_at(&s->foot->toe_turn, frame));
 }
 
 /* Whether a frame is among those in which it stands flat, less a quarter of them at either end. */
