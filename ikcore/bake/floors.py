@@ -62,7 +62,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             floor.thick[point] = median((at[:, axis] - below)[held])
             if ground is not None:  # what is farther off has sunk, or floats
                 high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
-                if abs(floor.thick[point] - high) > SOLE * motion.scale:
+                if abs(floor.thick[point] - high) > (2 if scene.kept else 1) * SOLE * motion.scale:
                     floor.thick[point] = high
             floor.stood[point] = below + floor.thick[point]
         bare.append(below)
