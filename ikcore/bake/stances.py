@@ -237,7 +237,7 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
-    elif scene.kept and partly and slid <= _PUT * motion.scale:
+    elif scene.kept and partly:
         stance.clean = True  # it was put there: what slides is its heel, which is known otherwise now
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
