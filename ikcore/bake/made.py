@@ -239,6 +239,9 @@ class Exact:
         How much less even it is with the ground than with a level.
     stays : list of slice
         Which of them are one stay.
+    alike : (stays,) array of bool
+        In which it is as high above the ground as in another, to the last digits, though not at one level: it was put
+        there.
     whole : bool
         Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
@@ -249,6 +252,7 @@ class Exact:
     deepest: float
     tilts: Array
     stays: list[slice]
+    alike: Mask
     whole: bool
 
     @property
@@ -285,7 +289,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
 
     Along the ground: what stands exactly may rise where it arrives, or leaves.
     """
-    at = _touching(motion)
+    at = motion.reference
     if len(at) == 1:  # a pose by itself stays
         return 1, np.zeros(1, np.intp)
     return _core.rests(at, axis, fps, _RESTS * motion.scale, EXACT * motion.scale)
@@ -303,6 +307,8 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
     edges = [0, *(np.flatnonzero(np.diff(exact) > 1) + 1).tolist(), len(exact)]
     stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all()
     stood = np.stack([above[:, under], height[:, under]], axis=1)
+    ball = list(motion.soles).index(motion.ball) if motion.ball in motion.soles else 0
+    over = np.stack([above[:, ball], height[:, ball] - np.fmax.reduce(height - above, axis=1)], axis=1)
     return Exact(
         low,
         lower,
@@ -310,15 +316,26 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
         deepest,
         tilts,
         stays,
+        _alike(height[:, ball], over, stays),
         bool((_apart(above) - _apart(height) <= _HOLLOW).all() and known),
     )
+
+
+def _alike(height: Array, above: Array, stays: list[slice]) -> Mask:
+    """In which stays a foot is as high above the ground as in another, to the last digits, though not at one level.
+
+    By where it is in the middle of each, above what is under that (n, ways): its own height, which soles do not change.
+    """
+    middle = [stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays if len(height)]
+    apart, off = (np.abs(each[middle, np.newaxis] - each[middle]) for each in (height, above))
+    return np.asarray(((off <= EXACT).any(axis=-1) & (apart > _AS_FLAT)).any(axis=1))
 
 
 def _stands_on(feet: list[Exact]) -> bool:
     """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
     if not feet:
         return False
-    if _even(feet):
+    if any(foot.alike.any() for foot in feet) or _even(feet):
         return True
     found = np.sort(np.concatenate([np.abs(foot.low - foot.thick) for foot in feet]))
     if found[int(_MOST * (len(found) - 1))] > ON:
