@@ -265,6 +265,11 @@ def leave(stances: list[Stance], least: float) -> None:
             stance.slips[:] = 0
 
 
+def stay(stances: list[Stance], least: float) -> bool:
+    """Whether all feet are left where they stand: what swings is left then too, but for what is in its way."""
+    return all(stance.clean and abs(stance.lift) <= least and not _turned(stance) for stance in stances)
+
+
 def _turned(stance: Stance) -> bool:
     """Whether a foot is turned, or moved aside, from where it is in the clip."""
     return bool(stance.aside.any()) or bool((np.abs(stance.normal - stance.floor) > EXACT).any())
