@@ -20,6 +20,7 @@ from ikcore.grounds.ground import Ground, Plane
 ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it is that ground all the same
 _TILT = 0.02  # what a captured floor may be off level, of the way over it
 SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
+FLOATS = 0.05  # metres, likewise: what is higher over a ground was not put there, however thick its soles
 _BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
 
 
@@ -62,7 +63,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             floor.thick[point] = median((at[:, axis] - below)[held])
             if ground is not None:  # what is farther off has sunk, or floats
                 high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
-                if abs(floor.thick[point] - high) > (2 if scene.kept else 1) * SOLE * motion.scale:
+                if abs(floor.thick[point] - high) > (FLOATS if scene.kept else SOLE) * motion.scale:
                     floor.thick[point] = high
             floor.stood[point] = below + floor.thick[point]
         bare.append(below)

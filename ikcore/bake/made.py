@@ -326,7 +326,9 @@ def _alike(height: Array, above: Array, stays: list[slice]) -> Mask:
 
     By where it is in the middle of each, above what is under that (n, ways): its own height, which soles do not change.
     """
-    middle = [stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays if len(height)]
+    if not len(height):
+        return np.zeros(len(stays), bool)
+    middle = [stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays]
     apart, off = (np.abs(each[middle, np.newaxis] - each[middle]) for each in (height, above))
     return np.asarray(((off <= EXACT).any(axis=-1) & (apart > _AS_FLAT)).any(axis=1))
 
