@@ -150,8 +150,8 @@ def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float
         return True
     if _nearer(level[1], there[1]):
         return True
-    if not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
-        return False  # soles measured in one place fit any ground there
+    if odds < 1 - EXACT or not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
+        return False  # joints stand more alike on a level; and soles measured in one place fit any ground there
     for speed in (_RESTS, EXACT * fps):
         flat, on = (_lowest(legs, speed, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
         for own in (False, True):

@@ -251,7 +251,7 @@ def _ways(
     leave(stances, EXACT * max(motion.scale for motion in motions))
     if stances and all(stance.part < 0 for stance in stances):
         raise ValueError(notes.nowhere(motions, scene))
-    feet, stays = [], stay(stances, EXACT * max(motion.scale for motion in motions))
+    feet, stays = [], not scene.kept and stay(stances, EXACT * max(motion.scale for motion in motions))
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
         passed = [] if stays else passed_by(motion, mine, stances, footing)
