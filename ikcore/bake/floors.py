@@ -59,18 +59,30 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
         for point, at in motion.soles.items():
             nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
             held = flat[-1] if lies else known[nearest]
-            below = _below(motion, contacts, ground, point, nearest)
+            floor.stood[point] = below = _below(motion, contacts, ground, point, nearest)
             floor.thick[point] = median((at[:, axis] - below)[held])
-            if ground is not None:  # what is farther off has sunk, or floats
-                high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
-                if abs(floor.thick[point] - high) > (FLOATS if scene.kept else SOLE) * motion.scale:
-                    floor.thick[point] = high
-            floor.stood[point] = below + floor.thick[point]
         bare.append(below)
+        if ground is not None:
+            _as_soles(motion, floor, flat[-1] if lies else known["ball" if "ball" in known else "heel"], scene)
+        for point, thick in floor.thick.items():
+            floor.stood[point] = floor.stood[point] + thick
     _as_partners(legs, found, [int(np.count_nonzero(each)) for each in flat], _BRIEF * scene.fps)
     if ground is None:
         _share_level(legs, found, bare, planted, height_of(scene.ground))
     return found
+
+
+def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None:
+    """What is farther off a ground that the clip was made on than soles are has sunk, or floats.
+
+    A foot that was put there stands as high as it does, all of its sole.
+    """
+    own = floor.thick.get("ball", 0.0)
+    sole = own if scene.kept and abs(own) <= FLOATS * motion.scale else 0.0
+    for point, at in motion.soles.items():
+        high = median((at - motion.soles["ball"])[held, scene.axis]) if point == "joint" else 0.0
+        if abs(floor.thick[point] - sole - high) > SOLE * motion.scale:
+            floor.thick[point] = sole + high
 
 
 def _as_partners(legs: list[LegMotion], floors: list[Floor], flat: list[int], least: float) -> None:
