@@ -223,7 +223,7 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
 
 
 def _but_for_heel(stance: Stance, exact: Mask, heel: int) -> bool:
-    """Whether a foot stands exactly in all of a stance but where it turns about its heel; somewhere, if it always does."""
+    """Whether a foot stands exactly wherever it does not turn about its heel, or somewhere if it always does."""
     others = [exact[start:stop] for point, start, stop in stance.phases if point != heel]
     return all(map(np.all, others)) if others else bool(exact[stance.start : stance.stop].any())
 
