@@ -145,10 +145,12 @@ def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float
 
     What is so exactly may be nearer to the ground, too, than to a level, at height 0 where clips have their own floor.
     """
+    if odds < 1 - EXACT:
+        return False  # joints stand more alike on one level
     if (odds > _LIKELY and made_on(*there, ground, fps, axis)) or _nearer(level[1], there[1]):
         return True
-    if odds < 1 - EXACT or not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
-        return False  # joints stand more alike on a level; and soles measured in one place fit any ground there
+    if not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
+        return False  # soles measured in one place fit any ground there
     flat, on = (_lowest(legs, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
     uneven = _unevenness(flat)
     return uneven > _NOT_LEVEL and _unevenness(on) < uneven / 2
