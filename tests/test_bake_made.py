@@ -14,6 +14,7 @@ from ikcore.bake import floors
 from ikcore.bake.made import exact_of, made_there
 from ikcore.bake.motion import legs_of
 from ikcore.bake.scene import Scene
+from ikcore.bake.stances import Stance, _but_for_heel
 
 UPHILL, ASLANT = ik.Ground.plane([0, 1, -0.15]), ik.Ground.plane([-0.1, 1, 0.06])
 
@@ -34,7 +35,7 @@ def stairs() -> ik.Ground:
 
 def bumps() -> ik.Ground:
     x, z = np.meshgrid(*[np.arange(-6, 6, 0.05)] * 2, indexing="ij")
-    return ik.Ground.heights(0.02 * np.sin(3 * x + 1) * np.sin(2 * z), 0.05, [-6, 0, -6])
+    return ik.Ground.heights(0.006 * np.sin(3 * x + 1) * np.sin(2 * z), 0.05, [-6, 0, -6])
 
 
 GROUNDS = {"uphill": UPHILL, "aslant": ASLANT, "stairs": stairs(), "bumps": bumps()}
@@ -99,15 +100,22 @@ def test_feet_that_are_kept_stand_as_high_as_they_do(kept: bool, thick: float) -
             assert floor.thick[point] / motion.scale == pytest.approx(thick, abs=1e-3)
 
 
-def test_what_swings_is_left_where_all_feet_stay_as_they_stand() -> None:
-    """Also over a step down that the clip does not get to: there it would come down again the next time."""
-    piece = walk()[64:88]
+@pytest.mark.parametrize("first", [30, 64])
+def test_what_swings_is_left_where_all_feet_stay_as_they_stand(first: int) -> None:
+    """Over a step down, too, that the clip does not get to: there it would come down again in each bake."""
+    piece = walk()[first : first + 24]
     found = feet().positions(piece.skeleton, piece.pose)
-    last = max(found[side, "ball"][-1, 2] for side in ("left", "right"))
-    stands = min(found[side, "toe"][-1, 2] for side in ("left", "right"))
-    edge = (last + stands) / 2
-    ground = terrain.stairs(2, rise=-0.1, run=4, width=6, landing=12).moved(translations=[0, 0, edge])
-    once = ik.bake_feet(piece, ground).clip
-    assert np.array_equal(once.pose.rotations, piece.pose.rotations)
-    before, after = (clip.skeleton.forward(clip.pose).positions for clip in (piece, once))
+    toe = min(found[side, "toe"][-1, 2] for side in ("left", "right"))  # of the foot that stands
+    ground = terrain.stairs(2, rise=-0.1, run=4, width=6, landing=12).moved(translations=[0, 0, toe - 0.06])
+    baked = ik.bake_feet(piece, ground).clip
+    before, after = (clip.skeleton.forward(clip.pose).positions for clip in (piece, baked))
     assert np.array_equal(before, after)
+
+
+def test_a_foot_that_turns_about_its_heel_alone_has_been_put_if_it_stands_exactly_somewhere() -> None:
+    heel, exact = 0, np.array([False, True, True, False, False])
+    rolls = Stance(0, 0, 5, ((heel, 0, 5),), 0, np.arange(5))
+    assert _but_for_heel(rolls, exact, heel)
+    assert not _but_for_heel(rolls, np.zeros(5, bool), heel)
+    on_its_ball = Stance(0, 0, 5, ((heel, 0, 2), (1, 2, 5)), 1, np.arange(5))
+    assert not _but_for_heel(on_its_ball, exact, heel)
