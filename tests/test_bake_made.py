@@ -11,7 +11,7 @@ import pytest
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import floors
-from ikcore.bake.made import exact_of, made_there
+from ikcore.bake.made import Seen, exact_of, made_there
 from ikcore.bake.motion import legs_of
 from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Stance, _but_for_heel
@@ -82,7 +82,8 @@ def test_what_soles_are_thought_to_be_does_not_matter_to_that(name: str) -> None
 
 def test_soles_that_are_measured_on_a_ground_say_nothing_if_joints_are_more_alike_on_a_level() -> None:
     legs = legs_of(baked("uphill"), feet())
-    level, ground = (legs, []), GROUNDS["uphill"]  # as of feet that do not stand exactly
+    level: Seen = legs, []  # as of feet that do not stand exactly
+    ground = GROUNDS["uphill"]
     assert made_there(level, level, 1.0, ground, walk().fps, 1)
     assert not made_there(level, level, 0.8, ground, walk().fps, 1)
 
