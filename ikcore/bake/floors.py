@@ -22,6 +22,7 @@ ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it i
 _TILT = 0.02  # what a captured floor may be off level, of the way over it
 SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 THICK = 2 * SOLE  # or thinner, both feet's together: as far off feet may be that stand exactly
+_FLOATS = 0.05  # metres, likewise: what is higher over a ground does not stand there, however thick its soles
 _BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
 
 
@@ -61,18 +62,30 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
         for point, at in motion.soles.items():
             nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
             held = flat[-1] if lies else known[nearest]
-            below = _below(motion, contacts, ground, point, nearest)
+            floor.stood[point] = below = _below(motion, contacts, ground, point, nearest)
             floor.thick[point] = median((at[:, axis] - below)[held])
-            if ground is not None:  # what is farther off has sunk, or floats
-                high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
-                if abs(floor.thick[point] - high) > (THICK if scene.kept else SOLE) * motion.scale:
-                    floor.thick[point] = high
-            floor.stood[point] = below + floor.thick[point]
         bare.append(below)
+        if ground is not None:
+            _as_soles(motion, floor, flat[-1] if lies else known["ball" if "ball" in known else "heel"], scene)
+        for point, thick in floor.thick.items():
+            floor.stood[point] = floor.stood[point] + thick
     _as_partners(legs, found, [int(np.count_nonzero(each)) for each in flat], _BRIEF * scene.fps)
     if ground is None:
         _share_level(legs, found, bare, planted, height_of(scene.ground))
     return found
+
+
+def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None:
+    """What is farther off a ground that the clip was made on than soles are has sunk, or floats.
+
+    A foot that was put there stands as high as it does, all of its sole.
+    """
+    own, stands = floor.thick.get("ball", 0.0), np.count_nonzero(held) >= _BRIEF * scene.fps
+    sole = own if scene.kept and stands and abs(own) <= _FLOATS * motion.scale else 0.0
+    for point, at in motion.soles.items():
+        high = median((at - motion.soles["ball"])[held, scene.axis]) if point == "joint" else 0.0
+        if abs(floor.thick[point] - sole - high) > SOLE * motion.scale:
+            floor.thick[point] = sole + high
 
 
 def _as_partners(legs: list[LegMotion], floors: list[Floor], flat: list[int], least: float) -> None:

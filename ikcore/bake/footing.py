@@ -24,6 +24,7 @@ _ROOM = 2.2  # how high something over them is that people walk under
 _FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from an edge, and the farthest it is moved for that
 STEP = 0.1  # what is higher above the toes is no ground to bend on
 TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
+_TOUCHES = 0.00015  # how far over the ground where it stands a sole may be that rests on other points, to be on it
 _KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 WALL = 0.5  # the upward part of a normal below which it is a wall
 _LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
@@ -149,6 +150,9 @@ class Footing:
             stance.normal, stance.lift = scene.up, self.lift
             return False
         stance.normal, stance.lift, stance.part, high = rested
+        own = float(found.height[stance.point] - points[stance.point, scene.axis])
+        if abs(own - stance.lift) <= _TOUCHES * sole.scale:
+            stance.lift = own
         self.lift = stance.lift
         self.last = points[0].copy()
         self.last[scene.axis] = high

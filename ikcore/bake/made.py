@@ -143,22 +143,17 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
 def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float, axis: int) -> bool:
     """Whether feet that are still are more even with the ground, by soles measured on it, than by others with a level.
 
-    All together, or each by itself, as soles are not known exactly; whatever is still, or what is so exactly. What is
-    so exactly may be nearer to the ground, too, than to a level, which is at height 0 where clips have their own floor.
+    What is so exactly may be nearer to the ground, too, than to a level, at height 0 where clips have their own floor.
     """
-    if odds > _LIKELY and made_on(*there, ground, fps, axis):
-        return True
-    if _nearer(level[1], there[1]):
+    if odds < 1 - EXACT:
+        return False  # joints stand more alike on one level
+    if (odds > _LIKELY and made_on(*there, ground, fps, axis)) or _nearer(level[1], there[1]):
         return True
     if not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
         return False  # soles measured in one place fit any ground there
-    for speed in (_RESTS, EXACT * fps):
-        flat, on = (_lowest(legs, speed, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
-        for own in (False, True):
-            uneven = _unevenness(flat, own)
-            if uneven > _NOT_LEVEL and _unevenness(on, own) < uneven / 2:
-                return True
-    return False
+    flat, on = (_lowest(legs, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
+    uneven = _unevenness(flat)
+    return uneven > _NOT_LEVEL and _unevenness(on) < uneven / 2
 
 
 def _nearer(level: list[Exact], there: list[Exact]) -> bool:
@@ -168,7 +163,7 @@ def _nearer(level: list[Exact], there: list[Exact]) -> bool:
     """
     if not level or not there:
         return False
-    above, height = (np.concatenate([foot.stood[:, at] for foot in feet]) for at, feet in enumerate((there, level)))
+    above, height = np.concatenate([foot.low for foot in there]), np.concatenate([foot.height for foot in level])
     usual = median(height)
     level_at = 0.0 if abs(usual) < UNEVEN else usual
     off_ground, off_level = (mean(np.abs(off)[:, np.newaxis])[0] for off in (above, height - level_at))
@@ -181,14 +176,14 @@ def _apart_of(motion: LegMotion, fps: float) -> float:
     return float(_core.extent(still).max()) if len(still) else 0.0
 
 
-def _lowest(legs: list[LegMotion], speed: float, ground: Ground | None, fps: float, axis: int) -> list[Array]:
+def _lowest(legs: list[LegMotion], ground: Ground | None, fps: float, axis: int) -> list[Array]:
     """How high the lowest point of every foot is where it is still, above ground, or above 0; in lengths of a human.
 
     Not finite where there is no ground near.
     """
     found = []
     for motion in legs:
-        still = np.flatnonzero(_moved(motion) * fps < speed * motion.scale)
+        still = np.flatnonzero(_moved(motion) * fps < _RESTS * motion.scale)
         points = [at for name, at in motion.soles.items() if name != "joint"]
         height = np.stack([at[still, axis] for at in points], axis=1)
         if ground is not None:
@@ -197,10 +192,10 @@ def _lowest(legs: list[LegMotion], speed: float, ground: Ground | None, fps: flo
     return found
 
 
-def _unevenness(lowest: list[Array], own: bool) -> float:
-    """How far heights are off the middle one, of all feet or their own; infinite if that is no ground to stand on."""
-    middle = [median(heights) for heights in lowest] if own else [median(np.concatenate(lowest))] * len(lowest)
-    off = np.concatenate([heights - usual for heights, usual in zip(lowest, middle, strict=True)])
+def _unevenness(lowest: list[Array]) -> float:
+    """How far heights of all feet are off the middle one; infinite if that is no ground to stand on."""
+    heights = np.concatenate(lowest)
+    off = heights - median(heights)
     known = np.sort(np.abs(off[np.isfinite(off)]))
     if 2 * len(known) < len(off) or not len(known):
         return np.inf
@@ -231,24 +226,25 @@ class Exact:
     ----------
     low, height : (n,) arrays
         How high its lowest point is above the ground, and above 0, in lengths of a human.
-    stood : (n, 2) array
-        The same of the point that it stands on.
     deepest : float
         How high its lowest point is above 0 in whatever frame it is the lowest.
     tilts : (n,) array
         How much less even it is with the ground than with a level.
     stays : list of slice
         Which of them are one stay.
+    alike : (stays,) array of bool
+        In which it is as high above the ground as in another, to the last digits, though not at one level: it was put
+        there.
     whole : bool
         Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
 
     low: Array
     height: Array
-    stood: Array
     deepest: float
     tilts: Array
     stays: list[slice]
+    alike: Mask
     whole: bool
 
     @property
@@ -285,7 +281,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
 
     Along the ground: what stands exactly may rise where it arrives, or leaves.
     """
-    at = _touching(motion)
+    at = motion.reference
     if len(at) == 1:  # a pose by itself stays
         return 1, np.zeros(1, np.intp)
     return _core.rests(at, axis, fps, _RESTS * motion.scale, EXACT * motion.scale)
@@ -296,29 +292,41 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
     height = np.stack([at[exact, axis] for at in points], axis=1) / scale
     above = height - _under(ground, points, exact, scale) / scale
     low, lower = _core.lowest(above), _core.lowest(height)
-    under = list(motion.soles).index(motion.under(motion.ball)) if motion.ball in motion.soles else 0
     deepest = min(float(at[:, axis].min()) for at in points) / scale
     across = [number for number, point in enumerate(motion.soles) if point in ("ball", "inner", "outer")]
     tilts = np.minimum(_apart(above) - _apart(height), _apart(above[:, across]) - _apart(height[:, across]))
     edges = [0, *(np.flatnonzero(np.diff(exact) > 1) + 1).tolist(), len(exact)]
     stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all()
-    stood = np.stack([above[:, under], height[:, under]], axis=1)
+    ball = list(motion.soles).index(motion.ball) if motion.ball in motion.soles else 0
+    over = np.stack([above[:, ball], height[:, ball] - np.fmax.reduce(height - above, axis=1)], axis=1)
     return Exact(
         low,
         lower,
-        stood,
         deepest,
         tilts,
         stays,
+        _alike(height[:, ball], over, stays),
         bool((_apart(above) - _apart(height) <= _HOLLOW).all() and known),
     )
+
+
+def _alike(height: Array, above: Array, stays: list[slice]) -> Mask:
+    """In which stays a foot is as high above the ground as in another, to the last digits, though not at one level.
+
+    By where it is in the middle of each, above what is under that (n, ways): its own height, which soles do not change.
+    """
+    if not len(height):
+        return np.zeros(len(stays), bool)
+    middle = [stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays]
+    apart, off = (np.abs(each[middle, np.newaxis] - each[middle]) for each in (height, above))
+    return np.asarray(((off <= EXACT).any(axis=-1) & (apart > _AS_FLAT)).any(axis=1))
 
 
 def _stands_on(feet: list[Exact]) -> bool:
     """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
     if not feet:
         return False
-    if _even(feet):
+    if any(foot.alike.any() for foot in feet):
         return True
     found = np.sort(np.concatenate([np.abs(foot.low - foot.thick) for foot in feet]))
     if found[int(_MOST * (len(found) - 1))] > ON:
@@ -326,18 +334,6 @@ def _stands_on(feet: list[Exact]) -> bool:
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
     return bool(flatter < -EXACT or (flatter < _AS_FLAT and level > _NOT_LEVEL))
-
-
-def _even(feet: list[Exact]) -> bool:
-    """Whether feet are as high above the ground in one place as in another, to a tenth of what heights differ."""
-    height = max(_apart_in_places(foot, foot.height) for foot in feet)
-    return height > max(_AS_FLAT, 10 * max(_apart_in_places(foot, foot.low) for foot in feet))
-
-
-def _apart_in_places(foot: Exact, values: Array) -> float:
-    """How much a foot's values in one stay differ from those in another; infinitely where there is no ground."""
-    middle = [_middle(values[stay]) for stay in foot.stays]
-    return max(middle) - min(middle) if np.isfinite(middle).all() else np.inf
 
 
 def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:

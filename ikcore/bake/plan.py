@@ -22,7 +22,7 @@ from ikcore.bake.passed import passed_by
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance, foot_of, leave, stances_of
+from ikcore.bake.stances import Stance, foot_of, leave, stances_of, stay
 from ikcore.bake.steady import Steadied, steadied
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Steps, Way, ways_of
@@ -251,10 +251,10 @@ def _ways(
     leave(stances, EXACT * max(motion.scale for motion in motions))
     if stances and all(stance.part < 0 for stance in stances):
         raise ValueError(notes.nowhere(motions, scene))
-    feet = []
+    feet, stays = [], not scene.kept and stay(stances, EXACT * max(motion.scale for motion in motions))
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
-        passed = passed_by(motion, mine, stances, footing)
+        passed = [] if stays else passed_by(motion, mine, stances, footing)
         feet.append(Steps(motion, mine, passed, floors, known[motion.leg.name]))
     return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
 

@@ -223,9 +223,9 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
 
 
 def _but_for_heel(stance: Stance, exact: Mask, heel: int) -> bool:
-    """Whether a foot stands exactly in all of a stance but where it turns about its heel."""
+    """Whether a foot stands exactly wherever it does not turn about its heel, or somewhere if it always does."""
     others = [exact[start:stop] for point, start, stop in stance.phases if point != heel]
-    return bool(others) and all(map(np.all, others))
+    return all(map(np.all, others)) if others else bool(exact[stance.start : stance.stop].any())
 
 
 def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool, partly: bool) -> None:
@@ -237,11 +237,11 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
-    elif scene.kept and partly and slid <= _PUT * motion.scale:
+    elif scene.kept and partly:
         stance.clean = True  # it was put there: what slides is its heel, which is known otherwise now
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
-        high = again * _PUT * motion.scale if scene.kept else most
+        high = 2 * SOLE * motion.scale if scene.kept else most
         still = slid <= again * most and off <= high and spun < again * _SPIN
         stance.nearly = still and slid <= _SLIGHTLY * motion.scale
         stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
@@ -263,6 +263,11 @@ def leave(stances: list[Stance], least: float) -> None:
             stance.clean = level
         if stance.clean:
             stance.slips[:] = 0
+
+
+def stay(stances: list[Stance], least: float) -> bool:
+    """Whether all feet are left where they stand: what swings is left then too, but for what is in its way."""
+    return all(stance.clean and abs(stance.lift) <= least and not _turned(stance) for stance in stances)
 
 
 def _turned(stance: Stance) -> bool:

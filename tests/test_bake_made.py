@@ -1,0 +1,122 @@
+"""What a bake has made is known on the ground it was made on, by what captured motion never is, and is left there."""
+
+from __future__ import annotations
+
+import functools
+
+import gaits
+import numpy as np
+import pytest
+
+import ikcore as ik
+from ikcore import samples, terrain
+from ikcore.bake import floors
+from ikcore.bake.made import Seen, exact_of, made_there
+from ikcore.bake.motion import legs_of
+from ikcore.bake.scene import Scene
+from ikcore.bake.stances import Stance, _but_for_heel
+
+UPHILL, ASLANT = ik.Ground.plane([0, 1, -0.15]), ik.Ground.plane([-0.1, 1, 0.06])
+
+
+@functools.cache
+def walk() -> ik.Clip:
+    return samples.walk(seconds=4).clip
+
+
+@functools.cache
+def feet() -> ik.Feet:
+    return ik.Feet.detect(walk().skeleton, clip=walk())
+
+
+def stairs() -> ik.Ground:
+    return terrain.stairs(14, rise=0.12, run=0.4, width=6, landing=6).moved(translations=[0, 0, 0.5])
+
+
+def bumps() -> ik.Ground:
+    x, z = np.meshgrid(*[np.arange(-6, 6, 0.05)] * 2, indexing="ij")
+    return ik.Ground.heights(0.006 * np.sin(3 * x + 1) * np.sin(2 * z), 0.05, [-6, 0, -6])
+
+
+GROUNDS = {"uphill": UPHILL, "aslant": ASLANT, "stairs": stairs(), "bumps": bumps()}
+
+
+def slid(clip: ik.Clip) -> ik.Clip:
+    """Feet that slide are put."""
+    return gaits.moved(clip, np.arange(len(clip))[:, np.newaxis] / clip.fps * [0, 0, 0.05])
+
+
+@functools.cache
+def baked(name: str) -> ik.Clip:
+    return ik.bake_feet(slid(walk()), GROUNDS[name], feet=feet()).clip
+
+
+def alike(clip: ik.Clip, ground: ik.Ground) -> int:
+    """In how many stays feet are as high above a ground as in another."""
+    found = exact_of(legs_of(clip, feet()), ground, clip.fps, 1)
+    return sum(int(np.count_nonzero(foot.alike)) for foot in found)
+
+
+@pytest.mark.parametrize("name", GROUNDS)
+def test_feet_stand_as_high_to_the_last_digits_above_the_ground_they_were_put_on(name: str) -> None:
+    """And above no other; nor do those of a clip that stands exactly on a level, or of one that slides."""
+    assert alike(baked(name), GROUNDS[name]) >= 2
+    others = [ground for other, ground in GROUNDS.items() if other != name]
+    assert [alike(baked(name), ground) for ground in others] == [0, 0, 0]
+    assert alike(walk(), GROUNDS[name]) == alike(slid(walk()), GROUNDS[name]) == 0
+
+
+@pytest.mark.parametrize("name", GROUNDS)
+def test_what_soles_are_thought_to_be_does_not_matter_to_that(name: str) -> None:
+    """They turn with the foot, and it turns about the joint where its toes bend."""
+    legs = feet()
+    for side in ("left", "right"):
+        soles = {}
+        for at, sole in legs[side].soles.items():
+            x, y, z = sole.offset
+            soles[at] = sole._replace(offset=(x, y - 0.01, z + 0.02))
+        legs = legs.replace(side, soles=soles)
+    found = exact_of(legs_of(baked(name), legs), GROUNDS[name], walk().fps, 1)
+    assert any(foot.alike.any() for foot in found)
+
+
+def test_soles_that_are_measured_on_a_ground_say_nothing_if_joints_are_more_alike_on_a_level() -> None:
+    legs = legs_of(baked("uphill"), feet())
+    level: Seen = legs, []  # as of feet that do not stand exactly
+    ground = GROUNDS["uphill"]
+    assert made_there(level, level, 1.0, ground, walk().fps, 1)
+    assert not made_there(level, level, 0.8, ground, walk().fps, 1)
+
+
+@pytest.mark.parametrize(("kept", "thick"), [(True, 0.03), (False, 0.0)])
+def test_feet_that_are_kept_stand_as_high_as_they_do(kept: bool, thick: float) -> None:
+    """All of a sole; else what is farther off the ground than soles are floats."""
+    clip = gaits.moved(walk(), [0, 0.03 * 0.85 / 0.87, 0])
+    legs, contacts = legs_of(clip, feet()), ik.Contacts.detect(clip, feet())
+    ground = ik.Ground.plane()
+    scene = Scene(ground, clip.fps, 1, ik.BakeSettings(), 1, made=True, kept=kept)
+    planted = [floors.planted_of(motion, contacts) for motion in legs]
+    for motion, floor in zip(legs, floors.floors_of(legs, planted, contacts, scene), strict=True):
+        for point in ("heel", "ball"):
+            assert floor.thick[point] / motion.scale == pytest.approx(thick, abs=1e-3)
+
+
+@pytest.mark.parametrize("first", [30, 64])
+def test_what_swings_is_left_where_all_feet_stay_as_they_stand(first: int) -> None:
+    """Over a step down, too, that the clip does not get to: there it would come down again in each bake."""
+    piece = walk()[first : first + 24]
+    found = feet().positions(piece.skeleton, piece.pose)
+    toe = min(found[side, "toe"][-1, 2] for side in ("left", "right"))  # of the foot that stands
+    ground = terrain.stairs(2, rise=-0.1, run=4, width=6, landing=12).moved(translations=[0, 0, toe - 0.06])
+    baked = ik.bake_feet(piece, ground).clip
+    before, after = (clip.skeleton.forward(clip.pose).positions for clip in (piece, baked))
+    assert np.array_equal(before, after)
+
+
+def test_a_foot_that_turns_about_its_heel_alone_has_been_put_if_it_stands_exactly_somewhere() -> None:
+    heel, exact = 0, np.array([False, True, True, False, False])
+    rolls = Stance(0, 0, 5, ((heel, 0, 5),), 0, np.arange(5))
+    assert _but_for_heel(rolls, exact, heel)
+    assert not _but_for_heel(rolls, np.zeros(5, bool), heel)
+    on_its_ball = Stance(0, 0, 5, ((heel, 0, 2), (1, 2, 5)), 1, np.arange(5))
+    assert not _but_for_heel(on_its_ball, exact, heel)
