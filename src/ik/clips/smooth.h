@@ -27,7 +27,7 @@ static const number SMOOTH_LOOSE = 0x1p-44; /* likewise, what pulls at a bound a
 enum {
     SMOOTH_INTERIOR = 60, /* steps at most; a third is enough */
     SMOOTH_SETTLE = 100,  /* rounds at most; two are enough */
-    SMOOTH_START = 6,     /* rounds in which a start is settled that is any good */
+    SMOOTH_START = 12,    /* rounds in which a start is settled that is any good; the interior takes as many systems */
     SMOOTH_CHANCES = 4,   /* rounds in which no fewer frames are on the wrong side than ever before */
     SMOOTH_LEAST = 6,     /* frames of a loop; one of fewer goes round several times */
 };
