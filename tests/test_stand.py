@@ -667,7 +667,7 @@ def test_heels_that_stand_higher_than_soles_are_thick_are_not_raised(thick: floa
 
 @pytest.mark.parametrize(
     ("kept", "partly", "slides", "left"),
-    [(True, True, 0.008, True), (True, True, 0.02, True), (True, False, 0.008, False), (False, True, 0.008, False)],
+    [(True, True, 0.008, True), (True, True, 0.02, True), (True, True, 0.04, False), (True, False, 0.008, False)],
 )
 def test_what_was_put_here_stays_though_its_heel_is_known_otherwise(
     monkeypatch: pytest.MonkeyPatch, kept: bool, partly: bool, slides: float, left: bool

@@ -293,6 +293,9 @@ def _check(
         if values is not None and not np.isfinite(values).all():
             frame = int(np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))[0])
             raise ValueError(f"clip: expected finite numbers, got others in its {name}, first in frame {frame}")
+    for known in () if contacts is None else (contacts.treadmill, *contacts.weights.values()):
+        if not np.isfinite(known).all():
+            raise ValueError("contacts: expected finite weights and velocities, got others; Contacts.detect finds them")
     if frames is not None and not _are_two(frames):
         raise TypeError(f"frames: expected two whole numbers, the first and the one after the last, got {frames!r}")
     if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):

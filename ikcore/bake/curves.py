@@ -27,7 +27,7 @@ def smooth(
     """
     named = wanted, lower, upper, pull, start
     given = [None if values is None else np.asarray(values, np.float64) for values in named]
-    shape = np.broadcast(*[values for values in given if values is not None]).shape
+    shape = max((values for values in given if values is not None), key=lambda values: (values.ndim, values.size)).shape
     near, low, high, drawn, begin = [None if values is None else _channels(values, shape) for values in given]
     found = np.empty((shape[0], math.prod(shape[1:])))  # a row for each frame, as what is given has them
     numbers = np.empty((2, found.shape[1]), np.int32)

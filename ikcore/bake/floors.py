@@ -21,7 +21,7 @@ from ikcore.grounds.ground import Ground, Plane
 ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it is that ground all the same
 _TILT = 0.02  # what a captured floor may be off level, of the way over it
 SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
-THICK = 2 * SOLE  # or thinner, both feet's together: as far off feet may be that stand exactly
+THICK = 2 * SOLE  # what soles of both feet may be so together: how far off feet may be that stand exactly
 _FLOATS = 0.05  # metres, likewise: what is higher over a ground does not stand there, however thick its soles
 _BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
 

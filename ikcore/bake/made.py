@@ -19,7 +19,7 @@ from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
 from ikcore.feet.paths import FAR, LEG, NEAR
-from ikcore.feet.rules import LOW
+from ikcore.feet.rules import LOW, SHORTEST
 from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
 
@@ -232,9 +232,9 @@ class Exact:
         How much less even it is with the ground than with a level.
     stays : list of slice
         Which of them are one stay.
-    alike : (stays,) array of bool
-        In which it is as high above the ground as in another, to the last digits, though not at one level: it was put
-        there.
+    alike : int
+        In how many stays it is as high above the ground as in the others, to the last digits, though not at one level:
+        it was put there. 0 if that is in less than a third of those that last, or in one.
     whole : bool
         Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
@@ -244,7 +244,7 @@ class Exact:
     deepest: float
     tilts: Array
     stays: list[slice]
-    alike: Mask
+    alike: int
     whole: bool
 
     @property
@@ -273,7 +273,8 @@ def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> li
     many = sum(map(len, exact))
     if not many or 3 * many <= slow:
         return []
-    return [_exact(motion, frames, ground, axis) for motion, frames in zip(legs, exact, strict=True)]
+    least = SHORTEST * fps
+    return [_exact(motion, frames, ground, axis, least) for motion, frames in zip(legs, exact, strict=True)]
 
 
 def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np.intp]]:
@@ -287,7 +288,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
     return _core.rests(at, axis, fps, _RESTS * motion.scale, EXACT * motion.scale)
 
 
-def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int) -> Exact:
+def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int, least: float) -> Exact:
     scale, points = motion.scale, list(motion.soles.values())
     height = np.stack([at[exact, axis] for at in points], axis=1) / scale
     above = height - _under(ground, points, exact, scale) / scale
@@ -305,28 +306,37 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
         deepest,
         tilts,
         stays,
-        _alike(height[:, ball], over, stays),
+        _alike(height[:, ball], over, [stay for stay in stays if stay.stop - stay.start >= least]),
         bool((_apart(above) - _apart(height) <= _HOLLOW).all() and known),
     )
 
 
-def _alike(height: Array, above: Array, stays: list[slice]) -> Mask:
-    """In which stays a foot is as high above the ground as in another, to the last digits, though not at one level.
+def _alike(height: Array, above: Array, stays: list[slice]) -> int:
+    """In how many stays a foot is as high above the ground as in the others: `Exact`.
 
     By where it is in the middle of each, above what is under that (n, ways): its own height, which soles do not change.
+    Two of many are so by chance.
     """
-    if not len(height):
-        return np.zeros(len(stays), bool)
     middle = [stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays]
-    apart, off = (np.abs(each[middle, np.newaxis] - each[middle]) for each in (height, above))
-    return np.asarray(((off <= EXACT).any(axis=-1) & (apart > _AS_FLAT)).any(axis=1))
+    found, least = 0, max(2.0, len(middle) / 3)
+    for way in above[middle].T if middle else ():
+        order = np.argsort(way, kind="stable")
+        there = way[order]
+        counts = np.where(
+            np.isfinite(there), np.searchsorted(there, there + EXACT, side="right") - np.arange(len(order)), 0
+        )
+        first = int(np.argmax(counts))
+        most = int(counts[first])
+        if most >= least and np.ptp(height[middle][order[first : first + most]]) > _AS_FLAT:
+            found = max(found, most)
+    return found
 
 
 def _stands_on(feet: list[Exact]) -> bool:
     """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
     if not feet:
         return False
-    if any(foot.alike.any() for foot in feet):
+    if any(foot.alike for foot in feet):
         return True
     found = np.sort(np.concatenate([np.abs(foot.low - foot.thick) for foot in feet]))
     if found[int(_MOST * (len(found) - 1))] > ON:

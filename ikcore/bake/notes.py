@@ -120,8 +120,7 @@ def of_result(
         Whether the body stays where it is.
     """
     if before is not None and _same(baked, before, size):
-        stand = any(note.startswith(("feet stand", "feet go")) for note in said)
-        well = "feet are where they would be put" if stand else "all feet stand on the ground as they should"
+        well = "feet are where they would be put" if said else "all feet stand on the ground as they should"
         missed = f"nothing has changed: {missed or well}"
     more = (Note(missed) if missed else None, _short(baked, short, size, still=still))
     return said + tuple(note for note in more if note)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import size
-from ikcore.bake.floors import SOLE, Floor
+from ikcore.bake.floors import SOLE, THICK, Floor
 from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
 from ikcore.feet.intervals import runs
@@ -232,16 +232,17 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
     stance.slips, slid, spun, nearest, off, sunk = _core.still(foot, stance.when)
     most = scene.settings.tolerance * motion.scale
-    if exact:
+    known = slid <= THICK * motion.scale  # what a heel slides by at most that is known otherwise than it was
+    if exact and known:
         stance.clean = scene.kept or (off if scene.made else nearest) <= _PUT * motion.scale
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
-    elif scene.kept and partly:
-        stance.clean = True  # it was put there: what slides is its heel, which is known otherwise now
+    elif partly and known:
+        stance.clean = True  # it was put there: what slides is its heel
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
-        high = 2 * SOLE * motion.scale if scene.kept else most
+        high = THICK * motion.scale if scene.kept else most
         still = slid <= again * most and off <= high and spun < again * _SPIN
         stance.nearly = still and slid <= _SLIGHTLY * motion.scale
         stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
