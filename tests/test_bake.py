@@ -996,9 +996,10 @@ def test_what_is_not_finite_is_refused() -> None:
             ik.bake_feet(dataclasses.replace(walk(), pose=pose), FLOOR)
     found = ik.Contacts.detect(walk())
     weights = {key: np.where(np.arange(len(each)) == 5, np.nan, each) for key, each in found.weights.items()}
-    for name, values in (("treadmill", np.full_like(found.treadmill, np.nan)), ("weights", weights)):
+    unknown = np.full_like(found.treadmill, np.nan)
+    for contacts in (dataclasses.replace(found, weights=weights), dataclasses.replace(found, treadmill=unknown)):
         with pytest.raises(ValueError, match="contacts: expected finite"):
-            ik.bake_feet(walk(), FLOOR, contacts=dataclasses.replace(found, **{name: values}))
+            ik.bake_feet(walk(), FLOOR, contacts=contacts)
 
 
 def test_ground_that_cannot_be_is_refused() -> None:
