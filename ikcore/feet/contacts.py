@@ -43,7 +43,8 @@ class Contacts:
     treadmill : (frames, 3) array
         The velocity that the root lacks in a clip that walks on the spot, horizontal, in units of length a second: the
         opposite of the one that points of the soles have most when they are low. Zeros if feet stand as it is, the root
-        travels, or the ground moves. It varies in clips of 4 s and more if it does by more than 10 %.
+        travels, the body goes over a foot that stands exactly, or the ground moves. It varies in clips of 4 s and more
+        if it does by more than 10 %.
 
     Examples
     --------

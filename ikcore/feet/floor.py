@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 # For a leg of 0.87 m, as in `paths`.
 UNEVEN = 0.03  # what a floor that is meant to be level may be off it
-_GOES_OVER = 0.1  # how far the body goes over a foot that it stands on
+GOES_OVER = 0.1  # how far the body goes over a foot that it stands on
 
 
 class _Leg(NamedTuple):
@@ -96,4 +96,4 @@ def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths:
     if np.count_nonzero(~carried) >= rules.SHORTEST * paths.clip.fps:
         return True
     way = paths.body[frames] - paths.points[frames, leg.points.start]
-    return bool(size(_core.extent(way)) >= _GOES_OVER * leg.size)
+    return bool(size(_core.extent(way)) >= GOES_OVER * leg.size)

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import size
+from ikcore.feet.floor import GOES_OVER
+from ikcore.feet.intervals import runs
 from ikcore.feet.paths import Paths, straight
-from ikcore.feet.rules import LOW, STILL
+from ikcore.feet.rules import LOW, SHORTEST, STILL
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -18,18 +20,31 @@ Mask = NDArray[np.bool_]
 _WINDOW, _HOP = 2.0, 1.0  # seconds in which the velocity is taken as constant, and from one such window to the next
 _MEAN = 0.2  # seconds before and after, over which a velocity that varies is the mean
 _VARIES = 0.1  # share of the velocity within which it is constant
+_STANDS = 0.001  # metres a second for a leg of 0.87 m: what is slower, for as long as a contact lasts, is put there
 
 
 def moving(paths: Paths) -> tuple[Array, Array]:
     """How fast the ground of a clip on the spot goes, and how fast feet slide on it (frames, 3), or zeros.
 
-    Nothing is known of either where ground moves.
+    Nothing is known of either where ground moves, and neither is where the body goes over a foot that stands.
     """
     none = np.zeros((len(paths.points), 3))
     if paths.carried:
         return none, none
     seen = _Seen(paths)
-    return _belt(paths, seen), _slide(paths, seen)
+    found = _belt(paths, seen), _slide(paths, seen)
+    return (none, none) if any(each.any() for each in found) and _goes_over(paths) else found
+
+
+def _goes_over(paths: Paths) -> bool:
+    """Whether the body goes over a foot that stands as it is, which a foot on a belt never does."""
+    for point, scale in enumerate(paths.sizes.tolist()):
+        at, stands = paths.points[:, point], size(paths.velocities[:, point]) < _STANDS * scale
+        for start, stop in runs(stands).tolist():
+            way = _core.extent(paths.body[start:stop] - at[start:stop])
+            if stop - start >= SHORTEST * paths.clip.fps and size(way) >= GOES_OVER * scale:
+                return True
+    return False
 
 
 def _belt(paths: Paths, seen: _Seen) -> Array:
