@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import tracemalloc
 
@@ -88,6 +89,21 @@ def test_frames_that_are_held_do_not_stand() -> None:
     """Neither on a ground nor long: each is in its own place for a moment."""
     held = ik.Clip(walk().skeleton, walk().pose[np.repeat(np.arange(0, len(walk()), 3), 3)], walk().fps)
     assert [alike(held, ground) for ground in GROUNDS.values()] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("hold", [2, 3, 5])
+@pytest.mark.parametrize("name", ["uphill", "bumps"])
+def test_poses_that_are_held_in_turn_are_baked_as_what_goes_on_is(name: str, hold: int) -> None:
+    """Feet that swing stand in no place, though they are still for some frames; and what was made of that stays."""
+    held = dataclasses.replace(walk(), pose=walk().pose[np.arange(len(walk())) // hold * hold])
+    first = ik.bake_feet(held, GROUNDS[name])
+    assert first.notes == ()
+    assert max(float(short.max()) for short in first.short.values()) < 0.001
+    usual = ik.bake_feet(walk(), GROUNDS[name])
+    moved, expected = (each.clip.skeleton.forward(each.clip.pose).positions for each in (first, usual))
+    assert np.abs(moved[::hold] - expected[::hold]).max() < 0.12
+    again = ik.bake_feet(first.clip, GROUNDS[name]).clip
+    np.testing.assert_allclose(again.skeleton.forward(again.pose).positions, moved, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", GROUNDS)

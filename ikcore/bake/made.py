@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import ON, SOLE, THICK, height_of
-from ikcore.bake.motion import EXACT, TALL, LegMotion
+from ikcore.bake.motion import EXACT, TALL, LegMotion, held_for_a_moment
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.bake.way import DIPS
 from ikcore.feet.contacts import Contacts
@@ -269,7 +269,8 @@ def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> li
     Nothing if feet are exactly still in less than a third of the frames in which they seem so.
     """
     seen = [_still_in(motion, fps, axis) for motion in legs]
-    slow, exact = sum(slow for slow, _ in seen), [frames for _, frames in seen]
+    held = held_for_a_moment(legs, fps)
+    slow, exact = sum(slow for slow, _ in seen), [frames[~held[frames]] for _, frames in seen]
     many = sum(map(len, exact))
     if not many or 3 * many <= slow:
         return []

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import _core
-from ikcore.bake.scene import Array, median
+from ikcore.bake.scene import Array, Mask, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
+from ikcore.feet.intervals import runs
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.paths import LEG
+from ikcore.feet.rules import SHORTEST
 from ikcore.feet.soles import hung, points, points_and_joints, walked
 
 TALL = 1.7  # metres, who has a leg of 0.87 m
@@ -176,6 +178,16 @@ def _motion(clip: Clip, leg: Leg, joints: list[int], at: Array, turns: Array, pl
         at[:, -1] if leg.pole else None,
         length,
     )
+
+
+def held_for_a_moment(legs: list[LegMotion], fps: float) -> Mask:
+    """In which frames a pose is held, for less than two contacts last: what stays as all else does need not stand."""
+    hip, found = legs[0].chain[:, 0], np.zeros(len(legs[0].chain), bool)
+    if (same := (hip[1:] == hip[:-1]).all(axis=1)).any():  # it moves in what goes on
+        same = np.logical_and.reduce([(leg.chain[1:] == leg.chain[:-1]).all(axis=(1, 2)) for leg in legs])
+        for start, stop in runs(same).tolist():
+            found[start : stop + 1] = stop + 1 - start <= 2 * SHORTEST * fps
+    return found
 
 
 def on_other_soles(legs: list[LegMotion], clip: Clip, feet: Feet) -> list[LegMotion]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake.floors import SOLE, THICK, Floor
-from ikcore.bake.motion import EXACT, LegMotion
+from ikcore.bake.motion import EXACT, LegMotion, held_for_a_moment
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
 from ikcore.feet.intervals import runs
 from ikcore.feet.rules import GAP, SHORTEST
@@ -115,10 +115,12 @@ def stances_of(
 
     About a contact a foot may stand exactly where it does in a frame beside, as after a bake: that is then its stance.
     """
-    found = []
+    found, moves = [], ~held_for_a_moment(legs, scene.fps)
     for number, (motion, held) in enumerate(zip(legs, planted, strict=True)):
         foot, heel = feet[motion.leg.name], list(motion.soles).index("heel") if "heel" in motion.soles else -1
-        exact = _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
+        exact = moves & _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
+        if exact.any():
+            exact[1:] &= ~(exact[:-1] & _jumps(motion, scene))
         stands = runs(functools.reduce(np.logical_or, held.values())).tolist()
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
@@ -150,10 +152,8 @@ def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], sc
         return []
     found: list[Span] = []
     for first, last in (runs(exact[after:until]) + after).tolist():
-        if found and (
-            first - found[-1][1] < GAP * scene.fps
-            or (found[-1][1] > start and first < stop and _is_there(motion, found[-1][1] - 1, first, scene))
-        ):
+        near = found and (first - found[-1][1] < GAP * scene.fps or (found[-1][1] > start and first < stop))
+        if near and _is_there(motion, found[-1][1] - 1, first, scene):
             first = found.pop()[0]
         found.append((first, last))
     stays = [(first, last) for first, last in found if first < stop and last > start]
@@ -162,6 +162,12 @@ def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], sc
     if stays and stop == len(exact):
         stays[-1] = stays[-1][0], stop
     return stays
+
+
+def _jumps(motion: LegMotion, scene: Scene) -> Mask:
+    """Where a foot has gone somewhere else since the frame before (frames - 1,), as poses do that are held in turn."""
+    steps = np.minimum.reduce([size(points[1:] - points[:-1]) for points in motion.soles.values()])
+    return np.asarray(steps > scene.settings.tolerance * motion.scale)
 
 
 def _is_there(motion: LegMotion, before: int, now: int, scene: Scene) -> bool:
