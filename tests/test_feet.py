@@ -895,3 +895,19 @@ def test_no_two_joints_are_farther_apart_than_the_bones_between_them(animated: b
     assert structure._span(line, line.rest) == pytest.approx(3, rel=2e-3)
     assert structure._span(line, ik.Pose(line.rest.rotations, scales=np.full((3, 3), 2.0))) == np.inf
     assert structure._span(ik.Skeleton([-1, -1], np.eye(3)[:2]), ik.Pose(np.tile([1.0, 0, 0, 0], (2, 1)))) == np.inf
+
+
+@pytest.mark.parametrize("degrees", [0, -60, -120])
+def test_soles_of_a_partner_are_under_a_foot_whose_toes_are_bent_the_other_way(degrees: float) -> None:
+    """Of a foot that is in swing throughout: toes bent up and down by as much are not the same."""
+    walk = ik.samples.walk(seconds=4).clip
+    piece, toes = walk[79:97], walk.skeleton.index("RightToeBase")
+    turned = piece.pose.rotations.copy()
+    turned[:, toes] = ik.rotations.multiply(
+        ik.rotations.from_axis_angle([1.0, 0, 0], np.radians(degrees)), turned[:, toes]
+    )
+    bent = dataclasses.replace(piece, pose=ik.Pose(turned, piece.pose.translations))
+    usual = ik.Feet.detect(walk.skeleton, clip=walk)["right"].soles
+    found = ik.Feet.detect(bent.skeleton, clip=bent)["right"].soles
+    for name in ("heel", "ball", "inner", "outer"):
+        np.testing.assert_allclose(found[name].offset, usual[name].offset, atol=0.005)

@@ -47,7 +47,7 @@ def walking(seed: int) -> tuple[tuple[Any, ...], tuple[Array, Array, Array]]:
         for at, (point, thick) in enumerate(zip(at, random.uniform(0, 0.02, EACH), strict=True))
     )
     turns = random.normal([1, 0, 0, 0], 0.1, (2, FRAMES, 4))
-    foot = points, 1, BALL, TOE, HEEL, points[BALL][0], None, None, None, None, True, True, 6.0, 4
+    foot = points, 1, BALL, TOE, HEEL, points[BALL][0], *[None] * 5, True, True, 6.0, 4
     turn, toes = rotations.normalize(turns)
     return foot, (random.normal(0, 0.02, (FRAMES, 3)), turn, toes)
 
@@ -187,7 +187,7 @@ def test_what_touches_the_ground_goes_through_nothing(rounding: float, up: Any) 
         at = lands + rounding * UP - deep * np.array([[0], [1], [1], [0]]) * UP
         at, axis = np.ascontiguousarray(at[:, axes]), 1 if up == "y" else 2
         points = tuple((at, at[:, axis].copy(), 0.0, False, number) for number in range(EACH))
-        foot = points, axis, BALL, TOE, HEEL, at, None, None, None, None, True, True, 6.0, 4
+        foot = points, axis, BALL, TOE, HEEL, at, *[None] * 5, True, True, 6.0, 4
         stays = np.zeros((4, 3)), np.tile([1.0, 0, 0, 0], (4, 1)), np.tile([1.0, 0, 0, 0], (4, 1))
         other = {"ends": np.zeros(EACH, bool), "clearance": 0.0, "riser": 9.0, "below": 9.0, "toe": -1}
         found = lack_of(foot, stays, ground, np.arange(4), **other)

@@ -180,7 +180,7 @@ def test_a_foot_passes_as_low_as_it_may() -> None:
     random = np.random.default_rng(2)
     points, ground = points_of(SOLE + random.normal(0, 0.02, SOLE.shape)), random.normal(0, 0.05, (20, 3))
     sole = tuple((random.normal(0, 0.1, (9, 3)), random.normal(0, 0.1, 9), 0.01, False, n) for n in range(len(SOLE)))
-    foot = sole, 1, BALL, TOE, HEEL, sole[BALL][0], None, None, None, None, True, True, 6.0, 4
+    foot = sole, 1, BALL, TOE, HEEL, sole[BALL][0], *[None] * 5, True, True, 6.0, 4
     normal = np.array([0.2, 0.9, -0.1])
     ground[HEEL] = np.nan
     above = np.array([at[4, 1] - stood[4] for at, stood, *_ in sole])

@@ -134,7 +134,7 @@ def over_time(
         found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
     if vertices is None:
         moves = [_moves(step, frames) for step, frames in zip(steps, flat, strict=True)]
-        stands = list(zip(found, feet, moves, flat, strict=True))
+        stands = list(zip(found, chains, moves, flat, strict=True))
         found = [_mirrored(skeleton, pose, at, stands, _EQUAL * size) or leg for at, leg in enumerate(found)]
     return tuple(found)
 
@@ -143,30 +143,34 @@ def over_time(
 # point, whether it has ball and toe, and its side; how far the ground is below, how long a point is, where the ball is.
 Flat = tuple[Array, Array, Array, tuple[bool, bool, float], tuple[float, float, float]]
 Part = tuple[Array, tuple[Array, Array, Array]]  # of a foot: where it begins (frames, 3), and axes
-# Where its joints are (frames, joints, 3), how far they go from frame to frame where it moves the least, and when.
+# Where joints of a leg are (frames, joints, 3), how far its foot goes from frame to frame where it moves the least, and
+# when.
 Stood = tuple[Leg, Array, float, NDArray[np.intp]]
 
 
 def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood], least: float) -> Leg | None:
     """A foot that never stands with the soles of its partner, that does, in a mirror; None of others.
 
-    Feet are turned to each other by their ankles, balls and toes, so these must not be in line.
+    Feet are turned to each other by their ankles, balls and toes, so these must not be in line, nor bent the other way:
+    soles would be above the foot.
     """
-    leg, at, moves, _ = feet[number]
+    leg, chain, moves, _ = feet[number]
     others = [other for other in feet if row(other[0].name) == row(leg.name) and other[0] is not leg]
     if len(others) != 1 or not all(each.ball and each.toe and each.soles for each in (leg, others[0][0])):
         return None
     partner, theirs, theirs_moves, stood = others[0]
     if moves <= _RESTLESS * (theirs_moves + least):
         return None
-    parts, bent = _parts(theirs[stood])
+    at, out = chain[:, _foot(leg)], _direction(chain[:, 0] - theirs[:, 0])
+    parts, bent = _parts(theirs[stood][:, _foot(partner)], out[stood])
     wanted = float(median(bent))
-    near = np.argsort(np.abs(_parts(at)[1] - wanted), kind="stable")[: max(1, min(len(at) // _STANDS, _SEEN))]
-    here, mine = pose[near], _parts(at[near])[0]
+    near = np.argsort(np.abs(_parts(at, out)[1] - wanted), kind="stable")[: max(1, min(len(at) // _STANDS, _SEEN))]
+    here, (mine, bends) = pose[near], _parts(at[near], out[near])
     joints = leg.foot, leg.ball or ""
     origins, sides = _spaces(skeleton, here, joints)
     axes = sides.swapaxes(-1, -2)
-    if 1 - wanted * wanted < _TOES_BENT * _TOES_BENT or not _solid(axes).all():
+    straight = abs(wanted) * (2 - abs(wanted)) < _TOES_BENT * _TOES_BENT
+    if straight or (bends * wanted < 0).any() or not _solid(axes).all():
         return None
     soles, places = {}, points(skeleton, pose[stood], partner.soles.values())
     for name, place in zip(partner.soles, np.moveaxis(places, -2, 0), strict=True):
@@ -190,16 +194,17 @@ def _moves(step: Array, frames: NDArray[np.intp]) -> float:
     return float(median(np.minimum(step[frames], step[frames + 1])))
 
 
-def _parts(at: Array) -> tuple[tuple[Part, Part], Array]:
+def _parts(at: Array, out: Array) -> tuple[tuple[Part, Part], Array]:
     """Foot and toes, of ankle, ball and toe (frames, 3, 3): each an origin and axes ahead, across and square to both.
 
-    And the cosine of how far toes are bent from the line of the foot.
+    And 1 less the cosine of how far toes are bent from the line of the foot, less than 0 where that is the other way
+    about what is out from the body (frames, 3).
     """
     ankle, ball, toe = (at[:, joint] for joint in range(3))
     across = _direction(cross(ball - ankle, toe - ball))
     foot, toes = _direction(ball - ankle), _direction(toe - ball)
     foot_axes, toes_axes = ((ahead, across, cross(across, ahead)) for ahead in (foot, toes))
-    return ((ankle, foot_axes), (ball, toes_axes)), dot(foot, toes)
+    return ((ankle, foot_axes), (ball, toes_axes)), np.where(dot(across, out) < 0, -1.0, 1.0) * (1 - dot(foot, toes))
 
 
 def _direction(ways: Array) -> Array:
