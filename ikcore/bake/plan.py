@@ -248,10 +248,11 @@ def _ways(
             footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
         loops.place_rounds(footing, motions, stances, under, way)
-    leave(stances, EXACT * max(motion.scale for motion in motions))
+    least = EXACT * max(motion.scale for motion in motions)
+    leave(stances, least)
     if stances and all(stance.part < 0 for stance in stances):
         raise ValueError(notes.nowhere(motions, scene))
-    feet, stays = [], not scene.kept and stay(stances, EXACT * max(motion.scale for motion in motions))
+    feet, stays = [], not scene.kept and stay(stances, least)
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
         passed = [] if stays else passed_by(motion, mine, stances, footing)
