@@ -310,6 +310,19 @@ def test_feet_that_stand_as_one_does_are_not(ground: ik.Ground) -> None:
     assert not [note for note in ik.bake_feet(WALK, ground).notes if note.startswith("feet stand")]
 
 
+def test_a_foot_on_its_heel_stands_on_the_ground_under_it() -> None:
+    """Though its toes, and with them most of its sole, are far above it."""
+    feet = ik.Feet.detect(WALK.skeleton)
+    contacts = ik.Contacts.detect(WALK, feet)
+    start, stop = contacts.intervals("left").tolist()[1]
+    turned, ankle = WALK.pose.rotations.copy(), WALK.skeleton.index("LeftFoot")
+    up = ik.rotations.from_axis_angle([1.0, 0, 0], np.radians(-50))
+    turned[start:stop, ankle] = ik.rotations.multiply(turned[start:stop, ankle], up)
+    clip = ik.Clip(WALK.skeleton, ik.Pose(turned, WALK.pose.translations), WALK.fps)
+    for ground in (ik.Ground.plane([0, 1, 0.02]), terrain.ramp(5, 2, width=8, landing=12)):
+        assert not ik.bake_feet(clip, ground, feet=feet, contacts=contacts).notes
+
+
 def test_feet_that_were_put_under_something_do_not_stand_as_they_should() -> None:
     """Nor does the second bake say so, which changes nothing."""
     ground = ik.Ground.plane() + block((-1, 1.2, 2), (1, 1.3, 3))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import size
+from ikcore._arrays import dot, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footing import WALL
 from ikcore.bake.motion import EXACT, TALL, LegMotion
@@ -214,9 +214,9 @@ def _stand(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene) -> 
     found: dict[str, dict[str, int]] = {}
     before = len(clip) - 1 if clip.loop else 0
     for at, way in enumerate(ways):
-        frames = np.array([each.middle - before for each in stances if each.leg == at and each.part >= 0], np.intp)
-        frames = frames[(frames >= 0) & (frames < len(clip))]
-        for what, there in _placed(way, frames, scene).items():
+        mine = [each for each in stances if each.leg == at and each.part >= 0 and 0 <= each.middle - before < len(clip)]
+        frames = np.array([each.middle - before for each in mine], np.intp)
+        for what, there in _placed(way, mine, frames, scene).items():
             if there.any():
                 found.setdefault(what, {})[way.motion.leg.name] = int(frames[there].min())
     for what, legs in found.items():
@@ -224,9 +224,9 @@ def _stand(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene) -> 
         yield Note(f"feet stand {what}, first at {frame / scene.fps:.2f} s: {' and '.join(legs)}")
 
 
-def _placed(way: Way, frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
-    """How a foot stands in some frames, and in which of them so."""
-    if not len(frames):
+def _placed(way: Way, stances: list[Stance], frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
+    """How a foot stands in some stances, at these frames, and in which of them so."""
+    if not stances:
         return {}
     leg, up, ground = way.motion.size, scene.up, scene.ground.still(frames)
     sole = np.stack([way.sole(name, frames) for name in way.motion.soles if name != "joint"], axis=1)
@@ -236,13 +236,21 @@ def _placed(way: Way, frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]
     far = size(sole - middle) - EXACT * leg  # what only touches a foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
-    points = np.concatenate([sole, middle], axis=1)
+    points = _laid(np.concatenate([sole, middle], axis=1), stances, scene)
     on = ground.at(points, above=_ABOVE_SOLE * leg, below=_UNDER_SOLE * leg, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
         "in something": walls.any(axis=1) | (above.hit & ~above.front).any(axis=1),
         "with less than half of their soles on the ground": 2 * np.count_nonzero(on, axis=1) < points.shape[1],
     }
+
+
+def _laid(points: Array, stances: list[Stance], scene: Scene) -> Array:
+    """Points of soles (stances, points, 3) on the plane that the foot was put on: its heel or its toes may be up."""
+    places = np.stack([stance.place + stance.lift * scene.up for stance in stances])[:, np.newaxis]
+    slopes = scene.slope(np.stack([stance.normal for stance in stances]))[:, np.newaxis]
+    level = scene.level(points - places)
+    return np.asarray(places + level + dot(level, slopes)[..., np.newaxis] * scene.up)
 
 
 def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
