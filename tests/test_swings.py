@@ -75,9 +75,10 @@ def slowly(at: tuple[Plane, ...], reference: Array, moved: Array, shift: Array, 
         if here.stop > here.start:
             source, by = reference[here], shift[here].copy()
             timed = eased(np.arange(1, len(source) + 1) / (len(source) + 1))
-            way = level(source + by)
-            chord = way[-1] - way[0]
-            done = np.clip((way - way[0]) @ chord / max(chord @ chord, 1e-300), 0, 1)
+            way = level(reference + shift)
+            first = way[here.start if leaves[0] else here.start - 1]
+            chord = way[here.stop - 1 if comes[0] else here.stop] - first
+            done = np.clip((way[here] - first) @ chord / max(chord @ chord, 1e-300), 0, 1)
             travels = eased(min(np.sqrt(chord @ chord) / FAR, 1))
             share = timed + travels * (done - timed)
             low, high = (followed(each, source, by) for each in (leaves, comes))
