@@ -104,12 +104,17 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
 
 def _in_place(feet: list[Exact]) -> bool:
     """Whether feet that are still are nowhere far in the ground, nor over it."""
-    return all(low >= -THICK for foot in feet for low in foot.lasting) and not hangs(feet)
+    return all(low >= -THICK for foot in feet for low in _standing(foot, feet)) and not hangs(feet)
 
 
 def hangs(feet: list[Exact]) -> bool:
     """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other."""
-    return any(low > foot.thick + _THROUGH for foot in feet for low in foot.lasting)
+    return any(low > foot.thick + _THROUGH for foot in feet for low in _standing(foot, feet))
+
+
+def _standing(foot: Exact, feet: list[Exact]) -> list[float]:
+    """How high the lowest point of a foot is in its stays; only in those in which feet were put there, if any were."""
+    return foot.alike if any(each.alike for each in feet) else foot.lasting
 
 
 def on_own_floor(exact: list[Exact]) -> bool:
@@ -232,9 +237,10 @@ class Exact:
         How much less even it is with the ground than with a level.
     stays : list of slice
         Which of them are one stay.
-    alike : int
-        In how many stays it is as high above the ground as in the others, to the last digits, though not at one level:
-        it was put there. 0 if that is in less than a third of those that last, or in one.
+    alike : list of float
+        How high its lowest point is above the ground in the middle of stays in which it is as high above that as in the
+        others, to the last digits, though not at one level: it was put there. None if those are less than a third of
+        the stays that last, or one.
     whole : bool
         Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
@@ -244,7 +250,7 @@ class Exact:
     deepest: float
     tilts: Array
     stays: list[slice]
-    alike: int
+    alike: list[float]
     whole: bool
 
     @property
@@ -300,36 +306,38 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
     edges = [0, *(np.flatnonzero(np.diff(exact) > 1) + 1).tolist(), len(exact)]
     stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all()
     ball = list(motion.soles).index(motion.ball) if motion.ball in motion.soles else 0
-    over = np.stack([above[:, ball], height[:, ball] - np.fmax.reduce(height - above, axis=1)], axis=1)
+    over = np.stack([height[:, ball] - np.fmax.reduce(height - above, axis=1), above[:, ball]], axis=1)
     return Exact(
         low,
         lower,
         deepest,
         tilts,
         stays,
-        _alike(height[:, ball], over, [stay for stay in stays if stay.stop - stay.start >= least]),
+        _alike(height[:, ball], lower, over, [stay for stay in stays if stay.stop - stay.start >= least]),
         bool((_apart(above) - _apart(height) <= _HOLLOW).all() and known),
     )
 
 
-def _alike(height: Array, above: Array, stays: list[slice]) -> int:
-    """In how many stays a foot is as high above the ground as in the others: `Exact`.
+def _alike(height: Array, lowest: Array, above: Array, stays: list[slice]) -> list[float]:
+    """How high the lowest point is in stays in which a foot is as high above the ground as in the others: `Exact`.
 
     By where it is in the middle of each, above what is under that (n, ways): its own height, which soles do not change.
+    Of two ways that say so as often the first one counts.
     Two of many are so by chance.
     """
-    middle = [stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays]
-    found, least = 0, max(2.0, len(middle) / 3)
-    for way in above[middle].T if middle else ():
+    middle = np.array([stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays])
+    found, least = list[float](), max(2.0, len(middle) / 3)
+    for way in above[middle].T if len(middle) else ():
         order = np.argsort(way, kind="stable")
         there = way[order]
         counts = np.where(
             np.isfinite(there), np.searchsorted(there, there + EXACT, side="right") - np.arange(len(order)), 0
         )
         first = int(np.argmax(counts))
-        most = int(counts[first])
-        if most >= least and np.ptp(height[middle][order[first : first + most]]) > _AS_FLAT:
-            found = max(found, most)
+        alike = order[first : first + int(counts[first])]
+        seen = middle[alike]
+        if len(seen) >= max(least, len(found) + 1) and np.ptp(height[seen]) > _AS_FLAT:
+            found = (way[alike] - height[seen] + lowest[seen]).tolist()
     return found
 
 
