@@ -13,10 +13,9 @@ import pytest
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import floors
-from ikcore.bake.made import Seen, _alike, exact_of, made_there
+from ikcore.bake.made import Exact, Seen, _alike, exact_of, hangs, made_there
 from ikcore.bake.motion import legs_of
 from ikcore.bake.scene import Scene
-from ikcore.bake.stances import Stance, _but_for_heel
 
 UPHILL, ASLANT = ik.Ground.plane([0, 1, -0.15]), ik.Ground.plane([-0.1, 1, 0.06])
 
@@ -56,7 +55,7 @@ def baked(name: str) -> ik.Clip:
 def alike(clip: ik.Clip, ground: ik.Ground) -> int:
     """In how many stays feet are as high above a ground as in another."""
     found = exact_of(legs_of(clip, feet()), ground, clip.fps, 1)
-    return sum(foot.alike for foot in found)
+    return sum(len(foot.alike) for foot in found)
 
 
 @pytest.mark.parametrize("name", GROUNDS)
@@ -74,15 +73,43 @@ def test_two_of_many_stays_are_alike_by_chance() -> None:
     height, above = random.uniform(0, 0.5, 9000), np.repeat(random.uniform(0, 0.02, (3000, 2)), 3, axis=0)
     stays = [slice(start, start + 3) for start in range(0, 9000, 3)]
     tracemalloc.start()
-    assert _alike(height, above, stays) == 0
+    assert not _alike(height, above, stays)
     assert tracemalloc.get_traced_memory()[1] < 1e6
     tracemalloc.stop()
     above[:4500, 1] = 0.01
-    assert _alike(height, above, stays) == 1500
-    assert _alike(np.ones(9000), above, stays) == 0  # at one level
-    assert _alike(height[:12], above[:12], stays[:4]) == 4
+    assert len(_alike(height, above, stays)) == 1500
+    assert not _alike(np.ones(9000), above, stays)  # at one level
+    assert _alike(height[:12], above[:12], stays[:4]) == [0.01] * 4
     above[:, 1] = np.inf  # over no ground
-    assert _alike(height, above, stays) == _alike(height, above, []) == 0
+    assert _alike(height, above, stays) == _alike(height, above, []) == []
+
+
+@pytest.mark.parametrize(("over", "off"), [([], True), ([0.01, 0.01], False), ([0.06, 0.06], True)])
+def test_who_was_put_somewhere_may_be_over_an_edge_elsewhere(over: list[float], off: bool) -> None:
+    """Its stays that are as high to the last digits say how high, not the lowest points of its soles."""
+    low, none = np.full(9, 0.07), np.zeros(9)
+    foot = Exact(low, none, 0.0, none, [slice(0, 9)], over, whole=True)
+    other = Exact(low, none, 0.0, none, [slice(0, 9)], [], whole=True)
+    assert hangs([foot, other]) == off
+
+
+@pytest.mark.parametrize(("rise", "run", "ahead", "count"), [(0.12, 0.4, 0.0, 60), (0.17, 0.3, 0.1, 35)])
+def test_pieces_on_stairs_are_left_where_soles_are_over_edges(
+    rise: float, run: float, ahead: float, count: int
+) -> None:
+    """A foot is as far off as in the middle of where it is flat, wherever else it turns about its heel."""
+    ground = terrain.stairs(14, rise=rise, run=run, width=6, landing=6).moved(translations=[0, 0, ahead])
+    once = ik.bake_feet(samples.walk(seconds=6).clip[77 : 77 + count], ground).clip
+    again = ik.bake_feet(once, ground).clip
+    np.testing.assert_array_equal(again.pose.rotations, once.pose.rotations)
+
+
+def test_soles_are_measured_on_a_steep_ground_though_joints_say_what_was_put_there() -> None:
+    """By soles of their own floor feet seem to be in it, and what swings to be deep in the way."""
+    steep = ik.Ground.plane([0, 1, 0.42])
+    once = ik.bake_feet(slid(walk())[:120], steep).clip
+    again = ik.bake_feet(once, steep).clip
+    np.testing.assert_array_equal(again.pose.rotations, once.pose.rotations)
 
 
 def test_frames_that_are_held_do_not_stand() -> None:
@@ -151,12 +178,3 @@ def test_what_swings_is_left_where_all_feet_stay_as_they_stand(first: int) -> No
     baked = ik.bake_feet(piece, ground).clip
     before, after = (clip.skeleton.forward(clip.pose).positions for clip in (piece, baked))
     assert np.array_equal(before, after)
-
-
-def test_a_foot_that_turns_about_its_heel_alone_has_been_put_if_it_stands_exactly_somewhere() -> None:
-    heel, exact = 0, np.array([False, True, True, False, False])
-    rolls = Stance(0, 0, 5, ((heel, 0, 5),), 0, np.arange(5))
-    assert _but_for_heel(rolls, exact, heel)
-    assert not _but_for_heel(rolls, np.zeros(5, bool), heel)
-    on_its_ball = Stance(0, 0, 5, ((heel, 0, 2), (1, 2, 5)), 1, np.arange(5))
-    assert not _but_for_heel(on_its_ball, exact, heel)

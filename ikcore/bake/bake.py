@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ikcore.bake import floors as floor
 from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
-from ikcore.bake.made import exact_of, kept_on, made_elsewhere, made_on, made_there, odds_of, on_own_floor
-from ikcore.bake.motion import legs_of, on_other_soles, place_of, with_tips
+from ikcore.bake.made import standing
+from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
 from ikcore.bake.plan import Plan, planned, start_of
@@ -239,19 +238,8 @@ def feet_on(
     -------
     Feet
     """
-    level, axis = feet.with_soles(clip, vertices=vertices), "XYZ".index(clip.up)
-    motions, flat = legs_of(clip, with_tips(level, clip)), floor.height_of(ground) is not None
-    exact, odds = exact_of(motions, ground, clip.fps, axis), odds_of(motions, ground, clip.fps, axis)
-    if made_elsewhere(exact, odds) or (flat and on_own_floor(exact)):
-        return level
-    there = feet.with_soles(clip, vertices=vertices, ground=ground)
-    on_it = on_other_soles(motions, clip, with_tips(there, clip))
-    seen, seen_on_it = (motions, exact), (on_it, exact_of(on_it, ground, clip.fps, axis))
-    made = not flat and (
-        made_on(motions, exact, ground, clip.fps, axis) or made_there(seen, seen_on_it, odds, ground, clip.fps, axis)
-    )
-    made = made or (not on_own_floor(exact) and kept_on(*seen_on_it, Contacts.detect(clip, there), ground))
-    return there if made else level
+    level = feet.with_soles(clip, vertices=vertices)
+    return standing(clip, clip, level, Contacts.detect(clip, level), ground, feet, vertices)[0]
 
 
 def _check(

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import ON, SOLE, THICK, height_of
-from ikcore.bake.motion import EXACT, TALL, LegMotion, held_for_a_moment
+from ikcore.bake.motion import EXACT, TALL, LegMotion, held_for_a_moment, legs_of, on_other_soles, with_tips
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.bake.way import DIPS
+from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
+from ikcore.feet.detect import Feet
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
@@ -34,6 +37,39 @@ _THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes th
 _RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
 _LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
+
+
+def standing(
+    clip: Clip,
+    whole: Clip,
+    feet: Feet,
+    held: Contacts,
+    ground: Ground,
+    bare: Feet | None,
+    vertices: Mapping[str, ArrayLike] | None = None,
+) -> tuple[Feet, list[LegMotion], bool, bool, list[Exact]]:
+    """Legs over time, whether the clip was made on this ground, and whether so that nothing is to be done there.
+
+    And what stands exactly. If it was made there soles are measured on it: of legs without, `bare`, unless soles were
+    told; with the skin of the feet, if it is known.
+    """
+    motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
+    exact, odds = exact_of(motions, ground, clip.fps, axis), odds_of(motions, ground, clip.fps, axis)
+    if made_elsewhere(exact, odds):
+        return feet, motions, False, False, exact
+    kept, seen = kept_on(motions, exact, held, ground), (motions, exact)
+    made = kept or made_on(motions, exact, ground, clip.fps, axis)
+    flat = height_of(ground) is not None
+    if (kept and (bare is None or fit(exact))) or (flat and (bare is None or on_own_floor(exact))):
+        return feet, motions, made, kept, exact
+    if bare is None:
+        return feet, motions, made or made_there(seen, seen, odds, ground, clip.fps, axis), kept, exact
+    there = bare.with_soles(clip, vertices=vertices, ground=ground)
+    on_it = on_other_soles(motions, whole, with_tips(there, clip))
+    exact_on_it = exact_of(on_it, ground, clip.fps, axis)
+    made = made or (not flat and made_there(seen, (on_it, exact_on_it), odds, ground, clip.fps, axis))
+    kept = kept or ((made or not on_own_floor(exact)) and kept_on(on_it, exact_on_it, held, ground))
+    return (there, on_it, True, kept, exact_on_it) if made or kept else (feet, motions, False, False, exact)
 
 
 def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> float:
@@ -104,12 +140,22 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
 
 def _in_place(feet: list[Exact]) -> bool:
     """Whether feet that are still are nowhere far in the ground, nor over it."""
-    return all(low >= -THICK for foot in feet for low in foot.lasting) and not hangs(feet)
+    return all(low >= -THICK for foot in feet for low in _standing(foot, feet)) and not hangs(feet)
+
+
+def fit(feet: list[Exact]) -> bool:
+    """Whether soles are known that well that none that is still is far in the ground."""
+    return all(low >= -THICK for foot in feet for low in foot.lasting)
 
 
 def hangs(feet: list[Exact]) -> bool:
     """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other."""
-    return any(low > foot.thick + _THROUGH for foot in feet for low in foot.lasting)
+    return any(low > foot.thick + _THROUGH for foot in feet for low in _standing(foot, feet))
+
+
+def _standing(foot: Exact, feet: list[Exact]) -> list[float]:
+    """How high the lowest point of a foot is in its stays; only in those in which feet were put there, if any were."""
+    return foot.alike if any(each.alike for each in feet) else foot.lasting
 
 
 def on_own_floor(exact: list[Exact]) -> bool:
@@ -232,9 +278,10 @@ class Exact:
         How much less even it is with the ground than with a level.
     stays : list of slice
         Which of them are one stay.
-    alike : int
-        In how many stays it is as high above the ground as in the others, to the last digits, though not at one level:
-        it was put there. 0 if that is in less than a third of those that last, or in one.
+    alike : list of float
+        How high it is above the ground, by its joint, in stays in which it is as high as in the others, to the last
+        digits, though not at one level: it was put there. None if those are less than a third of the stays that last,
+        or one.
     whole : bool
         Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
@@ -244,13 +291,13 @@ class Exact:
     deepest: float
     tilts: Array
     stays: list[slice]
-    alike: int
+    alike: list[float]
     whole: bool
 
     @property
     def thick(self) -> float:
         """How much thinner the sole is than known."""
-        return min(max(median(self.low), -THICK), THICK)
+        return min(max(median(np.array(self.alike) if self.alike else self.low), -THICK), THICK)
 
     @property
     def lasting(self) -> list[float]:
@@ -301,6 +348,7 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
     stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all()
     ball = list(motion.soles).index(motion.ball) if motion.ball in motion.soles else 0
     over = np.stack([above[:, ball], height[:, ball] - np.fmax.reduce(height - above, axis=1)], axis=1)
+    over -= median(np.fmin(above[:, ball] - low, height[:, ball] - lower))
     return Exact(
         low,
         lower,
@@ -312,24 +360,26 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
     )
 
 
-def _alike(height: Array, above: Array, stays: list[slice]) -> int:
-    """In how many stays a foot is as high above the ground as in the others: `Exact`.
+def _alike(height: Array, above: Array, stays: list[slice]) -> list[float]:
+    """How high above the ground a foot is in stays in which it is as high as in the others: `Exact`.
 
     By where it is in the middle of each, above what is under that (n, ways): its own height, which soles do not change.
-    Two of many are so by chance.
+    Two of many are so by chance. Of ways that say so of as many the one counts by which it is nearer to the ground.
     """
-    middle = [stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays]
-    found, least = 0, max(2.0, len(middle) / 3)
-    for way in above[middle].T if middle else ():
+    middle = np.array([stay.start + int(np.argsort(height[stay])[(stay.stop - stay.start) // 2]) for stay in stays])
+    found, least = list[float](), max(2.0, len(middle) / 3)
+    for way in above[middle].T if len(middle) else ():
         order = np.argsort(way, kind="stable")
         there = way[order]
         counts = np.where(
             np.isfinite(there), np.searchsorted(there, there + EXACT, side="right") - np.arange(len(order)), 0
         )
         first = int(np.argmax(counts))
-        most = int(counts[first])
-        if most >= least and np.ptp(height[middle][order[first : first + most]]) > _AS_FLAT:
-            found = max(found, most)
+        alike = order[first : first + int(counts[first])]
+        if len(alike) < least or np.ptp(height[middle[alike]]) <= _AS_FLAT:
+            continue
+        if not found or (len(alike), -abs(way[alike[0]])) > (len(found), -abs(found[0])):
+            found = way[alike].tolist()
     return found
 
 

@@ -14,8 +14,8 @@ from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of, nearer_of
-from ikcore.bake.made import Exact, exact_of, hangs, kept_on, made_elsewhere, made_on, made_there, odds_of, on_own_floor
-from ikcore.bake.motion import EXACT, LegMotion, legs_of, on_other_soles, place_of, with_tips
+from ikcore.bake.made import hangs, standing
+from ikcore.bake.motion import EXACT, LegMotion, legs_of, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
 from ikcore.bake.passed import passed_by
@@ -147,7 +147,7 @@ def start_of(
     say(0.1)
     whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
-    feet, motions, made, kept, exact = _standing(clip, whole, feet, held, ground, told)
+    feet, motions, made, kept, exact = standing(clip, whole, feet, held, ground, None if told else _bare(feet))
     say(0.3)
     if made and given is None and not hangs(exact):
         contacts = Contacts.detect(clip, feet, ground)
@@ -195,32 +195,6 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
             way.forget()
     feet = with_tips(start.feet, clip) if long else None
     return Plan(joint, ways, toes, hinges, body, held, feet, size, len(stances), said, missed)
-
-
-def _standing(
-    clip: Clip, whole: Clip, feet: Feet, held: Contacts, ground: Ground, told: bool
-) -> tuple[Feet, list[LegMotion], bool, bool, list[Exact]]:
-    """Legs over time, whether the clip was made on this ground, and whether so that nothing is to be done there.
-
-    And what stands exactly. If it was made there soles are measured on it, unless told.
-    """
-    motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
-    exact, odds = exact_of(motions, ground, clip.fps, axis), odds_of(motions, ground, clip.fps, axis)
-    if made_elsewhere(exact, odds):
-        return feet, motions, False, False, exact
-    kept, seen = kept_on(motions, exact, held, ground), (motions, exact)
-    made = kept or made_on(motions, exact, ground, clip.fps, axis)
-    flat = floor.height_of(ground) is not None
-    if kept or (flat and (told or on_own_floor(exact))):
-        return feet, motions, made, kept, exact
-    if told:
-        return feet, motions, made or made_there(seen, seen, odds, ground, clip.fps, axis), kept, exact
-    there = _bare(feet).with_soles(clip, ground=ground)
-    on_it = on_other_soles(motions, whole, with_tips(there, clip))
-    exact_on_it = exact_of(on_it, ground, clip.fps, axis)
-    made = made or (not flat and made_there(seen, (on_it, exact_on_it), odds, ground, clip.fps, axis))
-    kept = (made or not on_own_floor(exact)) and kept_on(on_it, exact_on_it, held, ground)
-    return (there, on_it, True, kept, exact_on_it) if made or kept else (feet, motions, False, False, exact)
 
 
 def _bare(feet: Feet) -> Feet:

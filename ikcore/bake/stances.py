@@ -24,7 +24,6 @@ ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and o
 _ARRIVING = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
 _SLIGHTLY = 0.0015  # metres, likewise: a foot that slides by less stands still nearly
-_PUT = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
 
 _NOWHERE = np.zeros((1, 3))
 _NOWHERE.flags.writeable = False
@@ -118,9 +117,10 @@ def stances_of(
     found, moves = [], ~held_for_a_moment(legs, scene.fps)
     for number, (motion, held) in enumerate(zip(legs, planted, strict=True)):
         foot, heel = feet[motion.leg.name], list(motion.soles).index("heel") if "heel" in motion.soles else -1
-        exact = moves & _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
+        still = moves & _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
+        exact = still.copy()
         if exact.any():
-            exact[1:] &= ~(exact[:-1] & _jumps(motion, scene))
+            exact[1:] &= ~(still[:-1] & _jumps(motion, scene))
         stands = runs(functools.reduce(np.logical_or, held.values())).tolist()
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
@@ -129,8 +129,8 @@ def stances_of(
             settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
             for span in stays or _pieces(motion, foot, *settled, scene):
                 stance = _stance(number, motion, foot, (heel, held.get("heel"), held.get("ball")), span, (start, stop))
-                partly = scene.kept and _but_for_heel(stance, exact, heel)
-                _still(motion, stance, foot, scene, exact=bool(stays), partly=partly)
+                every = bool(still[stance.start : stance.stop].all())
+                _still(motion, stance, foot, scene, exact=bool(stays), every=every)
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -228,24 +228,16 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
     return Stance(leg, *span, phases, main, flat)
 
 
-def _but_for_heel(stance: Stance, exact: Mask, heel: int) -> bool:
-    """Whether a foot stands exactly wherever it does not turn about its heel, or somewhere if it always does."""
-    others = [exact[start:stop] for point, start, stop in stance.phases if point != heel]
-    return all(map(np.all, others)) if others else bool(exact[stance.start : stance.stop].any())
-
-
-def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool, partly: bool) -> None:
+def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool, every: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
     stance.slips, slid, spun, nearest, off, sunk = _core.still(foot, stance.when)
     most = scene.settings.tolerance * motion.scale
-    known = slid <= THICK * motion.scale  # what a heel slides by at most that is known otherwise than it was
+    known = every or slid <= THICK * motion.scale  # by that a heel that is known otherwise
     if exact and known:
-        stance.clean = scene.kept or (off if scene.made else nearest) <= _PUT * motion.scale
+        stance.clean = scene.kept or (off if scene.made else nearest) <= SOLE / 2 * motion.scale
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
-    elif partly and known:
-        stance.clean = True  # it was put there: what slides is its heel
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
         high = THICK * motion.scale if scene.kept else most

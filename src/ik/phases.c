@@ -1,5 +1,6 @@
 /* What a foot turns about while it stands, and where its sole is (phases.h). */
 #include "phases.h"
+#include "three.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,15 +105,97 @@ void ik_phases(ik_phases_job *job) {
     find_flat(job);
 }
 
+/* --- about a heel that is known otherwise than it was put: a foot that turns keeps some point of itself where it is
+ * --- */
+
+enum { STEPS = 3, ROWS = 2 * STEPS }; /* that a point of three coordinates stays through so many is no chance */
+
+/* What of its matrix puts points of a foot along one axis of the world. */
+static void row_of_turn(const ik_foot *foot, ptrdiff_t frame, int axis, double row[3]) {
+    double q[4];
+    for (int k = 0; k < 4; k++)
+        q[k] = number_at(&foot->turning, frame, k);
+    const int next = (axis + 1) % 3, last = (axis + 2) % 3;
+    row[axis] = 1 - 2 * (q[1 + next] * q[1 + next] + q[1 + last] * q[1 + last]);
+    row[next] = 2 * (q[1 + axis] * q[1 + next] - q[0] * q[1 + last]);
+    row[last] = 2 * (q[1 + axis] * q[1 + last] + q[0] * q[1 + next]);
+}
+
+/* How a point that is so far from the heel goes on over the ground in the steps from a frame on: the heel, and what of
+ * each coordinate is added to that. */
+static void find_steps(const ik_foot *foot, int heel, ptrdiff_t first, double way[ROWS], double turned[ROWS][3]) {
+    for (int row = 0; row < ROWS; row++) {
+        const ptrdiff_t frame = first + row / 2;
+        const int axis = (foot->axis + 1 + row % 2) % 3;
+        double before[3];
+        row_of_turn(foot, frame, axis, before);
+        row_of_turn(foot, frame + 1, axis, turned[row]);
+        for (int k = 0; k < 3; k++)
+            turned[row][k] -= before[k];
+        way[row] = gone(foot, &foot->soles[heel], frame + 1, axis) - gone(foot, &foot->soles[heel], frame, axis);
+    }
+}
+
+/* The point that goes the least, beside the heel by as little as that allows: the least of |way + turned at|^2 and of
+ * loose^2 |at|^2. */
+static void find_still(const double way[ROWS], double turned[ROWS][3], double loose, double at[3]) {
+    double m[3][4] = {{loose * loose, 0, 0, 0}, {0, loose * loose, 0, 0}, {0, 0, loose * loose, 0}};
+    for (int row = 0; row < ROWS; row++)
+        for (int a = 0; a < 3; a++) {
+            for (int b = 0; b < 3; b++)
+                m[a][b] += turned[row][a] * turned[row][b];
+            m[a][3] -= turned[row][a] * way[row];
+        }
+    for (int a = 0; a < 3; a++)
+        for (int below = a + 1; below < 3; below++)
+            for (int b = 3; b >= a; b--)
+                m[below][b] -= m[a][b] * (m[below][a] / m[a][a]);
+    for (int a = 2; a >= 0; a--) {
+        at[a] = m[a][3];
+        for (int b = a + 1; b < 3; b++)
+            at[a] -= m[a][b] * at[b];
+        at[a] /= m[a][a];
+    }
+}
+
+/* Whether a foot turns, in some steps from a frame on, about a point that is nearer to its heel than to its ball. */
+static int turns_at_heel(const ik_foot *foot, int heel, double half, double least, ptrdiff_t first) {
+    double way[ROWS], turned[ROWS][3], at[3];
+    find_steps(foot, heel, first, way, turned);
+    for (int row = 0; row < ROWS; row++) /* by so much a point that near can go otherwise */
+        if (fabs(way[row]) > least + half * three_size(turned[row])) return 0;
+    find_still(way, turned, least / half, at);
+    for (int row = 0; row < ROWS; row += 2) {
+        const double a = way[row] + three_dot(turned[row], at), b = way[row + 1] + three_dot(turned[row + 1], at);
+        if (!(sqrt(a * a + b * b) <= least)) return 0;
+    }
+    return three_size(at) <= half;
+}
+
+static void find_heel(const ik_foot *foot, int heel, const unsigned char *ball_on, double least, unsigned char *exact) {
+    if (heel < 0 || foot->ball < 0 || !foot->turning.data || foot->on_toes[heel]) return;
+    double apart_by[3];
+    for (int axis = 0; axis < 3; axis++)
+        apart_by[axis] = number_at(&foot->soles[heel], 0, axis) - number_at(&foot->soles[foot->ball], 0, axis);
+    const double half = three_size(apart_by) / 2;
+    for (ptrdiff_t first = 0; half > 0 && first + STEPS < foot->frames; first++) {
+        const unsigned char *on = ball_on ? ball_on + first : NULL;
+        if (on && (on[1] || on[2] || on[3])) continue;
+        if (turns_at_heel(foot, heel, half, least, first)) memset(exact + first, 1, STEPS + 1);
+    }
+}
+
 void ik_exact(const ik_foot *foot, int heel, const unsigned char *ball_on, double least, unsigned char *exact) {
     const int points[] = {heel, foot->ball < 0 ? -1 : foot->under[foot->ball], foot->toe};
     memset(exact, foot->frames == 1 && foot->locked, (size_t)foot->frames); /* a pose that is all there is stays */
+    if (!foot->locked) return;
     for (int which = 0; which < 3; which++) {
-        if (points[which] < 0 || !foot->locked) continue;
+        if (points[which] < 0) continue;
         for (ptrdiff_t frame = 1; frame < foot->frames; frame++)
             if (!(which == 0 && ball_on && ball_on[frame]) && apart(foot, points[which], frame - 1, frame) <= least)
                 exact[frame - 1] = exact[frame] = 1;
     }
+    find_heel(foot, heel, ball_on, least, exact);
 }
 
 double ik_strayed(const ik_foot *foot, ptrdiff_t start, ptrdiff_t stop) {

@@ -25,7 +25,8 @@ void ik_phases(ik_phases_job *job);
 
 /* In which frames what a foot stands on is where it is in a frame beside, but for `least`: its ball, or what touches
  * the ground for that, its toes, and its heel while the ball has no contact; in none if planted points do not stand
- * still. The one frame of a pose is. `heel` and `ball_on` as above. */
+ * still. The one frame of a pose is. As a heel is not known exactly, what turns about any point that is nearer to it
+ * than to the ball stands exactly, too. `heel` and `ball_on` as above. */
 void ik_exact(const ik_foot *foot, int heel, const unsigned char *ball_on, double least, unsigned char *exact);
 
 /* How far apart the places are where the reference of a foot is over the ground from `start` to before `stop`, along

@@ -263,21 +263,21 @@ static int stand_turns_about(const ik_stance *stance, int point) {
     return 0;
 }
 
-/* How high points are in the inside of the stance. */
+/* How high points are in the inside of the stance, and in the middle of where it is flat. */
 static void stand_heights(const stand *s, ptrdiff_t cut, ik_stays *found) {
-    double deepest = INFINITY, off = INFINITY;
-    found->nearest = INFINITY;
-    for (ptrdiff_t frame = s->stance->start + cut; frame < s->stance->stop - cut; frame++) {
-        double best = INFINITY;
+    const ptrdiff_t middle = s->stance->flat[s->stance->flats / 2];
+    double deepest = INFINITY;
+    found->nearest = found->off = INFINITY;
+    for (ptrdiff_t frame = s->stance->start + cut; frame < s->stance->stop - cut; frame++)
         for (int point = 0; point < s->foot->points; point++) {
-            const double above = stand_above_at(s, point, frame), far = real_abs(above);
-            found->nearest = stand_lower(found->nearest, far);
-            if (!stand_turns_about(s->stance, point)) continue;
-            best = stand_lower(best, far), deepest = stand_lower(deepest, above);
+            const double above = stand_above_at(s, point, frame);
+            found->nearest = stand_lower(found->nearest, real_abs(above));
+            if (stand_turns_about(s->stance, point)) deepest = stand_lower(deepest, above);
         }
-        off = stand_lower(off, -best);
-    }
-    found->off = -off, found->sunk = -deepest;
+    for (int point = 0; point < s->foot->points; point++)
+        if (stand_turns_about(s->stance, point))
+            found->off = stand_lower(found->off, real_abs(stand_above_at(s, point, middle)));
+    found->sunk = -deepest;
 }
 
 ik_stays ik_stay(const ik_foot *foot, const ik_stance *stance, double (*slips)[3], void *scratch) {
