@@ -19,7 +19,7 @@ from ikcore.feet.paths import LEG
 
 _WIDTH = 0.25  # seconds, half the width of the filter
 _RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
-MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
+MOMENT = 0.07  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
 _BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
 _ANYWAY = 0.05  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
 _MORE_JERK, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
