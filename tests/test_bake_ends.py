@@ -360,7 +360,7 @@ def test_a_foot_that_swings_into_a_bump_deeper_than_into_its_own_floor_was_not_p
 
 @pytest.mark.parametrize("end", [0, -1])
 def test_a_foot_goes_on_rising_where_the_clip_cuts_its_swing(end: int) -> None:
-    """It does not stop short in the last frame, nor start late: from frame to frame it rises hardly less or more."""
+    """It does not stop short in the last frame, nor start late: it rises there as it does beside."""
     found = 0
     for clip, _, where in cuts(walk().clip, 3):
         if where != end:
@@ -372,6 +372,6 @@ def test_a_foot_goes_on_rising_where_the_clip_cuts_its_swing(end: int) -> None:
             rises = np.diff(after[:, ankle, 1] - before[:, ankle, 1])
             last, inner = (rises[-1], rises[-3:-1]) if end else (rises[0], rises[1:3])
             if (inner > 0.02).all():  # metres a frame: it is on its way up a step
-                assert last == pytest.approx(2 * inner[-1 if end else 0] - inner[0 if end else 1], abs=0.008)
+                assert 0.4 < last / inner[-1 if end else 0] < 1.6
                 found += 1
     assert found > 5

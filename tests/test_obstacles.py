@@ -71,11 +71,13 @@ def moved(points: Array, origins: Array, by: Array) -> Array:
 
 
 def swept(heights: Array, riser: float) -> Array:
-    """The upper side of a step is there before and after it."""
+    """The upper side of a step is there before and after it; more and more, from a riser to two."""
     known = np.where(np.isnan(heights), -np.inf, heights)
     around = np.concatenate([known[:1], known, known[-1:]])
     most = np.maximum(np.maximum(around[2:], around[:-2]), known)
-    return np.where(most > known + riser, most, heights)
+    with np.errstate(invalid="ignore"):
+        share = np.minimum((most - known) / riser - 1, 1)
+        return np.where(share >= 1, most, np.where(share > 0, heights + share * (most - heights), heights))
 
 
 def passed(heights: Array, points: Array, ground: ik.Ground, frames: Array) -> Array:
@@ -173,6 +175,22 @@ def test_arms_are_raised_no_farther_than_they_bend(axis: int) -> None:
     for wrong in ((arms[:, :2], raised, most, axis), (arms, raised[1:], most, axis), (arms, raised, most, 3)):
         with pytest.raises(TypeError):
             arm(*wrong)
+
+
+def test_what_rises_before_a_foot_becomes_a_step_little_by_little() -> None:
+    """A bank between two frames that is higher by 1 mm from clip to clip."""
+    at, lacks = np.stack([np.zeros(4), np.full(4, 0.2), np.arange(4) * 0.1], axis=1), []
+    points = tuple((at, at[:, 1].copy(), 0.0, False, number) for number in range(EACH))
+    foot = points, 1, BALL, TOE, HEEL, at, *[None] * 5, True, True, 6.0, 4
+    stays = np.zeros((4, 3)), np.tile([1.0, 0, 0, 0], (4, 1)), np.tile([1.0, 0, 0, 0], (4, 1))
+    other = {"ends": np.zeros(EACH, bool), "clearance": 0.0, "toe": -1}
+    for high in np.arange(0.001, 0.1, 0.001):
+        bank = ik.Ground.plane() + ik.terrain.ramp(0.05, high, width=2, landing=9).moved(translations=[0, 0, 0.14])
+        lacks.append(lack_of(foot, stays, bank, np.arange(4), **other)[1] + 0.2)
+    found = np.array(lacks)
+    assert found[:39] == pytest.approx(0, abs=1e-9)
+    assert found[-18:] == pytest.approx(np.arange(0.082, 0.1, 0.001), abs=1e-6)
+    assert np.diff(found).max() < 0.004
 
 
 @pytest.mark.parametrize("up", ["y", "z"])

@@ -68,14 +68,19 @@ def slowly(points: Array, hit: Array, heights: Array, normals: Array, ahead: Arr
     arms = points - points[support].sum(axis=0) / len(support)
     if ahead is not None:
         ground = np.concatenate([[own], slope_of(normals[hit])])
-        ground = ground[np.sqrt(dot(ground, ground)) <= max(PITCH, float(np.sqrt(dot(own, own))))]
+        steep = np.sqrt(dot(ground, ground))
+        slopes, gentle = (ground[steep <= max(most, float(steep[0]))] for most in (PITCH, PITCH / 2))
+        share = 2 * float(np.sqrt(dot(slopes, slopes)).max()) / PITCH - 1
         edge = 0.02 * SCALE
         margin = edge / max(float(np.ptp(dot(arms, ahead))), edge)
         aside = np.cross(UP, ahead)
         for way in (ahead, aside):
             usual = float(dot(slope, way))
             over = rise - dot(arms, slope - usual * way)
-            slope = slope + (sunk(dot(arms, way), over, dot(ground, way), usual, margin) - usual) * way
+            tilt = sunk(dot(arms, way), over, dot(slopes, way), usual, margin)
+            if share > 0:  # nearly too steep to follow: more and more an edge
+                tilt = tilt + min(share, 1) * (sunk(dot(arms, way), over, dot(gentle, way), usual, margin) - tilt)
+            slope = slope + (tilt - usual) * way
         slope = slope * other.get("align", ALIGN)
         along, across = (min(max(float(dot(slope, way)), -most), most) for way, most in ((ahead, PITCH), (aside, ROLL)))
         slope = along * ahead + across * aside
@@ -167,6 +172,24 @@ def test_over_a_hollow_a_foot_rests_on_its_rims() -> None:
     assert off.min() > -1e-9
     assert np.count_nonzero(off < 1e-6) >= 2
     assert off.max() < 0.04
+
+
+def test_a_slope_becomes_an_edge_little_by_little() -> None:
+    """A foot of which one side is on a bank 20 mm wide, which goes down as steeply as feet follow, and more steeply."""
+    sole, found = SOLE.copy(), []
+    sole[[INNER, OUTER], 2] = 0.05  # half-way from heel to ball
+    points = points_of(sole)
+    for deep in np.arange(0, 0.03, 0.001):
+        slope = np.where(np.abs(points[:, 0] + 0.03) < 0.02, deep / 0.02, 0)
+        normals = np.stack([slope, np.ones(len(points)), 0 * slope], axis=1)
+        normals /= np.sqrt(dot(normals, normals))[:, np.newaxis]
+        heights = np.where(points[:, 0] < -0.02, 0.0, -deep)
+        found.append(rest(points, np.ones(len(points), bool), heights, normals, np.eye(3)[2], align=1, bends=False))
+    tilts, lifts = np.array([normal[0] / normal[1] for normal, *_ in found]), np.array([lift for _, lift, _ in found])
+    assert np.abs(tilts).max() > 0.05
+    assert np.abs(tilts[-8:]).max() < 1e-9
+    assert np.abs(np.diff(lifts)).max() < 0.005
+    assert np.abs(np.diff(tilts)).max() < 0.06
 
 
 def test_over_no_ground_it_does_not_rest() -> None:

@@ -23,7 +23,7 @@ _TILT = 0.02  # what a captured floor may be off level, of the way over it
 SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 THICK = 2 * SOLE  # what soles of both feet may be so together: how far off feet may be that stand exactly
 _FLOATS = 0.05  # metres, likewise: what is higher over a ground does not stand there, however thick its soles
-_BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
+_BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood: it comes and goes, and stands where it is low
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +63,8 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
             held = flat[-1] if lies else known[nearest]
             floor.stood[point] = below = _below(motion, contacts, ground, point, nearest)
-            floor.thick[point] = median((at[:, axis] - below)[held])
+            stands = (at[:, axis] - below)[held]
+            floor.thick[point] = float(stands.min()) if 0 < len(stands) < _BRIEF * scene.fps else median(stands)
         bare.append(below)
         if ground is not None:
             _as_soles(motion, floor, flat[-1] if lies else known["ball" if "ball" in known else "heel"], scene)

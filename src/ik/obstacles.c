@@ -120,7 +120,7 @@ static void leave_edges(const part *p) {
 
 /* --- one that was not --------------------------------------------------------------------------------------------- */
 
-/* What is higher by a riser in a frame beside is there already. */
+/* What is higher by a riser in a frame beside is there already: more and more, all of it from two of them on. */
 static void see_steps(const part *p) {
     const ptrdiff_t each = p->each, count = p->count * each;
     for (ptrdiff_t k = 0; k < count; k++) {
@@ -128,7 +128,8 @@ static void see_steps(const part *p) {
         double most = own;
         if (k >= each && isfinite(at[-each]) && at[-each] > most) most = at[-each];
         if (k + each < count && isfinite(at[each]) && at[each] > most) most = at[each];
-        p->more[k] = most > own + p->job->riser ? most : *at;
+        const double share = (most - own) / p->job->riser - 1;
+        p->more[k] = !(share > 0) ? *at : share < 1 ? own + share * (most - own) : most;
     }
     memcpy(p->heights, p->more, (size_t)count * sizeof *p->heights);
 }

@@ -18,11 +18,11 @@ typedef struct ik_lack_job {
     double margin;             /* how far those are */
     double grazes;             /* how far points may be into an edge of what the clip was made on */
     double above, below;       /* how far from a foot ground is looked for */
-    double riser;              /* what is higher than this between two frames is a step */
-    double within;             /* how far behind the side of something its upper side is looked for */
-    double clearance;          /* of the height above where they stand, what points keep at most */
-    double dips;               /* what is deeper than this is not deep in its floor, but on its way to another */
-    int toe;                   /* which point may be `bends` lower; -1: none */
+    double riser;     /* what is higher than this between two frames is a step, more and more up to twice that */
+    double within;    /* how far behind the side of something its upper side is looked for */
+    double clearance; /* of the height above where they stand, what points keep at most */
+    double dips;      /* what is deeper than this is not deep in its floor, but on its way to another */
+    int toe;          /* which point may be `bends` lower; -1: none */
     double bends;
     double *found; /* (count) how much too low it is, by the point that is so the most; NaN over no ground */
 } ik_lack_job;

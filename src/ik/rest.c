@@ -156,22 +156,28 @@ static void mean_of(const ik_rest_job *job, const double (*rows)[3], const doubl
         mean[axis] = heel && ball ? (rows[job->heel][axis] + rows[job->ball][axis]) / 2 : rows[one][axis];
 }
 
-/* The steepest and the least steep slope of the ground along a direction, of those that feet can follow. */
-static void range_of(const ik_rest_job *job, const double *own, const double *along, double *low, double *high) {
-    const double steep = three_size(own), most = job->pitch > steep ? job->pitch : steep;
+/* The steepest and the least steep slope of the ground along a direction, of those that are no steeper than `most`, or
+ * than its own. Returns how steep these are, whichever way. */
+static double range_of(const ik_rest_job *job, const double *own, const double *along, double most, double *low,
+                       double *high) {
+    double steepest = three_size(own);
+    if (!(most > steepest)) most = steepest;
     *low = *high = three_dot(own, along);
     for (int k = 0; k < job->count; k++) {
         double slope[3];
         if (!job->hit[k]) continue;
         slope_of(job->normals[k], job->axis, slope);
-        if (!(three_size(slope) <= most)) continue;
-        const double way = three_dot(slope, along);
+        const double steep = three_size(slope), way = three_dot(slope, along);
+        if (!(steep <= most)) continue;
         if (way < *low) *low = way;
         if (way > *high) *high = way;
+        if (steep > steepest) steepest = steep;
     }
+    return steepest;
 }
 
-/* The slope along a direction, as the foot sinks about `middle`. */
+/* The slope along a direction, as the foot sinks about `middle`. From half of the steepest that feet can follow on
+ * ground is less and less of a slope and more and more an edge, on whose higher side the foot stays. */
 static double sunk_along(const ik_rest_job *job, const double *middle, const double *rise, const double *ground,
                          const double *slope, const double *along, double margin, double *memory) {
     double *at = memory, *over = at + job->count, *slopes = over + job->count, low, high, rest[3];
@@ -184,8 +190,13 @@ static double sunk_along(const ik_rest_job *job, const double *middle, const dou
         at[foot.count] = three_dot(arm, along), over[foot.count] = rise[k] - three_dot(arm, rest);
         foot.count += isfinite(over[foot.count]) != 0;
     }
-    range_of(job, ground, along, &low, &high);
-    return sunk(&foot, low, high, margin, slopes, slopes + slopes_of(job->count));
+    const double steepest = range_of(job, ground, along, job->pitch, &low, &high);
+    const double follows = sunk(&foot, low, high, margin, slopes, slopes + slopes_of(job->count));
+    const double share = 2 * steepest / job->pitch - 1;
+    if (!(share > 0)) return follows;
+    range_of(job, ground, along, job->pitch / 2, &low, &high);
+    const double stays = sunk(&foot, low, high, margin, slopes, slopes + slopes_of(job->count));
+    return follows + (share < 1 ? share : 1) * (stays - follows);
 }
 
 /* How far points reach along a way. */
