@@ -26,9 +26,7 @@ _MORE_JERK, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and 
 _LESS, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
 _JERKS = 1 / 30  # seconds, over which jerk is found
 _LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
-_GIVES = (
-    0.002  # metres for a leg of 0.87 m: by so much at most a foot in the air holds the body back less: it can be higher
-)
+_GIVES = 0.002  # metres for a leg of 0.87 m: by so much at most a foot in the air, which can be higher, holds back less
 _LINED = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
 _TILTS = 30.0  # degrees, the most
 

@@ -105,8 +105,9 @@ void ik_phases(ik_phases_job *job) {
     find_flat(job);
 }
 
-/* --- about a heel that is known otherwise than it was put: a foot that turns keeps some point of itself where it is
- * --- */
+/* --- about a heel that is known otherwise than it was put ---------------------------------------------------------
+ *
+ * A foot that turns keeps some point of itself where it is. */
 
 enum { STEPS = 3, ROWS = 2 * STEPS }; /* that a point of three coordinates stays through so many is no chance */
 
