@@ -123,8 +123,9 @@ static void row_of_turn(const ik_foot *foot, ptrdiff_t frame, int axis, double r
 }
 
 /* How a point that is so far from the heel goes on over the ground in the steps from a frame on: the heel, and what of
- * each coordinate is added to that. */
-static void find_steps(const ik_foot *foot, int heel, ptrdiff_t first, double way[ROWS], double turned[ROWS][3]) {
+ * each coordinate is added to that. Returns whether one that is within `reach` may stay, but for `least`. */
+static int find_steps(const ik_foot *foot, int heel, ptrdiff_t first, double reach, double least, double way[ROWS],
+                      double turned[ROWS][3]) {
     for (int row = 0; row < ROWS; row++) {
         const ptrdiff_t frame = first + row / 2;
         const int axis = (foot->axis + 1 + row % 2) % 3;
@@ -134,7 +135,9 @@ static void find_steps(const ik_foot *foot, int heel, ptrdiff_t first, double wa
         for (int k = 0; k < 3; k++)
             turned[row][k] -= before[k];
         way[row] = gone(foot, &foot->soles[heel], frame + 1, axis) - gone(foot, &foot->soles[heel], frame, axis);
+        if (fabs(way[row]) > least + reach * three_size(turned[row])) return 0;
     }
+    return 1;
 }
 
 /* The point that goes the least, beside the heel by as little as that allows: the least of |way + turned at|^2 and of
@@ -162,9 +165,7 @@ static void find_still(const double way[ROWS], double turned[ROWS][3], double lo
 /* Whether a foot turns, in some steps from a frame on, about a point that is nearer to its heel than to its ball. */
 static int turns_at_heel(const ik_foot *foot, int heel, double half, double least, ptrdiff_t first) {
     double way[ROWS], turned[ROWS][3], at[3];
-    find_steps(foot, heel, first, way, turned);
-    for (int row = 0; row < ROWS; row++) /* by so much a point that near can go otherwise */
-        if (fabs(way[row]) > least + half * three_size(turned[row])) return 0;
+    if (!find_steps(foot, heel, first, half, least, way, turned)) return 0;
     find_still(way, turned, least / half, at);
     for (int row = 0; row < ROWS; row += 2) {
         const double a = way[row] + three_dot(turned[row], at), b = way[row + 1] + three_dot(turned[row + 1], at);
