@@ -15,6 +15,7 @@ from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.leg import row
 from ikcore.feet.paths import DEEP, LEG, NEAR
+from ikcore.feet.rules import LOW
 from ikcore.feet.soles import THIN
 from ikcore.grounds.ground import Ground, Plane
 
@@ -22,7 +23,6 @@ ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it i
 _TILT = 0.02  # what a captured floor may be off level, of the way over it
 SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 THICK = 2 * SOLE  # what soles of both feet may be so together: how far off feet may be that stand exactly
-_FLOATS = 0.05  # metres, likewise: what is higher over a ground does not stand there, however thick its soles
 _BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood: it comes and goes, and stands where it is low
 
 
@@ -82,7 +82,7 @@ def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None
     A foot that was put there stands as high as it does, all of its sole.
     """
     own, stands = floor.thick.get("ball", 0.0), np.count_nonzero(held) >= _BRIEF * scene.fps
-    sole = own if scene.kept and stands and abs(own) <= _FLOATS * motion.scale else 0.0
+    sole = own if scene.kept and stands and abs(own) < LOW * motion.scale else 0.0
     for point, at in motion.soles.items():
         high = median((at - motion.soles["ball"])[held, scene.axis]) if point == "joint" else 0.0
         if abs(floor.thick[point] - sole - high) > SOLE * motion.scale:

@@ -13,7 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor, height_of
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent
-from ikcore.bake.stances import Foot, Stance
+from ikcore.bake.stances import TRACE, Foot, Stance
 from ikcore.feet.paths import FAR
 from ikcore.grounds.ground import Ground, Surface
 
@@ -25,7 +25,6 @@ _FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from an edge, and the f
 STEP = 0.1  # what is higher above the toes is no ground to bend on
 TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
 _TOUCHES = 0.00015  # how far over the ground where it stands a sole may be that rests on other points, to be on it
-_KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 WALL = 0.5  # the upward part of a normal below which it is a wall
 _LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
@@ -218,7 +217,7 @@ class Footing:
             if name != "toe"
         ]
         known = [height for height in above if np.isfinite(height)]
-        off = bool(known) and not stance.clean and abs(min(known)) > _KEPT * motion.scale
+        off = bool(known) and not stance.clean and abs(min(known)) > TRACE * motion.scale
         stance.lift = -min(known) if off else 0.0
         slope = self.scene.slope(stance.normal)
         for name, places in motion.soles.items():

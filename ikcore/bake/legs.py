@@ -12,7 +12,7 @@ from ikcore.bake.body import Body
 from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
-from ikcore.bake.stances import ARRIVES
+from ikcore.feet.rules import ARRIVES
 
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less

@@ -27,13 +27,11 @@ from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
 
 _RESTS = 0.2  # metres a second for a leg of 0.87 m: what is slower seems to stand
-_HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pit
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
 _AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
 _CURVED = 0.01  # metres, likewise: what a foot may be less even with ground that is curved and lie on it
 _OWN = 0.01  # metres, likewise: what soles that stand at height 0, as clips do on their own floor, may be thicker
-_THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
 _RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
 _LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
@@ -86,7 +84,7 @@ def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> flo
         sole = [points[frames, np.newaxis] for name, points in motion.soles.items() if name != "joint"]
         under = ground.still(frames).at(np.concatenate([at, *sole], axis=1), above=motion.size / 2, below=motion.size)
         over = np.abs(dot(under.points - under.points[:, :1], under.normals)).max(axis=1)
-        known, joints = under.hit.all(axis=1) & (over <= _HOLLOW * motion.scale), slice(0, at.shape[1])
+        known, joints = under.hit.all(axis=1) & (over <= _core.EDGE * motion.scale), slice(0, at.shape[1])
         above = dot(at - under.points[:, joints], under.normals[:, joints])
         each = np.stack([at[..., axis], above]) / motion.scale
         found.setdefault((row(motion.leg.name), at.shape[1]), []).append(each[:, known])
@@ -150,7 +148,7 @@ def fit(feet: list[Exact]) -> bool:
 
 def hangs(feet: list[Exact]) -> bool:
     """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other."""
-    return any(low > foot.thick + _THROUGH for foot in feet for low in _standing(foot, feet))
+    return any(low > foot.thick + _core.EDGE for foot in feet for low in _standing(foot, feet))
 
 
 def _standing(foot: Exact, feet: list[Exact]) -> list[float]:
@@ -356,7 +354,7 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
         tilts,
         stays,
         _alike(height[:, ball], over, [stay for stay in stays if stay.stop - stay.start >= least]),
-        bool((_apart(above) - _apart(height) <= _HOLLOW).all() and known),
+        bool((_apart(above) - _apart(height) <= _core.EDGE).all() and known),
     )
 
 
@@ -437,7 +435,8 @@ def _open(motion: LegMotion, ground: Ground) -> bool:
 def _clears(motion: LegMotion, held: Mask, foot: Exact, ground: Ground, *, own: bool) -> bool:
     """Whether a foot with soles as much thinner is nowhere in the ground, and on it in its contacts.
 
-    Nor goes through anything between two frames; nor, where it has a floor of its own at height 0, deeper than in that.
+    Nor goes through anything between two frames, but for what it dips into; nor, where it has a floor of its own at
+    height 0, deeper than in that.
     """
     points, axis = [at for name, at in motion.soles.items() if name != "joint"], "xyz".index(ground.up)
     low, free = np.empty(len(motion.chain)), True
@@ -446,7 +445,7 @@ def _clears(motion: LegMotion, held: Mask, foot: Exact, ground: Ground, *, own: 
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
         low[block] = _core.lowest(above / motion.scale - foot.thick)
         higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
-        higher[..., axis] += _THROUGH * motion.scale
+        higher[..., axis] += DIPS * motion.scale
         way = higher[1:] - higher[:-1]
         free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
     stands = all(_middle(low[start:stop]) <= LOW for start, stop in runs(held).tolist())

@@ -16,14 +16,13 @@ from ikcore.bake.floors import SOLE, THICK, Floor
 from ikcore.bake.motion import EXACT, LegMotion, held_for_a_moment
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
 from ikcore.feet.intervals import runs
-from ikcore.feet.rules import GAP, SHORTEST
+from ikcore.feet.rules import ARRIVES, GAP, SHORTEST
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
-ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
 _ARRIVING = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
-_SLIGHTLY = 0.0015  # metres, likewise: a foot that slides by less stands still nearly
+TRACE = 0.0015  # metres, likewise: what a foot may slide that stands still nearly, or be off what it was put on
 
 _NOWHERE = np.zeros((1, 3))
 _NOWHERE.flags.writeable = False
@@ -242,7 +241,7 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
         high = THICK * motion.scale if scene.kept else most
         still = slid <= again * most and off <= high and spun < again * _SPIN
-        stance.nearly = still and slid <= _SLIGHTLY * motion.scale
+        stance.nearly = still and slid <= TRACE * motion.scale
         stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
     stance.nearly &= not scene.made
     if stance.clean and not stance.nearly:

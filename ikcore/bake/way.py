@@ -18,9 +18,10 @@ from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import Array, Mask, Scene
-from ikcore.bake.stances import ARRIVES, Foot, Stance
+from ikcore.bake.stances import Foot, Stance
 from ikcore.feet.intervals import blocks
 from ikcore.feet.paths import DEEP
+from ikcore.feet.rules import ARRIVES
 from ikcore.grounds.ground import RAY
 
 # Seconds.

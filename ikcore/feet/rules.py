@@ -19,7 +19,7 @@ _STILLEST, _DIRTIEST = 0.065, 0.45  # between these that adapts to the clip
 _SWING, _DIRTY = 0.04, 0.12  # or between these shares of how fast the point swings
 
 # Seconds.
-SHORTEST, GAP, _RAMP = 0.1, 0.067, 0.1  # a contact, what is none between two, and how long it takes to begin or end
+SHORTEST, GAP, ARRIVES = 0.1, 0.067, 0.1  # a contact, what is none between two, and how long it takes to begin or end
 
 
 def contact(heights: Array, still: Still, clip: Clip) -> Mask:
@@ -65,4 +65,4 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
 def ramped(held: Mask, clip: Clip) -> Array:
     """From 0 to 1 within a while about the edges, which are between frames; more than 0.5 in contact."""
-    return _core.ramp(held, clip.fps * _RAMP, clip.loop)
+    return _core.ramp(held, clip.fps * ARRIVES, clip.loop)
