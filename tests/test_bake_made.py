@@ -84,13 +84,44 @@ def test_two_of_many_stays_are_alike_by_chance() -> None:
     assert _alike(height, above, stays) == _alike(height, above, []) == []
 
 
-@pytest.mark.parametrize(("over", "off"), [([], True), ([0.01, 0.01], False), ([0.06, 0.06], True)])
-def test_who_was_put_somewhere_may_be_over_an_edge_elsewhere(over: list[float], off: bool) -> None:
-    """Its stays that are as high to the last digits say how high, not the lowest points of its soles."""
-    low, none = np.full(9, 0.07), np.zeros(9)
-    foot = Exact(low, none, 0.0, none, [slice(0, 9)], over, whole=True)
-    other = Exact(low, none, 0.0, none, [slice(0, 9)], [], whole=True)
+@pytest.mark.parametrize(
+    ("over", "even", "off"),
+    [([], False, True), ([0.01, 0.01], False, False), ([0.01, 0.01], True, True), ([0.06, 0.06], False, True)],
+)
+def test_who_was_put_somewhere_may_be_over_an_edge_elsewhere(over: list[float], even: bool, off: bool) -> None:
+    """Its stays that are as high to the last digits say how high, not the lowest points of soles that are over one."""
+    low, none, flat = np.full(9, 0.07), np.zeros(9), np.full(9, even)
+    foot = Exact(low, none, 0.0, none, [slice(0, 9)], over, flat)
+    other = Exact(low, none, 0.0, none, [slice(0, 9)], [], flat)
     assert hangs([foot, other]) == off
+
+
+def rises_of(rises: list[float]) -> ik.Ground:
+    """Stairs whose treads, .4 m deep, are each so much higher than the one before."""
+    heights = np.concatenate([[0.0], np.cumsum(rises)])
+    edges = np.concatenate([[-6.0], 0.5 + 0.4 * np.arange(len(rises)), [20.0]])
+    ways = [(edge, height) for at, height in enumerate(heights) for edge in edges[at : at + 2]]
+    corners = [(side, height, edge) for edge, height in ways for side in (-3.0, 3.0)]
+    quads = range(0, 2 * len(ways) - 2, 2)
+    return ik.Ground.mesh(corners, [face for at in quads for face in ((at, at + 2, at + 1), (at + 1, at + 2, at + 3))])
+
+
+@pytest.mark.parametrize("by", [0.035, 0.05, 0.1, -0.035, -0.05, -0.1])
+@pytest.mark.parametrize("treads", [[10], [3, 9]], ids=["all from one on", "two of them"])
+def test_treads_that_were_moved_have_feet_put_on_them(treads: list[int], by: float) -> None:
+    """Though most of what was put on the others is there still, to the last digits."""
+    walk = samples.walk(seconds=6).clip
+    feet = ik.Feet.detect(walk.skeleton, clip=walk)
+    rises = [0.12] * 14
+    once = ik.bake_feet(walk, rises_of(rises), feet=feet).clip
+    for tread in treads:
+        rises[tread] += by
+        if len(treads) > 1:
+            rises[tread + 1] -= by
+    moved = rises_of(rises)
+    again = ik.bake_feet(once, moved, feet=feet).clip
+    there = exact_of(legs_of(again, feet), moved, again.fps, 1)
+    assert max(abs(low) for foot in there for low in foot.lasting) < 1e-3
 
 
 @pytest.mark.parametrize(("rise", "run", "ahead", "count"), [(0.12, 0.4, 0.0, 60), (0.17, 0.3, 0.1, 35)])

@@ -214,9 +214,7 @@ def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> 
     return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
 
 
-def feet_on(
-    clip: Clip, feet: Feet, ground: Ground, *, vertices: Mapping[str, ArrayLike] | None = None, workers: int = 1
-) -> Feet:
+def feet_on(clip: Clip, feet: Feet, ground: Ground, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
     """Legs with soles: measured on the ground, if the clip was made on it, as `bake_feet` does that has to find them.
 
     Legs that have soles keep them.
@@ -231,8 +229,6 @@ def feet_on(
         What it is to be baked on.
     vertices : mapping of str to (n, 3) array_like, optional
         The skin of the feet, as for `Feet.detect`.
-    workers : int, optional
-        How many threads, -1 for all cores.
 
     Returns
     -------

@@ -63,8 +63,9 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
             held = flat[-1] if lies else known[nearest]
             floor.stood[point] = below = _below(motion, contacts, ground, point, nearest)
-            stands = (at[:, axis] - below)[held]
-            floor.thick[point] = float(stands.min()) if 0 < len(stands) < _BRIEF * scene.fps else median(stands)
+            if np.count_nonzero(held) < _BRIEF * scene.fps:
+                held = _where_lowest(motion, held, axis)
+            floor.thick[point] = median((at[:, axis] - below)[held])
         bare.append(below)
         if ground is not None:
             _as_soles(motion, floor, flat[-1] if lies else known["ball" if "ball" in known else "heel"], scene)
@@ -74,6 +75,12 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
     if ground is None:
         _share_level(legs, found, bare, planted, height_of(scene.ground))
     return found
+
+
+def _where_lowest(motion: LegMotion, held: Mask, axis: int) -> Mask:
+    """Of some frames the one in which a foot is lowest; none of none."""
+    low = np.where(held, np.min([at[:, axis] for at in motion.soles.values()], axis=0), np.inf)
+    return np.asarray(held & (np.arange(len(held)) == np.argmin(low)))
 
 
 def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None:

@@ -137,8 +137,8 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
 
 
 def _in_place(feet: list[Exact]) -> bool:
-    """Whether feet that are still are nowhere far in the ground, nor over it."""
-    return all(low >= -THICK for foot in feet for low in _standing(foot, feet)) and not hangs(feet)
+    """Whether feet that are still are nowhere far in the ground, nor over it, but for what is over an edge: `hangs`."""
+    return all(low >= -THICK for foot in feet for low in _lows(foot, feet)) and not hangs(feet)
 
 
 def fit(feet: list[Exact]) -> bool:
@@ -147,13 +147,16 @@ def fit(feet: list[Exact]) -> bool:
 
 
 def hangs(feet: list[Exact]) -> bool:
-    """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other."""
-    return any(low > foot.thick + _core.EDGE for foot in feet for low in _standing(foot, feet))
+    """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other.
+
+    Over an edge its lowest point may be, if feet were put there for sure.
+    """
+    return any(low > foot.thick + _core.EDGE for foot in feet for low in _lows(foot, feet))
 
 
-def _standing(foot: Exact, feet: list[Exact]) -> list[float]:
-    """How high the lowest point of a foot is in its stays; only in those in which feet were put there, if any were."""
-    return foot.alike if any(each.alike for each in feet) else foot.lasting
+def _lows(foot: Exact, feet: list[Exact]) -> list[float]:
+    """How high the lowest point of a foot is in its stays; if feet were put there for sure, in those over no edge."""
+    return foot.alike + foot.over_no_edge if any(each.alike for each in feet) else foot.lasting
 
 
 def on_own_floor(exact: list[Exact]) -> bool:
@@ -280,7 +283,7 @@ class Exact:
         How high it is above the ground, by its joint, in stays in which it is as high as in the others, to the last
         digits, though not at one level: it was put there. None if those are less than a third of the stays that last,
         or one.
-    whole : bool
+    even : (n,) array of bool
         Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
 
@@ -290,7 +293,7 @@ class Exact:
     tilts: Array
     stays: list[slice]
     alike: list[float]
-    whole: bool
+    even: Mask
 
     @property
     def thick(self) -> float:
@@ -300,9 +303,20 @@ class Exact:
     @property
     def lasting(self) -> list[float]:
         """How high its lowest point is above the ground in stays that are not brief, where there is some near."""
+        return self._lows(self._lasting)
+
+    @property
+    def over_no_edge(self) -> list[float]:
+        """The same of those in which all of it is on one even piece of ground."""
+        return self._lows([stay for stay in self._lasting if self.even[stay].all()])
+
+    @property
+    def _lasting(self) -> list[slice]:
         least = max((stay.stop - stay.start for stay in self.stays), default=0) / _RARELY
-        low = [_middle(self.low[stay]) for stay in self.stays if stay.stop - stay.start >= least]
-        return [height for height in low if height < np.inf]
+        return [stay for stay in self.stays if stay.stop - stay.start >= least]
+
+    def _lows(self, stays: list[slice]) -> list[float]:
+        return [low for low in (_middle(self.low[stay]) for stay in stays) if low < np.inf]
 
 
 Seen = tuple[list[LegMotion], list[Exact]]  # legs, and what `exact_of` finds of them
@@ -343,7 +357,7 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
     across = [number for number, point in enumerate(motion.soles) if point in ("ball", "inner", "outer")]
     tilts = np.minimum(_apart(above) - _apart(height), _apart(above[:, across]) - _apart(height[:, across]))
     edges = [0, *(np.flatnonzero(np.diff(exact) > 1) + 1).tolist(), len(exact)]
-    stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all()
+    stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all(axis=1)
     ball = list(motion.soles).index(motion.ball) if motion.ball in motion.soles else 0
     over = np.stack([above[:, ball], height[:, ball] - np.fmax.reduce(height - above, axis=1)], axis=1)
     over -= median(np.fmin(above[:, ball] - low, height[:, ball] - lower))
@@ -354,7 +368,7 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
         tilts,
         stays,
         _alike(height[:, ball], over, [stay for stay in stays if stay.stop - stay.start >= least]),
-        bool((_apart(above) - _apart(height) <= _core.EDGE).all() and known),
+        known & (_apart(above) - _apart(height) <= _core.EDGE),
     )
 
 
@@ -402,7 +416,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
     floor, at height 0. On ground that moves what stands exactly there was not put on it, nor partly in a wall.
     """
     own = _on_own(feet, flat)
-    if own and (moves or not all(foot.whole for foot in feet)):
+    if own and (moves or not all(foot.even.all() for foot in feet)):
         return False
     level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles

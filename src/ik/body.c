@@ -111,7 +111,7 @@ void ik_rises(const ik_rises_job *job) {
             job->wanted[at * job->hung.frames + k] = as_in_clip(&job->hung, &job->hung.leg[at], k);
 }
 
-/* And until its leg is as long as it may be. */
+/* How far up a hip may go until its leg is as long as it may be. */
 static double as_far_as_it_reaches(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame) {
     return until(hung, leg, frame, leg->ankle[frame][hung->axis], leg->reach[frame], 1);
 }
