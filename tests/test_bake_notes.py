@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import samples, terrain
+from ikcore.bake import notes
+from ikcore.bake.scene import Scene
+from ikcore.bake.stances import Stance
 from ikcore.command import cli
 
 Array = NDArray[Any]
@@ -319,8 +322,22 @@ def test_a_foot_on_its_heel_stands_on_the_ground_under_it() -> None:
     up = ik.rotations.from_axis_angle([1.0, 0, 0], np.radians(-50))
     turned[start:stop, ankle] = ik.rotations.multiply(turned[start:stop, ankle], up)
     clip = ik.Clip(WALK.skeleton, ik.Pose(turned, WALK.pose.translations), WALK.fps)
-    for ground in (ik.Ground.plane([0, 1, 0.02]), terrain.ramp(5, 2, width=8, landing=12)):
-        assert not ik.bake_feet(clip, ground, feet=feet, contacts=contacts).notes
+    for ground in (*(ik.Ground.plane([0, 1, slope]) for slope in (0.02, 0.7)), terrain.ramp(5, 2, width=8, landing=12)):
+        said = ik.bake_feet(clip, ground, feet=feet, contacts=contacts).notes
+        assert not [note for note in said if note.startswith("feet stand")]
+
+
+def test_soles_are_looked_for_on_the_plane_that_feet_were_put_on() -> None:
+    """Where they are over the ground, whatever their heights."""
+    normal = np.array([0.3, 0.8, -0.5]) / np.linalg.norm([0.3, 0.8, -0.5])
+    stance = Stance(
+        0, 0, 1, ((0, 0, 1),), 0, np.zeros(1, np.intp), place=np.array([1.0, 2, 3]), lift=0.5, normal=normal
+    )
+    scene = Scene(ik.Ground.plane(), 60.0, 1, ik.BakeSettings(), 1, False, False)
+    points = np.random.default_rng(4).normal(size=(1, 5, 3))
+    laid = notes._laid(points, [stance], scene)
+    np.testing.assert_array_almost_equal(laid[..., [0, 2]], points[..., [0, 2]], 12)
+    np.testing.assert_allclose((laid - [1, 2.5, 3]) @ normal, 0, atol=1e-12)
 
 
 def test_feet_that_were_put_under_something_do_not_stand_as_they_should() -> None:
