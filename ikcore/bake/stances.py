@@ -116,10 +116,9 @@ def stances_of(
     found, moves = [], ~held_for_a_moment(legs, scene.fps)
     for number, (motion, held) in enumerate(zip(legs, planted, strict=True)):
         foot, heel = feet[motion.leg.name], list(motion.soles).index("heel") if "heel" in motion.soles else -1
-        still = moves & _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
-        exact = still.copy()
+        exact = moves & _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
         if exact.any():
-            exact[1:] &= ~(still[:-1] & _jumps(motion, scene))
+            exact[1:] &= ~(exact[:-1] & _jumps(motion, scene))
         stands = runs(functools.reduce(np.logical_or, held.values())).tolist()
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
@@ -128,8 +127,7 @@ def stances_of(
             settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
             for span in stays or _pieces(motion, foot, *settled, scene):
                 stance = _stance(number, motion, foot, (heel, held.get("heel"), held.get("ball")), span, (start, stop))
-                every = bool(still[stance.start : stance.stop].all())
-                _still(motion, stance, foot, scene, exact=bool(stays), every=every)
+                _still(motion, stance, foot, scene, exact=bool(stays))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -227,13 +225,12 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
     return Stance(leg, *span, phases, main, flat)
 
 
-def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool, every: bool) -> None:
+def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
-    stance.slips, slid, spun, nearest, off, sunk = _core.still(foot, stance.when)
+    stance.slips, slid, spun, off, sunk = _core.still(foot, stance.when)
     most = scene.settings.tolerance * motion.scale
-    known = every or slid <= THICK * motion.scale  # by that a heel that is known otherwise
-    if exact and known:
-        stance.clean = scene.kept or (off if scene.made else nearest) <= SOLE / 2 * motion.scale
+    if exact and slid <= THICK * motion.scale:  # as far as a heel slides at most that is known otherwise than it was
+        stance.clean = scene.kept or off <= SOLE / 2 * motion.scale
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go

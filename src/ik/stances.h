@@ -47,11 +47,10 @@ typedef struct ik_stance {
 
 /* How a foot stands in the clip: in the inside of its stance, without the time in which it arrives and leaves. */
 typedef struct ik_stays {
-    double slid;    /* how far the points slide that it turns about, phase by phase */
-    double spun;    /* how far it turns on the spot that should not, a tangent; 0: it is to turn as it does */
-    double nearest; /* how far any point is from where it stands, in the best of all frames */
-    double off;     /* how far the best of those that it turns about is, in the middle of where it is flat */
-    double sunk;    /* how deep any of these is */
+    double slid; /* how far the points slide that it turns about, phase by phase */
+    double spun; /* how far it turns on the spot that should not, a tangent; 0: it is to turn as it does */
+    double off;  /* how far the best of those is from where it stands, in the middle of where the foot is flat */
+    double sunk; /* how deep any of these is */
 } ik_stays;
 
 /* Of a stance that is known up to where it stands flat; floor: up. Writes how far the point that it turns about is

@@ -263,20 +263,17 @@ static int stand_turns_about(const ik_stance *stance, int point) {
     return 0;
 }
 
-/* How high points are in the inside of the stance, and in the middle of where it is flat. */
+/* How high what it turns about is in the inside of the stance, and in the middle of where it is flat. */
 static void stand_heights(const stand *s, ptrdiff_t cut, ik_stays *found) {
     const ptrdiff_t middle = s->stance->flat[s->stance->flats / 2];
     double deepest = INFINITY;
-    found->nearest = found->off = INFINITY;
-    for (ptrdiff_t frame = s->stance->start + cut; frame < s->stance->stop - cut; frame++)
-        for (int point = 0; point < s->foot->points; point++) {
-            const double above = stand_above_at(s, point, frame);
-            found->nearest = stand_lower(found->nearest, real_abs(above));
-            if (stand_turns_about(s->stance, point)) deepest = stand_lower(deepest, above);
-        }
-    for (int point = 0; point < s->foot->points; point++)
-        if (stand_turns_about(s->stance, point))
-            found->off = stand_lower(found->off, real_abs(stand_above_at(s, point, middle)));
+    found->off = INFINITY;
+    for (int point = 0; point < s->foot->points; point++) {
+        if (!stand_turns_about(s->stance, point)) continue;
+        for (ptrdiff_t frame = s->stance->start + cut; frame < s->stance->stop - cut; frame++)
+            deepest = stand_lower(deepest, stand_above_at(s, point, frame));
+        found->off = stand_lower(found->off, real_abs(stand_above_at(s, point, middle)));
+    }
     found->sunk = -deepest;
 }
 
