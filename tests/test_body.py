@@ -99,9 +99,8 @@ def plain_of(leg: tuple[Any, ...], axis: int) -> Array:
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("axis", [1, 2])
 def test_hips_go_up_as_far_as_in_the_clip_and_as_legs_reach(axis: int, count: int, frames: int) -> None:
-    legs, all_most, rise = hung(count, frames), [], np.random.default_rng(1).normal(scale=0.5, size=frames)
-    wanted = _core.rises(legs, axis)
-    highest = _core.uppermost(legs, axis, wanted.ravel(), rise, 3.5, 0.03)
+    legs, all_most = hung(count, frames), []
+    wanted, highest = _core.rises(legs, axis, 3.5)
     for leg, found in zip(legs, wanted, strict=True):
         plain, high, side = plain_of(leg, axis), leg[4], np.where(leg[4] < 0, -1.0, 1.0)
         own, reached = size(leg[0] - leg[1]), until(leg[2], leg[3], leg[6], high, axis)
@@ -110,15 +109,13 @@ def test_hips_go_up_as_far_as_in_the_clip_and_as_legs_reach(axis: int, count: in
         expected = np.where(side < 0, np.maximum(expected, most), np.minimum(expected, most))
         assert_array_equal(found, expected)
         about = np.stack([reached[np.clip(np.arange(frames) + off, 0, frames - 1)] for off in range(-3, 4)])
-        most = np.maximum(about.min(axis=0), np.minimum(reached, expected))
-        short, gives = np.where(leg[7] > 0, 0, np.maximum(rise - most, 0)), 0.03 * leg[8]
-        all_most.append(most + short * (gives / (short + gives)))
+        all_most.append(np.maximum(about.min(axis=0), np.minimum(reached, expected)))
     assert_array_equal(highest, np.min(all_most, axis=0))
 
 
 def test_hips_are_as_far_from_ankles_as_they_can_be_about_as_high_as_they_were() -> None:
     legs = hung(1, 400)
-    (up,) = _core.rises(legs, 1)
+    (up,), _ = _core.rises(legs, 1, 0)
     hip, ankle, length, high = legs[0][2].copy(), plain_of(legs[0], 1), size(legs[0][0] - legs[0][1]), legs[0][4]
     hip[:, 1] += up
     over = (hip - ankle)[:, 1] / high
@@ -193,8 +190,7 @@ def test_what_is_no_number_stays_near_its_frame() -> None:
     legs, rise = hung(2, 60), np.zeros(60)
     legs[0][3][30] = np.nan
     assert np.isfinite(np.delete(_core.aside(legs, 1, rise, np.zeros((60, 3)), 2.5, 1), slice(26, 35), axis=0)).all()
-    wanted = _core.rises(legs, 1).ravel()
-    assert np.isfinite(np.delete(_core.uppermost(legs, 1, wanted, rise, 2.5, 0.01), slice(28, 33))).all()
+    assert np.isfinite(np.delete(_core.rises(legs, 1, 2.5)[1], slice(28, 33))).all()
     assert not np.isnan(np.delete(_core.eased(legs, 1, rise, 2.5, 0.02, 0.1), slice(28, 33))).any()
     legs[1][0][30] = np.nan
     assert np.isfinite(np.delete(_core.jerk(legs, 1, rise, 1, 2.5), slice(24, 37))).all()
@@ -209,15 +205,12 @@ LEGS = hung(2, 4)
         ("agreed", ((), LIMITS)),
         ("agreed", (((np.zeros((4, 1)),),), LIMITS)),
         ("agreed", (((np.zeros((4, 1)), np.ones(4), np.zeros((4, 3)), np.zeros((4, 2)), 1.0),), LIMITS)),
-        ("rises", ((), 1)),
-        ("rises", (LEGS[0], 1)),
-        ("rises", ((*LEGS, LEGS[0][:-1]), 1)),
-        ("rises", ((*LEGS, hung(1, 5)[0]), 1)),
-        ("rises", (LEGS, 3)),
-        ("uppermost", (LEGS, 3, np.zeros(8), np.zeros(4), 2.0, 0.01)),
-        ("uppermost", (LEGS, 1, np.zeros(4), np.zeros(4), 2.0, 0.01)),
-        ("uppermost", (LEGS, 1, np.zeros(8), np.zeros(8), 2.0, 0.01)),
-        ("uppermost", (LEGS, 1, np.zeros(8), np.zeros(4), -1.0, 0.01)),
+        ("rises", ((), 1, 2.0)),
+        ("rises", (LEGS[0], 1, 2.0)),
+        ("rises", ((*LEGS, LEGS[0][:-1]), 1, 2.0)),
+        ("rises", ((*LEGS, hung(1, 5)[0]), 1, 2.0)),
+        ("rises", (LEGS, 3, 2.0)),
+        ("rises", (LEGS, 1, -1.0)),
         ("eased", (LEGS, 1, np.zeros(5), 2.0, 0.02, 0.1)),
         ("eased", (LEGS, 1, np.zeros(4), np.nan, 0.02, 0.1)),
         ("jerk", (LEGS, 1, None, 0, 2.0)),

@@ -15,18 +15,16 @@ from ikcore.bake.filters import in_rounds, smoothed, spread
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.bake.way import Way
-from ikcore.feet.paths import LEG
 
 _WIDTH = 0.25  # seconds, half the width of the filter
 _RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
-_MOMENT = 0.07  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
+_MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
 _BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
 _ANYWAY = 0.05  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
 _MORE_JERK, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
 _LESS, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
 _JERKS = 1 / 30  # seconds, over which jerk is found
 _LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
-_GIVES = 0.002  # metres for a leg of 0.87 m: by so much at most a foot in the air, which can be higher, holds back less
 _LINED = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
 _TILTS = 30.0  # degrees, the most
 
@@ -116,12 +114,11 @@ def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
 def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
     moment = _MOMENT * scene.fps
-    wanted = _core.rises(hung, scene.axis)
+    wanted, highest = _core.rises(hung, scene.axis, moment)
     agreed, stands, straight = _agreed([own[:, np.newaxis] for own in wanted], ways)
     rise = agreed[:, 0]
     if scene.settings.pelvis == "lowest":
         rise, straight = np.minimum.reduce([way.plain for way in ways]), np.ones(len(rise))
-    highest = _core.uppermost(hung, scene.axis, wanted.ravel(), rise, moment, _GIVES / LEG)
     rise = np.minimum(rise, highest)
     lower, upper = _about(rise, highest, scene)
     rough = _MORE_JERK * _jerk(hung, None, scene)

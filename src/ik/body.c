@@ -105,40 +105,23 @@ static ptrdiff_t work_of(ptrdiff_t frames, double reach) {
     return numbers < 0 ? -1 : numbers + 2 * frames;
 }
 
-void ik_rises(const ik_rises_job *job) {
-    for (int at = 0; at < job->hung.legs; at++)
-        for (ptrdiff_t k = 0; k < job->hung.frames; k++)
-            job->wanted[at * job->hung.frames + k] = as_in_clip(&job->hung, &job->hung.leg[at], k);
-}
+ptrdiff_t ik_rises_work(const ik_rises_job *job) { return work_of(job->hung.frames, job->moment); }
 
-/* How far up a hip may go until its leg is as long as it may be. */
-static double as_far_as_it_reaches(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame) {
-    return until(hung, leg, frame, leg->ankle[frame][hung->axis], leg->reach[frame], 1);
-}
-
-/* How much of what hips are short of a foot lets them have that is off the ground: nearly all at first, and never more
- * than `most`. */
-static double gives_at(const ik_hung_leg *leg, ptrdiff_t frame, double most, double short_by) {
-    return short_by > 0 && !(leg->stands[frame] > 0) ? short_by * (most / (short_by + most)) : 0;
-}
-
-ptrdiff_t ik_uppermost_work(const ik_uppermost_job *job) { return work_of(job->hung.frames, job->moment); }
-
-void ik_uppermost(const ik_uppermost_job *job, double *work) {
+void ik_rises(const ik_rises_job *job, double *work) {
     const ik_hung_legs *hung = &job->hung;
     double *reached = work, *least = reached + hung->frames;
     const ik_filter_job moment = {least, hung->frames, 1, job->moment};
     for (int at = 0; at < hung->legs; at++) {
         const ik_hung_leg *leg = &hung->leg[at];
-        const double *wanted = job->wanted + at * hung->frames;
+        double *wanted = job->wanted + at * hung->frames;
         for (ptrdiff_t k = 0; k < hung->frames; k++) {
-            reached[k] = as_far_as_it_reaches(hung, leg, k);
+            wanted[k] = as_in_clip(hung, leg, k);
+            reached[k] = until(hung, leg, k, leg->ankle[k][hung->axis], leg->reach[k], 1);
             least[k] = -reached[k];
         }
         ik_filter_largest(&moment, least + hung->frames, least);
         for (ptrdiff_t k = 0; k < hung->frames; k++) {
-            double most = larger(-least[k], smaller(reached[k], wanted[k]));
-            most += gives_at(leg, k, job->gives * leg->size, job->rise[k] - most);
+            const double most = larger(-least[k], smaller(reached[k], wanted[k]));
             job->highest[k] = at ? smaller(job->highest[k], most) : most;
         }
     }

@@ -50,27 +50,17 @@ typedef struct {
  * numbers. */
 
 /* How far up each leg has its hip moved, to be as far from its ankle as in the clip, above it or below, where that
- * would be but for obstacles (legs, frames). Hips come down to half of their height over ankles at most: what legs
- * still need that are far aside the body goes aside for. */
+ * would be but for obstacles (legs, frames); and how far up they may go, as far as all legs reach: one that is about to
+ * be at its limit gives before it is, for so many frames. Hips come down to half of their height over ankles at
+ * most: what legs still need that are far aside the body goes aside for. */
 typedef struct {
     ik_hung_legs hung;
-    double *wanted;
+    double moment;
+    double *wanted, *highest;
 } ik_rises_job;
 
-void ik_rises(const ik_rises_job *job);
-
-/* How far up hips may go, as far as all legs reach: one that is about to be at its limit gives before it is, for so
- * many frames. A foot that is off the ground holds hips back that are to rise less than one that stands, which bends
- * for that: by what they are short of at first, and by so much of the length of its leg at most. */
-typedef struct {
-    ik_hung_legs hung;
-    const double *wanted, *rise;
-    double moment, gives;
-    double *highest;
-} ik_uppermost_job;
-
-ptrdiff_t ik_uppermost_work(const ik_uppermost_job *job);
-void ik_uppermost(const ik_uppermost_job *job, double *work);
+ptrdiff_t ik_rises_work(const ik_rises_job *job);
+void ik_rises(const ik_rises_job *job, double *work);
 
 /* How far up hips may go that have risen by so much, lest a leg be straight for a moment: legs that stand bend less
  * than in the clip by no more than a trace of what they do about then, over obstacles as well, or bend softly. As sines

@@ -159,34 +159,26 @@ static PyObject *done(hung_legs *hung) {
 }
 
 static PyObject *rises(PyObject *module, PyObject *args) {
-    PyObject *legs;
+    PyObject *legs, *highest = NULL, *both = NULL;
     ik_rises_job job = {0};
     hung_legs hung;
     int axis;
     (void)module;
-    if (!PyArg_ParseTuple(args, "Oi", &legs, &axis)) return NULL;
+    if (!PyArg_ParseTuple(args, "Oid", &legs, &axis, &job.moment)) return NULL;
     if (take_legs(&hung, "rises", legs, axis)) {
         job.hung = hung.all;
         npy_intp shape[2] = {hung.all.legs, hung.all.frames};
-        if ((job.wanted = make(&hung, 0, 2, shape))) ik_rises(&job);
+        if ((job.wanted = make(&hung, ik_rises_work(&job), 2, shape)) &&
+            (highest = PyArray_SimpleNew(1, shape + 1, NPY_DOUBLE))) {
+            job.highest = PyArray_DATA((PyArrayObject *)highest);
+            ik_rises(&job, hung.work);
+        }
     }
-    return done(&hung);
-}
-
-static PyObject *uppermost(PyObject *module, PyObject *args) {
-    PyObject *legs, *wanted, *rise;
-    ik_uppermost_job job = {0};
-    hung_legs hung;
-    int axis;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OiOOdd", &legs, &axis, &wanted, &rise, &job.moment, &job.gives)) return NULL;
-    if (take_legs(&hung, "uppermost", legs, axis) && (job.rise = take_numbers(&hung, rise)) &&
-        (job.wanted = take(hung.held, "uppermost", wanted, hung.all.legs * hung.all.frames, 0))) {
-        job.hung = hung.all;
-        if ((job.highest = make(&hung, ik_uppermost_work(&job), 1, &(npy_intp){hung.all.frames})))
-            ik_uppermost(&job, hung.work);
-    }
-    return done(&hung);
+    PyObject *wanted = done(&hung);
+    if (wanted) both = PyTuple_Pack(2, wanted, highest);
+    Py_XDECREF(wanted);
+    Py_XDECREF(highest);
+    return both;
 }
 
 static PyObject *eased(PyObject *module, PyObject *args) {
@@ -242,11 +234,9 @@ static PyMethodDef functions[] = {
      "agreed(((wanted, stands, hip, ankle, size), ...), (least, bent, straight, anyway), /)\n--\n\nWhat legs want "
      "together, how much one stands, and how much of that is heeded."},
     {"rises", rises, METH_VARARGS,
-     "rises(legs, axis, /)\n--\n\nHow far up each leg has its hip moved (legs, frames). A leg is (hip, ankle, carried "
-     "hip, ankle that should be, how high the hip is over the ankle, over, reach, stands, size)."},
-    {"uppermost", uppermost, METH_VARARGS,
-     "uppermost(legs, axis, wanted, rise, moment, gives, /)\n--\n\nHow far up hips may go that are to rise so far; "
-     "wanted (legs * frames): see rises."},
+     "rises(legs, axis, moment, /)\n--\n\nHow far up each leg has its hip moved (legs, frames), and how far up hips "
+     "may "
+     "go. A leg is (hip, ankle, carried hip, ankle that should be, over, reach, stands, size)."},
     {"eased", eased, METH_VARARGS,
      "eased(legs, axis, rise, moment, trace, soft, /)\n--\n\nHow far up hips may go, lest legs be straight for a "
      "moment; see rises."},
