@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import _core, rotations, samples, terrain
 from ikcore._arrays import cross, median, percentile
-from ikcore.bake.body import _LESS, _MOMENT, _SOFT
+from ikcore.bake.body import _LESS, _SOFT, MOMENT
 from ikcore.bake.filters import smoothed, spread
 from ikcore.bake.legs import Bent, bend
 from ikcore.bake.way import lifted
@@ -184,7 +184,7 @@ def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
     ankle = np.zeros((frames, 3))
     straight = hip, ankle, hip, ankle, hip[:, 1].copy(), none, none, np.ones(frames), 0.85
     rise[30 : 30 + lasts] = 0
-    eased = _core.eased((straight,), 1, rise, _MOMENT * 60, _LESS, _SOFT)
+    eased = _core.eased((straight,), 1, rise, MOMENT * 60, _LESS, _SOFT)
     assert (eased[30] < -0.001) == (lasts == 1)
     assert eased[30] > -0.01
     assert np.isinf(np.delete(eased, range(30, 30 + lasts))).all()
@@ -199,7 +199,7 @@ def test_no_knee_snaps_straight_beside_an_obstacle(frame: int) -> None:
     over[frame], stands[frame] = 0.05, 0.0
     foot = ankle + over[:, np.newaxis] * [0, 1, 0]
     leg = hip, ankle, hip, foot, hip[:, 1].copy(), over, none, stands, 0.85
-    eased = _core.eased((leg,), 1, none, _MOMENT * 30, _LESS, _SOFT)
+    eased = _core.eased((leg,), 1, none, MOMENT * 30, _LESS, _SOFT)
     assert -0.01 < eased[30] < -0.001
     assert np.isinf(eased[[frame, 30 - (frame - 30) * 2]]).all()
 

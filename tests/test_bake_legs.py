@@ -129,9 +129,8 @@ def bones(clip: ik.Clip, leg: ik.Leg) -> np.ndarray:
     return positions(clip)[:, [clip.skeleton.index(joint) for joint in leg.bones]]
 
 
-@pytest.mark.parametrize("gap", [1, 9])
-def test_a_knee_that_is_backwards_goes_forwards_for_a_while_and_not_to_and_fro(walk: ik.Clip, gap: int) -> None:
-    """Legs come nearer to their hips by 1 mm, but for some frames between in which nothing moves them."""
+def test_a_knee_that_is_backwards_goes_forwards_for_a_while_and_not_to_and_fro(walk: ik.Clip) -> None:
+    """Legs come nearer to their hips by 1 mm, but for a frame between in which nothing moves them."""
     feet = ik.Feet.detect(walk.skeleton, clip=walk)
     motion = legs_of(walk[:40], feet)[0]
     hip, thigh, shin = motion.chain[:, 0], *(size(motion.chain[:, at + 1] - motion.chain[:, at]) for at in (0, 1))
@@ -139,7 +138,7 @@ def test_a_knee_that_is_backwards_goes_forwards_for_a_while_and_not_to_and_fro(w
     knee = hip + thigh[:, np.newaxis] * [0, -np.cos(angle), -np.sin(angle)]
     ankle = knee + shin[:, np.newaxis] * [0, -np.cos(angle), np.sin(angle)]
     motion.chain = np.stack([hip, knee, ankle], axis=1)
-    foot = ankle + np.where(np.abs(np.arange(40) % 13 - 6) <= gap // 2, 0.0, 1e-3)[:, np.newaxis] * [0, 1, 0]
+    foot = ankle + np.where(np.arange(40) % 13 == 6, 0.0, 1e-3)[:, np.newaxis] * [0, 1, 0]
     still = Body(hip, None, np.zeros((40, 3)))
     hinges, reach = np.array([[1.0, 0, 0]]), np.full(40, motion.size)
     turns = np.broadcast_to([1.0, 0, 0, 0], motion.turns.shape)

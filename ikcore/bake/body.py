@@ -18,7 +18,7 @@ from ikcore.bake.way import Way
 
 _WIDTH = 0.25  # seconds, half the width of the filter
 _RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
-_MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
+MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
 _BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
 _ANYWAY = 0.05  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
 _MORE_JERK, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
@@ -113,7 +113,7 @@ def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
 
 def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
-    moment = _MOMENT * scene.fps
+    moment = MOMENT * scene.fps
     wanted, highest = _core.rises(hung, scene.axis, moment)
     agreed, stands, straight = _agreed([own[:, np.newaxis] for own in wanted], ways)
     rise = agreed[:, 0]

@@ -8,11 +8,10 @@ import numpy as np
 
 from ikcore import _core, rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.body import Body
+from ikcore.bake.body import MOMENT, Body
 from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
-from ikcore.feet.rules import ARRIVES
 
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
@@ -42,16 +41,16 @@ def hinges_of(motion: LegMotion) -> Array:
 
 
 def nearer_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: float, *, loop: bool) -> Array:
-    """By how much a leg comes nearer to its hip than in the clip, the most while a foot may arrive or leave (frames,).
+    """By how much a leg comes nearer to its hip than in the clip, the most within a moment, (frames,).
 
-    A knee that is bent backwards in the clip would go to and fro where it comes no nearer for some frames between.
+    A knee that is bent backwards in the clip would go to and fro where it comes no nearer for a frame between others.
     """
     far = np.minimum(size(foot - body.carried(motion.chain[:, 0])), np.maximum(reach, STRAIGHTEST * motion.size))
     nearer = np.maximum(size(motion.ankle - motion.chain[:, 0]) - far, 0)
     if not loop:
-        return spread(nearer, ARRIVES, fps)
+        return spread(nearer, MOMENT, fps)
     once = len(nearer) - 1
-    return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), ARRIVES, fps)[once : 2 * once + 1]
+    return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), MOMENT, fps)[once : 2 * once + 1]
 
 
 def reached(
