@@ -303,20 +303,18 @@ class Exact:
     @property
     def lasting(self) -> list[float]:
         """How high its lowest point is above the ground in stays that are not brief, where there is some near."""
-        return self._lows(self._lasting)
+        return [low for low, _ in self._seen]
 
     @property
     def over_no_edge(self) -> list[float]:
         """The same of those in which all of it is on one even piece of ground."""
-        return self._lows([stay for stay in self._lasting if self.even[stay].all()])
+        return [low for low, stay in self._seen if self.even[stay].all()]
 
     @property
-    def _lasting(self) -> list[slice]:
+    def _seen(self) -> list[tuple[float, slice]]:
         least = max((stay.stop - stay.start for stay in self.stays), default=0) / _RARELY
-        return [stay for stay in self.stays if stay.stop - stay.start >= least]
-
-    def _lows(self, stays: list[slice]) -> list[float]:
-        return [low for low in (_middle(self.low[stay]) for stay in stays) if low < np.inf]
+        low = [(_middle(self.low[stay]), stay) for stay in self.stays if stay.stop - stay.start >= least]
+        return [each for each in low if each[0] < np.inf]
 
 
 Seen = tuple[list[LegMotion], list[Exact]]  # legs, and what `exact_of` finds of them

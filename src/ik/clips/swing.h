@@ -74,8 +74,8 @@ static void swing_between(const ik_swing_job *job, const ik_plane *leaves, const
     const ptrdiff_t start = leaves->stop, stop = comes->start;
     if (stop <= start) return;
     const quat first = stand_quat_of(job->turn[start - 1]), last = stand_quat_of(job->turn[stop]);
-    const vec3 from =
-        swing_at(job, leaves->stands ? start : start - 1); /* where it stands, or passes by in one frame */
+    /* A foot that passes by goes on through that frame; one that stands has come, or leaves, in the one beside. */
+    const vec3 from = swing_at(job, leaves->stands ? start : start - 1);
     const vec3 chord = vec3_sub(swing_at(job, comes->stands ? stop - 1 : stop), from);
     const double travels = stand_eased(bake_share(vec3_length(chord) / job->far));
     for (ptrdiff_t frame = start; frame < stop; frame++) {
