@@ -213,20 +213,6 @@ def test_feet_whose_toes_bend_higher_than_soles_are_thick_stand_on_a_higher_floo
         np.testing.assert_allclose(found[side, "ball"][flat()[side]], expected[side, "ball"][flat()[side]], atol=0.002)
 
 
-@pytest.mark.parametrize(("frames", "expected"), [(5, 0.001), (40, 0.02)])
-def test_a_sole_that_was_flat_for_a_moment_is_known_where_it_is_lowest(frames: int, expected: float) -> None:
-    """A foot on its own that comes down to 1 mm in one frame and is 20 mm high in the others of its contact."""
-    motion, scene = legs_of(walk(), feet())[0], Scene(FLOOR, 60.0, 1, ik.BakeSettings(), 1, made=False, kept=False)
-    contacts, held = ik.Contacts.detect(walk(), feet()), np.zeros(len(walk()), bool)
-    held[70 : 70 + frames] = True
-    for at in motion.soles.values():
-        at[:, 1] = 0.02
-        at[72, 1] = 0.001
-    ground = {key: np.zeros(len(walk())) for key in contacts.ground}
-    (floor,) = floors_of([motion], [{"heel": held, "ball": held}], dataclasses.replace(contacts, ground=ground), scene)
-    assert list(floor.thick.values()) == pytest.approx([expected] * len(floor.thick))
-
-
 @pytest.mark.parametrize(("kept", "thick"), [(True, 0.02), (False, 0.0)])
 def test_soles_of_feet_that_were_put_on_this_ground_are_as_thick_as_they_stand(kept: bool, thick: float) -> None:
     """Of others what is so far off has sunk, or floats."""

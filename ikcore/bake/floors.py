@@ -23,7 +23,7 @@ ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it i
 _TILT = 0.02  # what a captured floor may be off level, of the way over it
 SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 THICK = 2 * SOLE  # what soles of both feet may be so together: how far off feet may be that stand exactly
-_BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood: it comes and goes, and stands where it is low
+_BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
 
 
 @dataclass(slots=True, eq=False)
@@ -63,8 +63,6 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
             held = flat[-1] if lies else known[nearest]
             floor.stood[point] = below = _below(motion, contacts, ground, point, nearest)
-            if np.count_nonzero(held) < _BRIEF * scene.fps:
-                held = _where_lowest(motion, held, axis)
             floor.thick[point] = median((at[:, axis] - below)[held])
         bare.append(below)
         if ground is not None:
@@ -75,12 +73,6 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
     if ground is None:
         _share_level(legs, found, bare, planted, height_of(scene.ground))
     return found
-
-
-def _where_lowest(motion: LegMotion, held: Mask, axis: int) -> Mask:
-    """Of some frames the one in which a foot is lowest; none of none."""
-    low = np.where(held, np.min([at[:, axis] for at in motion.soles.values()], axis=0), np.inf)
-    return np.asarray(held & (np.arange(len(held)) == np.argmin(low)))
 
 
 def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None:
