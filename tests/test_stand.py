@@ -278,7 +278,8 @@ def test_feet_slide_as_the_slow_way_has_them(case: str, away: bool) -> None:
     about = above[sorted({point for point, *_ in phases})]
     slips, found = slides(foot, stance)
     np.testing.assert_allclose(slips, wanted, atol=1e-12)
-    seen = slid, found[1], np.abs(about[:, flat[len(flat) // 2]]).min(), -about[:, start + cut : stop - cut].min()
+    best, about = np.abs(about).min(axis=0), about[:, start + cut : stop - cut]
+    seen = slid, found[1], best[flat[len(flat) // 2]], best[start + cut : stop - cut].max(), -about.min()
     np.testing.assert_allclose(found, seen, atol=1e-12)
     assert (found[1] > 0) == (foot["locked"] and foot["front"] is not None and stop - start > 1)
 
@@ -696,8 +697,23 @@ def test_what_was_put_here_stays_though_its_heel_is_known_otherwise(
     walk = ik.samples.walk(seconds=2)
     motion = legs_of(walk.clip, ik.Feet.detect(walk.clip.skeleton, clip=walk.clip))[0]
     scene = Scene(ik.Ground.plane(), walk.clip.fps, 1, ik.BakeSettings(), 1, made=True, kept=kept)
-    seen = np.zeros((40, 3)), slides * motion.scale, 0.0, 0.0, 0.0
+    seen = np.zeros((40, 3)), slides * motion.scale, 0.0, 0.0, 0.0, 0.0
     monkeypatch.setattr(_core, "still", lambda *_: seen)
     stance = Stance(0, 60, 100, ((HEEL, 60, 90), (BALL, 90, 100)), 0, np.arange(60, 90))
     stances._still(motion, stance, (), scene, exact=True)
+    assert stance.clean == left
+
+
+@pytest.mark.parametrize(("off", "left"), [(0.001, True), (0.01, False)])
+def test_a_foot_that_goes_up_and_down_while_it_stands_is_not_left(
+    monkeypatch: pytest.MonkeyPatch, off: float, left: bool
+) -> None:
+    """Though it is on the floor in the middle of its stance, and slides nowhere."""
+    walk = ik.samples.walk(seconds=2)
+    motion = legs_of(walk.clip, ik.Feet.detect(walk.clip.skeleton, clip=walk.clip))[0]
+    scene = Scene(ik.Ground.plane(), walk.clip.fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
+    seen = np.zeros((40, 3)), 0.0, 0.0, 0.0, off * motion.scale, off * motion.scale
+    monkeypatch.setattr(_core, "still", lambda *_: seen)
+    stance = Stance(0, 60, 100, ((BALL, 60, 100),), 0, np.arange(60, 90))
+    stances._still(motion, stance, (), scene, exact=False)
     assert stance.clean == left

@@ -227,10 +227,10 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
 
 def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
-    stance.slips, slid, spun, off, sunk = _core.still(foot, stance.when)
+    stance.slips, slid, spun, flat, off, sunk = _core.still(foot, stance.when)
     most = scene.settings.tolerance * motion.scale
     if exact and slid <= THICK * motion.scale:  # as far as a heel slides at most that is known otherwise than it was
-        stance.clean = scene.kept or off <= SOLE / 2 * motion.scale
+        stance.clean = scene.kept or flat <= SOLE / 2 * motion.scale
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go

@@ -49,7 +49,8 @@ typedef struct ik_stance {
 typedef struct ik_stays {
     double slid; /* how far the points slide that it turns about, phase by phase */
     double spun; /* how far it turns on the spot that should not, a tangent; 0: it is to turn as it does */
-    double off;  /* how far the best of those is from where it stands, in the middle of where the foot is flat */
+    double flat; /* how far the best of those is from where it stands, in the middle of where the foot is flat */
+    double off;  /* the same in the worst frame */
     double sunk; /* how deep any of these is */
 } ik_stays;
 

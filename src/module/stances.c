@@ -112,7 +112,7 @@ static PyObject *still(PyObject *module, PyObject *args) {
         stays = ik_stay(&j.given.foot, &j.stance, PyArray_DATA(slips), j.scratch);
     }
     give_back(&j);
-    return slips ? Py_BuildValue("(Ndddd)", slips, stays.slid, stays.spun, stays.off, stays.sunk) : NULL;
+    return slips ? Py_BuildValue("(Nddddd)", slips, stays.slid, stays.spun, stays.flat, stays.off, stays.sunk) : NULL;
 }
 
 static PyObject *stand(PyObject *module, PyObject *args) {
@@ -303,7 +303,8 @@ static PyMethodDef functions[] = {
      "strayed(foot, start, stop, /)\n--\n\nHow far apart the places are where a foot is over the ground; see still."},
     {"still", still, METH_VARARGS,
      "still(foot, (start, stop, phases, main, flat), /)\n--\n\nHow far what it turns about is moved, how far it "
-     "slides, how far it spins, how far what it turns about is from where it stands, and how deep.\n\n"
+     "slides, how far it spins, how far what it turns about is from where it stands, in the middle of where the foot "
+     "is flat and in the worst frame, and how deep.\n\n"
      "A foot is (points, axis, ball, toe, heel, reference, front, back, way, turning, toe_turn, turns, locked, ramp, "
      "ends), a "
      "point "

@@ -263,18 +263,24 @@ static int stand_turns_about(const ik_stance *stance, int point) {
     return 0;
 }
 
+/* How far the best of what it turns about is from where it stands. */
+static double stand_off(const stand *s, ptrdiff_t frame) {
+    double best = INFINITY;
+    for (int point = 0; point < s->foot->points; point++)
+        if (stand_turns_about(s->stance, point)) best = stand_lower(best, real_abs(stand_above_at(s, point, frame)));
+    return best;
+}
+
 /* How high what it turns about is in the inside of the stance, and in the middle of where it is flat. */
 static void stand_heights(const stand *s, ptrdiff_t cut, ik_stays *found) {
-    const ptrdiff_t middle = s->stance->flat[s->stance->flats / 2];
-    double deepest = INFINITY;
-    found->off = INFINITY;
-    for (int point = 0; point < s->foot->points; point++) {
-        if (!stand_turns_about(s->stance, point)) continue;
-        for (ptrdiff_t frame = s->stance->start + cut; frame < s->stance->stop - cut; frame++)
-            deepest = stand_lower(deepest, stand_above_at(s, point, frame));
-        found->off = stand_lower(found->off, real_abs(stand_above_at(s, point, middle)));
+    double deepest = INFINITY, off = INFINITY;
+    for (ptrdiff_t frame = s->stance->start + cut; frame < s->stance->stop - cut; frame++) {
+        off = stand_lower(off, -stand_off(s, frame));
+        for (int point = 0; point < s->foot->points; point++)
+            if (stand_turns_about(s->stance, point)) deepest = stand_lower(deepest, stand_above_at(s, point, frame));
     }
-    found->sunk = -deepest;
+    found->off = -off, found->sunk = -deepest;
+    found->flat = stand_off(s, s->stance->flat[s->stance->flats / 2]);
 }
 
 ik_stays ik_stay(const ik_foot *foot, const ik_stance *stance, double (*slips)[3], void *scratch) {
