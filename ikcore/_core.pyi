@@ -264,7 +264,6 @@ def bend_leg(
     tilt: _Array | None,
     hip: _Array,
     foot: _Array,
-    over: _Array | None,
     reach: _Array,
     nearer: _Array | None,
     hinges: _Array,

@@ -18,7 +18,7 @@ from ikcore.bake.progress import Told
 from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Stance, foot_of
 from ikcore.bake.way import Steps, ways_of
-from ikcore.feet.floor import UNEVEN
+from ikcore.feet.human import UNEVEN
 from ikcore.feet.leg import Sole
 
 POINTS = ("heel", "ball", "toe", "inner", "outer")

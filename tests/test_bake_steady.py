@@ -22,6 +22,8 @@ FLOOR = ik.Ground.plane()
 GAITS = {
     "walks": samples.walk(4).clip,
     "walks in 24 frames a second": samples.walk(4, fps=24).clip,
+    "walks fast in 10 frames a second": samples.walk(8, fps=10, speed=2.0).clip,
+    "walks fast in 15 frames a second": samples.walk(8, fps=15, speed=2.0).clip,
     "runs": gaits.running().clip,
     "runs in 24 frames a second": gaits.running(fps=24).clip,
     "jumps": gaits.jumping().clip,

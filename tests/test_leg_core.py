@@ -46,15 +46,12 @@ def slowly(
     foot: Array,
     reach: Array,
     nearer: Any,
-    over: Any,
     length: float,
 ) -> tuple[Array, Array, Array]:
     """A leg whose body has turned it already: where it is, how its bones turn, and by how much it falls short."""
-    line = foot - hip
-    if over is not None:
-        source = chain[:, -1] - chain[:, 0]
-        least = np.minimum(size(source), np.clip(size(line - over), 0.2 * length, 0.25 * length))
-        line = line + np.maximum(least - dot(line, unit(source)), 0)[:, np.newaxis] * unit(source)
+    line, source = foot - hip, chain[:, -1] - chain[:, 0]
+    least = np.minimum(size(source), 0.25 * length)
+    line = line + np.maximum(least - dot(line, unit(source)), 0)[:, np.newaxis] * unit(source)
     target = hip + line * np.minimum(reach / np.maximum(size(line), TINY), 1)[:, np.newaxis]
     short = size(foot - target)
     bent, deltas = bend(chain, turns, hinges, hip, target, nearer)
@@ -91,7 +88,7 @@ def knee_of(chain: Array, hip: Array, target: Array, hinge: Array, nearer: Any) 
     if nearer is not None:
         far = np.clip(size(chain[:, -1] - chain[:, 0]) - nearer, np.abs(first - second), first + second)
         about = back * np.maximum(height_of(first, along_of(first, second, far)) - was, 0)
-    wrong = np.where(dot(off, forward) < 0, share_of(was / np.maximum(0.25 * first, TINY)), 0)
+    wrong = np.where(dot(off, forward) < 0, share_of(was / np.maximum(0.26 * first, TINY)), 0)
     more = (1 + 9 * back) * np.maximum(height - was, about) * (1 - 2 * wrong**2 * (3 - 2 * wrong))
     side = unit(off + more[:, np.newaxis] * forward)
     return np.asarray(hip + along[:, np.newaxis] * line + height[:, np.newaxis] * side)
@@ -146,7 +143,6 @@ def legs(points: int, frames: int, seed: int = 1) -> dict[str, Any]:
         "tilt": rotations.from_axis_angle(random.normal(size=(frames, 3)), random.uniform(0, 0.2, frames)),
         "hip": random.normal(HIP, 0.05, (frames, 3)),
         "foot": chain[:, -1] + HIP + random.normal(0, 0.1, (frames, 3)) + lift,
-        "over": lift,
         "reach": random.uniform(0.8, 1, frames) * length,
         "nearer": random.choice([0.0, 0.02, 0.2], frames),
         "hinges": unit(random.normal(size=(max(points - 2, 0), 3))),
@@ -167,13 +163,13 @@ def core(job: dict[str, Any]) -> tuple[Array, Array, Array]:
 def test_legs_are_those_of_the_slow_way(points: int, bare: bool, isa: str) -> None:
     job = legs(points, 333)
     if bare:
-        job |= dict.fromkeys(("pivot", "tilt", "over", "nearer"))
+        job |= dict.fromkeys(("pivot", "tilt", "nearer"))
     chain, turns, tilt = job["chain"], job["turns"], job["tilt"]
     if not bare:
         lean, about = tilt[:, np.newaxis], job["pivot"][:, np.newaxis]
         chain, turns = about + rotations.rotate(lean, chain - about), rotations.multiply(lean, turns)
-    over, hinges, limits = job["over"], list(job["hinges"]), (job["reach"], job["nearer"])
-    bent, deltas, short = slowly(chain, turns, hinges, job["hip"], job["foot"], *limits, over, job["length"])
+    hinges, limits = list(job["hinges"]), (job["reach"], job["nearer"])
+    bent, deltas, short = slowly(chain, turns, hinges, job["hip"], job["foot"], *limits, job["length"])
     if not bare:
         deltas = rotations.multiply(deltas, tilt[:, np.newaxis])
     found = core(job)
@@ -226,7 +222,7 @@ def test_what_is_not_finite_stays_in_its_frame() -> None:
 def test_legs_without_length_end_finitely() -> None:
     """All joints in one place, a foot at its hip, and a leg that is straight and asked for more."""
     job = legs(3, 3)
-    job["chain"], job["over"] = job["chain"].copy(), np.zeros((3, 3))
+    job["chain"] = job["chain"].copy()
     job["chain"][0] = job["chain"][0, 0]
     job["foot"] = job["hip"] + np.array([[0.1, 0, 0], [0, 0, 0], [0, -5, 0]])
     assert all(np.isfinite(each).all() for each in core(job))
@@ -238,7 +234,7 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     bend_leg: Any = _core.bend_leg
     bend_leg(*job)
     for place in range(len(job)):
-        if (wrong is None and place in (6, 8, 13)) or (isinstance(wrong, int) and place == 10):
+        if (wrong is None and place in (7, 12)) or (isinstance(wrong, int) and place == 9):
             continue  # may be left out, is a number
         with pytest.raises(TypeError):
             bend_leg(*job[:place], wrong, *job[place + 1 :])

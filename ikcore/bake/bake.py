@@ -193,7 +193,7 @@ def bake_feet(
     baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
     say(1.0)
     alike = None if start.goes or start.scene.shakes else part.earlier
-    said = notes.of_result(plan.notes, baked, alike, plan.missed, short, plan.size, still=part.still)
+    said = notes.of_result(plan.notes, baked, alike, plan.missed, short, plan.scale, still=part.still)
     clip, feet, contacts, strided = start.clip, start.feet, start.contacts, start.strides
     return Baked(baked, clip, ground, feet, contacts, rise, short, plan.stances, said, strided, start.stays)
 
@@ -210,7 +210,7 @@ def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> 
         baked = loops.closed(baked, clip)
     if part.whole:
         return baked, shift[:, scene.axis].copy(), short
-    baked, short = partial.changed(part, baked, plan.ways, plan.toes, plan.held, scene)
+    baked, short = partial.changed(part, baked, plan.ways, plan.toes, plan.held)
     return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
 
 
@@ -329,7 +329,7 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
 def _bent(way: Way, hinges: Array, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
     motion = way.motion
-    leg, short = reached(motion, hinges, body, way.ankle, way.over(scene), way.reach, way.nearer)
+    leg, short = reached(motion, hinges, body, way.ankle, way.reach, way.nearer)
     if motion.pole is not None and len(hinges):
         hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), hinges[0])
         leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hinge), scene.settings.weight))

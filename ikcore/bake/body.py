@@ -15,19 +15,14 @@ from ikcore.bake.filters import in_rounds, smoothed, spread
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.bake.way import Way
+from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
 
-_WIDTH = 0.25  # seconds, half the width of the filter
-_RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
-MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
 _BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
-_ANYWAY = 0.05  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
-_MORE_JERK, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
+_MORE_JERK = 1.2  # beside its own jerk: what is too much of it
+_TRIES = 5  # how often it is tried to have less
 _LESS, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
-_JERKS = 1 / 30  # seconds, over which jerk is found
 _LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
-_LINED = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
-_TILTS = 30.0  # degrees, the most
-
+_TILTS = 30.0  # degrees: the most that a body leans with the slope
 
 Bounds = tuple[Array, Array]  # of a height, from below and from above
 Hung = tuple[tuple[Any, ...], ...]  # legs that hang on the body, as the core takes them (`ikcore._core.rises`)
@@ -101,11 +96,11 @@ def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
     """What legs want (frames, axes) together; how much one stands, and how straight it is (frames,), 1 if bent.
 
     Legs count as they stand, and as knees bend for how far hips are moved, squared: a straight one bends for a trace.
-    That is about 1 / (1 - (far / length)^2) of a leg.
+    That is about 1 / (1 - (far / length)^2) of a leg. If others want a step else than it does it bends all the same.
     """
     legs = [(way.stands, way.motion.chain[:, 0], way.motion.ankle, way.motion.size) for way in ways]
     asked = tuple([(each, *leg) for each, leg in zip(wanted, legs, strict=True)])
-    return _core.agreed(asked, (_LEAST, _BENT, _STRAIGHT, _ANYWAY))
+    return _core.agreed(asked, (_LEAST, _BENT, _STRAIGHT, STEP / LEG))
 
 
 # --- up and down -----------------------------------------------------------------------------------------------------
@@ -131,7 +126,7 @@ def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
             rougher = _jerk(hung, found, scene) > rough
             if not rougher.any():
                 break
-            share = smoothed(np.where(rougher, 1.0, 0.0), _WIDTH, scene.fps)
+            share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
             share = in_rounds(share) if rounds else share
             heeds = heeds + share * (np.sqrt(heeds) - heeds)
         return found
@@ -145,7 +140,7 @@ def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
 
 def _jerk(hung: Hung, rise: Array | None, scene: Scene) -> Array:
     """That of the middle of the hips about every frame, as they have risen (frames,)."""
-    return _core.jerk(hung, scene.axis, rise, max(1, round(_JERKS * scene.fps)), 2 * _WIDTH * scene.fps)
+    return _core.jerk(hung, scene.axis, rise, max(1, round(MOMENT / 2 * scene.fps)), 2 * WHILE * scene.fps)
 
 
 def _followed(ways: list[Way], scene: Scene) -> Array:
@@ -165,13 +160,13 @@ def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
 
 def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
     """Never above the highest, nor above all of what is wanted about then; exactly as wanted where that stays."""
-    least, most = -spread(-wanted, _WIDTH, scene.fps), spread(wanted, _WIDTH, scene.fps)
+    least, most = -spread(-wanted, WHILE, scene.fps), spread(wanted, WHILE, scene.fps)
     return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
 
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
     """Near to what is wanted, by a share, and within bounds."""
-    return smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=bounds[0], upper=bounds[1], start=start)
+    return smooth(wanted, fps=scene.fps, pull=share / MOMENT**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------
@@ -184,7 +179,7 @@ def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     wanted, stands, straight = _agreed([scene.level(way.shift) for way in ways], ways)
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
-    most, pull = scene.settings.shift / 2 * max(way.motion.scale for way in ways), stands * straight / _WIDTH**4
+    most, pull = scene.settings.shift / 2 * max(way.motion.scale for way in ways), stands * straight / WHILE**4
     curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
@@ -192,7 +187,7 @@ def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
 def _aside(along: Array, hung: Hung, rise: Array, ways: list[Way], scene: Scene) -> Array:
     """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
     most = scene.settings.shift * max(way.motion.scale for way in ways)
-    return _core.aside(hung, scene.axis, rise, along, _WIDTH * scene.fps, most)
+    return _core.aside(hung, scene.axis, rise, along, WHILE * scene.fps, most)
 
 
 # --- tilt ------------------------------------------------------------------------------------------------------------
@@ -209,12 +204,12 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array | None:
     up = np.stack([way.plain for way in ways])
     x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    few = _LINED * max(way.motion.size for way in ways)
+    few = STEP * max(way.motion.scale for way in ways)  # feet in one line tilt nothing aside
     xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
-    slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, _WIDTH, scene.fps) * share
-    slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, _WIDTH, scene.fps) * share
+    slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, WHILE, scene.fps) * share
+    slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, WHILE, scene.fps) * share
     steep = size(slope)
     slope *= (np.minimum(steep, tangent(_TILTS)) / np.maximum(steep, 1e-12))[:, np.newaxis]
     return quaternions.shortest_arc(scene.up, scene.up - slope)

@@ -12,18 +12,12 @@ from ikcore._arrays import size
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.floor import UNEVEN
+from ikcore.feet.human import BRIEF, DEEP, LOW, NEAR, ON, SOLE, UNEVEN
 from ikcore.feet.leg import row
-from ikcore.feet.paths import DEEP, LEG, NEAR
-from ikcore.feet.rules import LOW
-from ikcore.feet.soles import THIN
 from ikcore.grounds.ground import Ground, Plane
 
-ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it is that ground all the same
+_HARDLY = 0.15  # seconds: a foot that is flat for less has hardly stood
 _TILT = 0.02  # what a captured floor may be off level, of the way over it
-SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
-THICK = 2 * SOLE  # what soles of both feet may be so together: how far off feet may be that stand exactly
-_BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +63,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             _as_soles(motion, floor, flat[-1] if lies else known["ball" if "ball" in known else "heel"], scene)
         for point, thick in floor.thick.items():
             floor.stood[point] = floor.stood[point] + thick
-    _as_partners(legs, found, [int(np.count_nonzero(each)) for each in flat], _BRIEF * scene.fps)
+    _as_partners(legs, found, [int(np.count_nonzero(each)) for each in flat], _HARDLY * scene.fps)
     if ground is None:
         _share_level(legs, found, bare, planted, height_of(scene.ground))
     return found
@@ -80,7 +74,7 @@ def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None
 
     A foot that was put there stands as high as it does, all of its sole.
     """
-    own, stands = floor.thick.get("ball", 0.0), np.count_nonzero(held) >= _BRIEF * scene.fps
+    own, stands = floor.thick.get("ball", 0.0), np.count_nonzero(held) >= BRIEF * scene.fps
     sole = own if scene.kept and stands and abs(own) < LOW * motion.scale else 0.0
     for point, at in motion.soles.items():
         high = median((at - motion.soles["ball"])[held, scene.axis]) if point == "joint" else 0.0
@@ -133,7 +127,7 @@ def _share_level(
     if max(level, max(usual) - min(usual)) > (UNEVEN + ROUNDING) * scale:  # they are as far apart at most, of one level
         return
     level, joint = (_lowest(usual, floors, points) for points in (("heel", "ball"), ("joint",)))
-    over = max(UNEVEN * scale, level - joint + THIN * LEG * scale)
+    over = max(UNEVEN * scale, level - joint + LOW * scale)
     about = [at for at in (near, 0.0) if at is not None and -ON * scale <= level - at < over]
     level = max(about, default=level)  # the nearer one, as it is rather higher than they are
     for height, floor in zip(usual, floors, strict=True):

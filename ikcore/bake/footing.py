@@ -13,18 +13,11 @@ from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor, height_of
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent
-from ikcore.bake.stances import TRACE, Foot, Stance
-from ikcore.feet.paths import FAR
+from ikcore.bake.stances import Foot, Stance
+from ikcore.feet.human import EDGE, FAR, HIGH, STEP, TRACE
 from ikcore.grounds.ground import Ground, Surface
 
-# Metres for a leg of 0.87 m.
-UP, DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
-_STRIDE = 0.1  # how far apart the ground is looked at on the way there
-_ROOM = 2.2  # how high something over them is that people walk under
-_FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from an edge, and the farthest it is moved for that
-STEP = 0.1  # what is higher above the toes is no ground to bend on
-TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
-_TOUCHES = 0.00015  # how far over the ground where it stands a sole may be that rests on other points, to be on it
+_ROOM = 2.2  # metres for a leg of 0.87 m: how high something is that people walk under
 WALL = 0.5  # the upward part of a normal below which it is a wall
 _LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
@@ -65,7 +58,8 @@ class Sole:
         number = {name: at for at, name in enumerate(names)}
         lines = [(number[start], number[end]) for start, end in _LINES if {start, end} <= number.keys()]
         ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
-        gaps = np.array([_FROM_EDGE * motion.scale if name in ("toe", "heel") else 0.0 for name in ends])
+        off = 2 * EDGE * motion.scale  # the edge of a step
+        gaps = np.array([off if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
         rests = number.get("heel", -1), number.get("ball", -1), toe, joint, len(names), _PARTS
         return cls(names, motion.scale, np.array(lines, np.intp).reshape(-1, 2), ends, gaps, rests)
@@ -150,7 +144,7 @@ class Footing:
             return False
         stance.normal, stance.lift, stance.part, high = rested
         own = float(found.height[stance.point] - points[stance.point, scene.axis])
-        if abs(own - stance.lift) <= _TOUCHES * sole.scale:
+        if abs(own - stance.lift) <= TRACE / 10 * sole.scale:  # next to nothing over what is under it: on that
             stance.lift = own
         self.lift = stance.lift
         self.last = points[0].copy()
@@ -161,7 +155,7 @@ class Footing:
         """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
         if self.last is None:
             points = self._on_top(ground, points, scale)
-            windows = [(UP * scale, DOWN * scale), (UP * scale, np.inf), (FAR * scale, 0.0)]
+            windows = [(HIGH * scale, HIGH * scale), (HIGH * scale, np.inf), (FAR * scale, 0.0)]
             every = (ground.at(points, above=above, below=below) for above, below in windows)
             found = next((found for found in every if found.hit.any()), None)
             if found is None:
@@ -169,15 +163,15 @@ class Footing:
             if found.hit.all():
                 return found
             points[:, self.scene.axis] = found.height[found.hit].max()  # from there, as one would walk on
-            return ground.at(points, above=UP * scale, below=DOWN * scale)
-        step, window, same = _STRIDE * scale, (UP * scale, DOWN * scale), ROUNDING * scale
+            return ground.at(points, above=HIGH * scale, below=HIGH * scale)
+        step, window, same = STEP * scale, (HIGH * scale, HIGH * scale), ROUNDING * scale
         return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
 
     def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
         """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
         up, points = self.scene.up, points.copy()
         while not self.scene.made:
-            ceiling = ground._ceiling(mean(points) + UP * scale * up, (_ROOM - UP) * scale)
+            ceiling = ground._ceiling(mean(points) + HIGH * scale * up, (_ROOM - HIGH) * scale)
             if ceiling is None:
                 break
             points[:, self.scene.axis] = ceiling
@@ -190,7 +184,7 @@ class Footing:
             return moved
         ball, scale = names.index("ball"), sole.scale
         start = points[ball].copy()
-        start[scene.axis] = found.height[ball] + 0.75 * _core.EDGE * scale
+        start[scene.axis] = found.height[ball] + 0.75 * EDGE * scale
         ways = scene.level(points[[names.index(name) for name in sole.ends]] - points[ball])
         far = size(ways)
         walls = ground.cast(start, ways, length=far + sole.gaps)
@@ -198,10 +192,10 @@ class Footing:
         for sides in (("toe", "heel"), ("inner", "outer")) if met.any() else ():
             for at in (at for at, name in enumerate(sole.ends) if name in sides and met[at]):
                 back = float(far[at] + sole.gaps[at] - walls.distance[at])
-                if back < _ASIDE * scale:
+                if back < STEP * scale:
                     moved -= ways[at] * (back / far[at])
                 elif sole.ends[at] == "toe":  # alone on the step: its ball comes onto it
-                    moved += ways[at] * ((float(walls.distance[at]) + _core.EDGE * scale) / far[at])
+                    moved += ways[at] * ((float(walls.distance[at]) + EDGE * scale) / far[at])
                 break
         return moved
 

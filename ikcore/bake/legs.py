@@ -8,10 +8,11 @@ import numpy as np
 
 from ikcore import _core, rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.body import MOMENT, Body
+from ikcore.bake.body import Body
 from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
+from ikcore.feet.human import BRIEF
 
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
@@ -41,24 +42,24 @@ def hinges_of(motion: LegMotion) -> Array:
 
 
 def nearer_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: float, *, loop: bool) -> Array:
-    """By how much a leg comes nearer to its hip than in the clip, the most within a moment, (frames,).
+    """By how much a leg comes nearer to its hip than in the clip, the most within the briefest contact, (frames,).
 
     A knee that is bent backwards in the clip would go to and fro where it comes no nearer for a frame between others.
     """
     far = np.minimum(size(foot - body.carried(motion.chain[:, 0])), np.maximum(reach, STRAIGHTEST * motion.size))
     nearer = np.maximum(size(motion.ankle - motion.chain[:, 0]) - far, 0)
     if not loop:
-        return spread(nearer, MOMENT, fps)
+        return spread(nearer, BRIEF, fps)
     once = len(nearer) - 1
-    return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), MOMENT, fps)[once : 2 * once + 1]
+    return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), BRIEF, fps)[once : 2 * once + 1]
 
 
 def reached(
-    motion: LegMotion, hinges: Array, body: Body, foot: Array, over: Array, reach: Array, nearer: Array
+    motion: LegMotion, hinges: Array, body: Body, foot: Array, reach: Array, nearer: Array
 ) -> tuple[Bent, Array]:
     """A leg under its hip as the body carries that, and by how much it falls short of where its foot should be.
 
-    A free foot never does. What is lifted over obstacles goes no nearer to the hip than a leg folds up.
+    A free foot never does. A foot goes no nearer to the hip than a leg folds up.
 
     Parameters
     ----------
@@ -70,8 +71,6 @@ def reached(
         How that departs from the clip.
     foot : (frames, 3) array
         Where the leg should end.
-    over : (frames, 3) array
-        What of that is for obstacles.
     reach : (frames,) array
         How far it reaches at most, but for the last bit of its length.
     nearer : (frames,) array
@@ -79,7 +78,7 @@ def reached(
     """
     hip, most = body.carried(motion.chain[:, 0]), np.maximum(reach, STRAIGHTEST * motion.size)
     chain, turns, long = motion.chain, motion.turns, motion.size
-    return bend(chain, turns, hinges, hip, foot, most, body=body, over=over, nearer=nearer, length=long)
+    return bend(chain, turns, hinges, hip, foot, most, body=body, nearer=nearer, length=long)
 
 
 def bend(
@@ -91,7 +90,6 @@ def bend(
     reach: Array,
     *,
     body: Body | None = None,
-    over: Array | None = None,
     nearer: Array | None = None,
     length: float = 0.0,
 ) -> tuple[Bent, Array]:
@@ -114,18 +112,16 @@ def bend(
         How far apart these may be; no farther than it is long.
     body : Body, optional
         How the body turns, and the leg with it.
-    over : (frames, 3) array, optional
-        What of the foot's place is for obstacles, for which a leg need not fold up.
     nearer : (frames,) array, optional
         `nearer_of`.
     length : float, optional
-        Of the leg.
+        Of the leg, which folds up to a share of it; 0: as far as it likes.
     """
     frames, points = chain.shape[:2]
     short, bent, deltas = np.empty(frames), np.empty(chain.shape), np.empty((frames, points - 1, 4))
     upper = turns[:, : max(points - 2, 0)]
     pivot, tilt = (None, None) if body is None or body.tilt is None else (body.pivot, body.tilt)
-    _core.bend_leg(chain, upper, pivot, tilt, hip, foot, over, reach, nearer, hinges, length, bent, deltas, short)
+    _core.bend_leg(chain, upper, pivot, tilt, hip, foot, reach, nearer, hinges, length, bent, deltas, short)
     return Bent(bent, deltas), short
 
 

@@ -16,7 +16,7 @@ from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.pose import Pose
 
-_CLOSED = math.radians(1)  # by which a joint may differ between the first and the last frame
+_CLOSED = math.radians(1)  # radians, by which a joint may differ between the first and the last frame
 
 
 def check(clip: Clip) -> None:

@@ -11,30 +11,36 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.floors import ON, SOLE, THICK, height_of
-from ikcore.bake.motion import EXACT, TALL, LegMotion, held_for_a_moment, legs_of, on_other_soles, with_tips
+from ikcore.bake.floors import height_of
+from ikcore.bake.motion import LegMotion, held_for_a_moment, legs_of, on_other_soles, with_tips
 from ikcore.bake.scene import Array, Mask, mean, median
-from ikcore.bake.way import DIPS
 from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
-from ikcore.feet.floor import UNEVEN
+from ikcore.feet.human import (
+    BRIEF,
+    DEEP,
+    EDGE,
+    EXACT,
+    FAR,
+    HIGH,
+    LOW,
+    NEAR,
+    ON,
+    SOLE,
+    STILL,
+    TALL,
+    THICK,
+    TRACE,
+    UNEVEN,
+)
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
-from ikcore.feet.paths import FAR, LEG, NEAR
-from ikcore.feet.rules import LOW, SHORTEST
-from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
 
-_RESTS = 0.2  # metres a second for a leg of 0.87 m: what is slower seems to stand
-_NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
-_MOST = 0.8  # the share of frames that counts there
-_AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
-_CURVED = 0.01  # metres, likewise: what a foot may be less even with ground that is curved and lie on it
-_OWN = 0.01  # metres, likewise: what soles that stand at height 0, as clips do on their own floor, may be thicker
+_MOST = 0.8  # the share of frames that tells how far off a ground feet are
 _RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
-_LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
 
 
 def standing(
@@ -82,9 +88,11 @@ def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> flo
     for motion in legs:
         at, frames = _stays(motion, 1 / fps)
         sole = [points[frames, np.newaxis] for name, points in motion.soles.items() if name != "joint"]
-        under = ground.still(frames).at(np.concatenate([at, *sole], axis=1), above=motion.size / 2, below=motion.size)
+        under = ground.still(frames).at(
+            np.concatenate([at, *sole], axis=1), above=HIGH * motion.scale, below=DEEP * motion.scale
+        )
         over = np.abs(dot(under.points - under.points[:, :1], under.normals)).max(axis=1)
-        known, joints = under.hit.all(axis=1) & (over <= _core.EDGE * motion.scale), slice(0, at.shape[1])
+        known, joints = under.hit.all(axis=1) & (over <= EDGE * motion.scale), slice(0, at.shape[1])
         above = dot(at - under.points[:, joints], under.normals[:, joints])
         each = np.stack([at[..., axis], above]) / motion.scale
         found.setdefault((row(motion.leg.name), at.shape[1]), []).append(each[:, known])
@@ -96,7 +104,7 @@ def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> flo
 def _unlike(heights: list[Array]) -> Array:
     """By how much heights (2, places, joints) of feet differ from place to place, at most, and a trace more: both."""
     apart = [np.ptp(each, axis=1).max(axis=1) for each in heights if each.size]
-    return np.asarray(np.max([np.zeros(2), *apart], axis=0) + _AS_FLAT)
+    return np.asarray(np.max([np.zeros(2), *apart], axis=0) + TRACE / 2)
 
 
 def made_elsewhere(exact: list[Exact], odds: float) -> bool:
@@ -110,7 +118,7 @@ def _stays(motion: LegMotion, seconds: float) -> tuple[Array, NDArray[np.intp]]:
     at = np.stack(joints, axis=1)
     step = np.append(size(_ways_to(at)).max(axis=1), np.inf)
     moves = np.minimum(step[1:], step[:-1]) / motion.scale
-    most = min(max(np.sort(moves)[len(moves) // _RARELY], EXACT), _RESTS * seconds)
+    most = min(max(np.sort(moves)[len(moves) // _RARELY], EXACT), STILL * seconds)
     frames = runs(moves <= most).sum(axis=1) // 2
     return at[frames], frames
 
@@ -151,7 +159,7 @@ def hangs(feet: list[Exact]) -> bool:
 
     Over an edge its lowest point may be, if feet were put there for sure.
     """
-    return any(low > foot.thick + _core.EDGE for foot in feet for low in _lows(foot, feet))
+    return any(low > foot.thick + EDGE for foot in feet for low in _lows(foot, feet))
 
 
 def _lows(foot: Exact, feet: list[Exact]) -> list[float]:
@@ -184,7 +192,7 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
         off_level.append(np.abs(height - median(height))[known])
     there, level = (np.sort(np.concatenate(off)) for off in (off_ground, off_level))
     at = int(_MOST * (len(there) - 1))
-    return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
+    return bool(len(there) and level[at] > TRACE and there[at] < level[at] / 2)
 
 
 def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float, axis: int) -> bool:
@@ -196,11 +204,11 @@ def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float
         return False  # joints stand more alike on one level
     if (odds > _LIKELY and made_on(*there, ground, fps, axis)) or _nearer(level[1], there[1]):
         return True
-    if not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
+    if not any(_apart_of(motion, fps) > EDGE * motion.scale for motion in level[0]):
         return False  # soles measured in one place fit any ground there
     flat, on = (_lowest(legs, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
     uneven = _unevenness(flat)
-    return uneven > _NOT_LEVEL and _unevenness(on) < uneven / 2
+    return uneven > TRACE and _unevenness(on) < uneven / 2
 
 
 def _nearer(level: list[Exact], there: list[Exact]) -> bool:
@@ -214,12 +222,12 @@ def _nearer(level: list[Exact], there: list[Exact]) -> bool:
     usual = median(height)
     level_at = 0.0 if abs(usual) < UNEVEN else usual
     off_ground, off_level = (mean(np.abs(off)[:, np.newaxis])[0] for off in (above, height - level_at))
-    return bool(off_level > _NOT_LEVEL and off_ground < off_level / 2)
+    return bool(off_level > TRACE and off_ground < off_level / 2)
 
 
 def _apart_of(motion: LegMotion, fps: float) -> float:
     """How far apart the places are where a foot is still."""
-    still = motion.reference[_moved(motion) * fps < _RESTS * motion.scale]
+    still = motion.reference[_moved(motion) * fps < STILL * motion.scale]
     return float(_core.extent(still).max()) if len(still) else 0.0
 
 
@@ -230,7 +238,7 @@ def _lowest(legs: list[LegMotion], ground: Ground | None, fps: float, axis: int)
     """
     found = []
     for motion in legs:
-        still = np.flatnonzero(_moved(motion) * fps < _RESTS * motion.scale)
+        still = np.flatnonzero(_moved(motion) * fps < STILL * motion.scale)
         points = [at for name, at in motion.soles.items() if name != "joint"]
         height = np.stack([at[still, axis] for at in points], axis=1)
         if ground is not None:
@@ -331,7 +339,7 @@ def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> li
     many = sum(map(len, exact))
     if not many or 3 * many <= slow:
         return []
-    least = SHORTEST * fps
+    least = BRIEF * fps
     return [_exact(motion, frames, ground, axis, least) for motion, frames in zip(legs, exact, strict=True)]
 
 
@@ -343,7 +351,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
     at = motion.reference
     if len(at) == 1:  # a pose by itself stays
         return 1, np.zeros(1, np.intp)
-    return _core.rests(at, axis, fps, _RESTS * motion.scale, EXACT * motion.scale)
+    return _core.rests(at, axis, fps, STILL * motion.scale, EXACT * motion.scale)
 
 
 def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int, least: float) -> Exact:
@@ -366,7 +374,7 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
         tilts,
         stays,
         _alike(height[:, ball], over, [stay for stay in stays if stay.stop - stay.start >= least]),
-        known & (_apart(above) - _apart(height) <= _core.EDGE),
+        known & (_apart(above) - _apart(height) <= EDGE),
     )
 
 
@@ -386,7 +394,7 @@ def _alike(height: Array, above: Array, stays: list[slice]) -> list[float]:
         )
         first = int(np.argmax(counts))
         alike = order[first : first + int(counts[first])]
-        if len(alike) < least or np.ptp(height[middle[alike]]) <= _AS_FLAT:
+        if len(alike) < least or np.ptp(height[middle[alike]]) <= TRACE / 2:
             continue
         if not found or (len(alike), -abs(way[alike[0]])) > (len(found), -abs(found[0])):
             found = way[alike].tolist()
@@ -404,7 +412,7 @@ def _stands_on(feet: list[Exact]) -> bool:
         return False
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return bool(flatter < -EXACT or (flatter < _AS_FLAT and level > _NOT_LEVEL))
+    return bool(flatter < -EXACT or (flatter < TRACE and level > TRACE))
 
 
 def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
@@ -416,21 +424,21 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
     own = _on_own(feet, flat)
     if own and (moves or not all(foot.even.all() for foot in feet)):
         return False
-    level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
+    level = flat or (own and all((np.abs(foot.low - foot.height) <= TRACE).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * LEG)
+    thin, thick = (-ON, THICK if there else SOLE) if level else (-2 * ON, 2 * ON) if own else (-SOLE, LOW)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]
     uneven = max(abs(median(foot.height[stay]) - middle) for foot, middle in heights for stay in foot.stays)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return off <= min(ON, max(uneven, _AS_FLAT)) and flatter < (_AS_FLAT if flat else _CURVED)
+    return off <= min(ON, max(uneven, TRACE)) and flatter < (TRACE if flat else 2 * ON)
 
 
 def _on_own(feet: list[Exact], flat: bool) -> bool:
     """Whether feet stand on uneven ground where clips have their own floor, all at height 0, and go nowhere below."""
     high = [abs(median(foot.height)) for foot in feet if len(foot.height)]
-    own = min(high) < SOLE and max(high) < LOW and min(foot.deepest for foot in feet) >= -_LEFT
+    own = min(high) < SOLE and max(high) < LOW and min(foot.deepest for foot in feet) >= -(EDGE + ON)
     return not flat and own
 
 
@@ -457,12 +465,12 @@ def _clears(motion: LegMotion, held: Mask, foot: Exact, ground: Ground, *, own: 
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
         low[block] = _core.lowest(above / motion.scale - foot.thick)
         higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
-        higher[..., axis] += DIPS * motion.scale
+        higher[..., axis] += EDGE * motion.scale
         way = higher[1:] - higher[:-1]
         free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
     stands = all(_middle(low[start:stop]) <= LOW for start, stop in runs(held).tolist())
     over = not own or bool((low[~held] >= min(foot.deepest - foot.thick, 0) - ON).all())
-    return free and stands and over and bool(low.min() >= -_LEFT)
+    return free and stands and over and bool(low.min() >= -(EDGE + ON))
 
 
 def _middle(values: Array) -> float:
@@ -483,7 +491,7 @@ def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int)
     Two rows, in lengths of a human.
     """
     at, scale = motion.soles[point], motion.scale
-    still = np.flatnonzero(size(_ways_to(at)) * fps < _RESTS * scale)
+    still = np.flatnonzero(size(_ways_to(at)) * fps < STILL * scale)
     height = at[still, axis]
     return np.stack([height - _under(ground, [at], still, scale)[:, 0], height]) / scale
 

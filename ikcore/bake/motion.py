@@ -13,15 +13,12 @@ from ikcore.bake.scene import Array, Mask, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
+from ikcore.feet.human import BRIEF, LEG
 from ikcore.feet.intervals import runs
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.paths import LEG
-from ikcore.feet.rules import SHORTEST
 from ikcore.feet.soles import hung, points, points_and_joints, walked
 
-TALL = 1.7  # metres, who has a leg of 0.87 m
 ROUNDING = 1e-9  # metres for such a leg, and sines: what differs by no more is the same
-EXACT = 1e-5  # metres for such a leg, from frame to frame: what the digits of files move a foot that stands exactly
 
 
 @dataclass(slots=True, eq=False)
@@ -186,7 +183,7 @@ def held_for_a_moment(legs: list[LegMotion], fps: float) -> Mask:
     if (same := (hip[1:] == hip[:-1]).all(axis=1)).any():  # it moves in what goes on
         same = np.logical_and.reduce([(leg.chain[1:] == leg.chain[:-1]).all(axis=(1, 2)) for leg in legs])
         for start, stop in runs(same).tolist():
-            found[start : stop + 1] = stop + 1 - start <= 2 * SHORTEST * fps
+            found[start : stop + 1] = stop + 1 - start <= 2 * BRIEF * fps
     return found
 
 

@@ -12,13 +12,13 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footing import WALL
-from ikcore.bake.motion import EXACT, TALL, LegMotion
+from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.bake.stances import Stance
-from ikcore.bake.way import ABOVE, WITHIN, Way
+from ikcore.bake.way import Way
 from ikcore.clips.clip import Clip
+from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
 from ikcore.feet.intervals import blocks
-from ikcore.feet.paths import LEG
 from ikcore.grounds.ground import Plane
 
 # How many of one unit are another one, and which two that are.
@@ -33,14 +33,8 @@ _UNITS = {
 }
 _WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
 _SPACE = 4.0  # legs: room for who stands
-_ROOMY, _FITS = 3.0, 1.6  # so many times as wide is usual; by a factor e to the power of this it may be off
-_UP_AND_DOWN = 0.1  # of a leg, over the way of the feet: what goes up and down by more is made to be walked up and down
-_ALL_LEVEL = 0.05  # of that: where it goes up and down by less it is level
-_AWAY = 1.0  # leg: ground that is so far above or below all of where the clip stands
 _TREAD = 0.99  # the upward part of the normals of treads
-_ABOVE_SOLE, _UNDER_SOLE = 0.035, 0.06  # legs: how far over a sole, and under it, one looks
-_OFF = 0.035  # of a leg: what a foot may be off where it should be, unsaid
-_SURGES, _SOME = 0.12, 3  # of a leg: by so much more than the one before does a stride climb, and so often
+_SOME = 3  # strides that climb much more than the one before, or less: more than chance
 
 
 class Note(str):
@@ -98,7 +92,7 @@ def of_result(
     before: Clip | None,
     missed: str | None,
     short: dict[str, Array],
-    size: float,
+    scale: float,
     *,
     still: bool,
 ) -> tuple[Note, ...]:
@@ -114,21 +108,21 @@ def of_result(
         What is `missed`.
     short : dict of str to (frames,) array
         By how much legs fall short.
-    size : float
-        The length of a leg.
+    scale : float
+        How long a leg is beside that of a human.
     still : bool
         Whether the body stays where it is.
     """
-    if before is not None and _same(baked, before, size):
+    if before is not None and _same(baked, before, scale):
         well = "feet are where they would be put" if said else "all feet stand on the ground as they should"
         missed = f"nothing has changed: {missed or well}"
-    more = (Note(missed) if missed else None, _short(baked, short, size, still=still))
+    more = (Note(missed) if missed else None, _short(baked, short, scale, still=still))
     return said + tuple(note for note in more if note)
 
 
-def _short(baked: Clip, short: dict[str, Array], size: float, *, still: bool) -> Note | None:
+def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -> Note | None:
     """That legs do not get to where their feet should be, when first, by how much, and what would let them."""
-    out = {leg: far > _OFF * size for leg, far in short.items()}
+    out = {leg: far > THICK * scale for leg, far in short.items()}
     legs = [leg for leg, frames in out.items() if frames.any()]
     if not legs:
         return None
@@ -169,9 +163,9 @@ def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], sce
     if len(shares) or scene.made or scene.ground.moves:
         return None
     level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
-    leg = max(motion.size for motion in motions)
-    rises = [(to.lift - start.lift) / leg for start, to in pairwise(level)]
-    surges = [min(abs(last - first), abs(last + first)) > _SURGES for first, last in pairwise(rises)]
+    scale = max(motion.scale for motion in motions)
+    rises = [(to.lift - start.lift) / scale for start, to in pairwise(level)]
+    surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
     if sum(surges) < _SOME:
         return None
     return Note("strides do not fit the steps: some climb more of them than others, so that the body surges", "stride")
@@ -196,9 +190,9 @@ def _enters(way: Way, scene: Scene) -> int | None:
         at, step = path[frames], path[1:][frames] - path[:-1][frames]
         met = scene.ground.still(frames).cast(at[: len(step)], step, length=size(step), workers=scene.workers)
         sides = np.flatnonzero(met.hit & (np.abs(met.normals[:, scene.axis]) < WALL))
-        behind = met.points[sides] + step[sides] * (WITHIN * scale / size(step[sides]))[:, np.newaxis]
+        behind = met.points[sides] + step[sides] * (TRACE * scale / size(step[sides]))[:, np.newaxis]
         there = scene.ground.still(sides + frames.start)
-        low = there.at(behind, above=ABOVE * scale, below=0.0, workers=scene.workers).hit
+        low = there.at(behind, above=HIGH * scale, below=0.0, workers=scene.workers).hit
         if not low.all():
             return int(sides[np.flatnonzero(~low)[0]] + frames.start)
     return None
@@ -228,16 +222,16 @@ def _placed(way: Way, stances: list[Stance], frames: NDArray[np.intp], scene: Sc
     """How a foot stands in some stances, at these frames, and in which of them so."""
     if not stances:
         return {}
-    leg, up, ground = way.motion.size, scene.up, scene.ground.still(frames)
+    scale, up, ground = way.motion.scale, scene.up, scene.ground.still(frames)
     sole = np.stack([way.sole(name, frames) for name in way.motion.soles if name != "joint"], axis=1)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
-    over = middle + _ABOVE_SOLE * leg * up
-    above = ground.cast(over, up, length=TALL * way.motion.scale, workers=scene.workers)
-    far = size(sole - middle) - EXACT * leg  # what only touches a foot is beside it
+    over = middle + THICK * scale * up
+    above = ground.cast(over, up, length=TALL * scale, workers=scene.workers)
+    far = size(sole - middle) - EXACT * scale  # what only touches a foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
     points = _laid(np.concatenate([sole, middle], axis=1), stances, scene)
-    on = ground.at(points, above=_ABOVE_SOLE * leg, below=_UNDER_SOLE * leg, workers=scene.workers).hit
+    on = ground.at(points, above=THICK * scale, below=LOW * scale, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
         "in something": walls.any(axis=1) | (above.hit & ~above.front).any(axis=1),
@@ -266,14 +260,14 @@ def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str
     return _passes_by(stances, motions, scene)
 
 
-def _same(baked: Clip, before: Clip, leg: float) -> bool:
+def _same(baked: Clip, before: Clip, scale: float) -> bool:
     """But for what nobody sees."""
     now, was, shape = baked.pose, before.pose, (len(baked), len(baked.skeleton), 3)
     moved, there = (
         np.broadcast_to(before.skeleton.offsets, shape) if each is None else each
         for each in (now.translations, was.translations)
     )
-    return _alike(now.rotations, was.rotations, EXACT) and _alike(moved, there, EXACT * leg / LEG)
+    return _alike(now.rotations, was.rotations, EXACT) and _alike(moved, there, EXACT * scale)
 
 
 def _alike(now: Array, was: Array, near: float) -> bool:
@@ -292,16 +286,16 @@ def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) ->
     unit = None if scene.made and not scene.kept else _unit(motions, scene)
     if not unit:
         return None
-    leg, extent = max(motion.size for motion in motions), _extent(scene)
+    scale, extent = max(motion.scale for motion in motions), _extent(scene)
     uneven = float(extent[scene.axis] * _needed(motions, scene) / scene.level(extent).max())
-    if not uneven > _UP_AND_DOWN * leg:
+    if not uneven > STEP * scale:
         return None
     lifts = np.array([stance.lift for stance in stances])
     stands = lifts + np.array([stance.place[scene.axis] for stance in stances])
-    if np.ptp(stands) < _ALL_LEVEL * uneven:
+    if np.ptp(stands) < UNEVEN * scale:
         return f"the ground is level wherever feet stand: {unit}"
-    if (far := float(np.abs(lifts).min())) > _AWAY * leg:
-        return f"the ground is at least {far / leg:.2g} legs away from where the clip stands: {unit}"
+    if (far := float(np.abs(lifts).min())) > DEEP * scale:
+        return f"the ground is at least {far / (LEG * scale):.2g} legs away from where the clip stands: {unit}"
     return None
 
 
@@ -310,8 +304,9 @@ def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
     wide = float(scene.level(_extent(scene)).max())
     if not wide > 0 or _NARROWER * (need := _needed(motions, scene)) < wide < _WIDER * need:
         return None
-    fits = {factor: abs(np.log(wide * factor / (_ROOMY * need))) for factor in _UNITS}
-    likely = [factor for factor in sorted(fits, key=lambda each: fits[each]) if fits[factor] < _FITS]
+    usual = np.sqrt(_NARROWER * _WIDER) * need
+    likely = [factor for factor in _UNITS if _NARROWER * need < wide * factor < _WIDER * need]
+    likely.sort(key=lambda factor: abs(np.log(wide * factor / usual)))
     more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
     units = " or ".join(f"{factor:g} ({_UNITS[factor]})" for factor in likely) or "what its unit is of that of the clip"
     return f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by {units}"

@@ -117,7 +117,7 @@ def _held_back(way: Way, body: Body) -> Array:
 
 
 def changed(
-    part: Part, baked: Clip, ways: list[Way], toes: list[Array], held: dict[str, Array], scene: Scene
+    part: Part, baked: Clip, ways: list[Way], toes: list[Array], held: dict[str, Array]
 ) -> tuple[Clip, dict[str, Array]]:
     """A clip that goes over to a part of a bake.
 
@@ -136,8 +136,6 @@ def changed(
         And how it turns their toes.
     held : dict of str to (frames,) array
         By how much feet were `held_back`.
-    scene : Scene
-        Where.
 
     Returns
     -------
@@ -153,7 +151,7 @@ def changed(
     wanted = [(way, bent) for way, bent in zip(ways, toes, strict=True) if way.motion.leg.name in chosen]
     turned, moved, short = clip.pose.rotations.copy(), [], {}
     for (way, bent), was, now in zip(wanted, legs_of(earlier, feet), legs_of(clip, feet), strict=True):
-        turns, moves, missed = _leg(way, bent, was, now, share, scene)
+        turns, moves, missed = _leg(way, bent, was, now, share)
         turn(turned, turns, where=solved)
         moved += [(joint, at, np.where(solved[:, np.newaxis], to, at)) for joint, at, to in moves]
         short[was.leg.name] = np.where(share > 0, missed + share * held.get(was.leg.name, 0.0), 0.0)
@@ -196,16 +194,14 @@ def _line(a: Array, b: Array, share: Array) -> Array:
     return np.asarray(a + share[..., np.newaxis] * (b - a))
 
 
-def _leg(
-    way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array, scene: Scene
-) -> tuple[Turn, list[Move], Array]:
+def _leg(way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array) -> tuple[Turn, list[Move], Array]:
     """How a leg turns so that its foot goes over to its way, or moves, and by how much it falls short of that."""
     far = size(was.ankle - was.chain[:, 0])
     reach = np.maximum(way.reach, far + share * (way.reach - far))
     ankle = _between(was.ankle, way.ankle, share, _line)
-    most, over = np.maximum(reach, STRAIGHTEST * now.size), way.over(scene)
+    most = np.maximum(reach, STRAIGHTEST * now.size)
     hip, hinges = now.chain[:, 0], hinges_of(now)
-    leg, short = bend(now.chain, now.turns, hinges, hip, ankle, most, over=over, length=now.size)
+    leg, short = bend(now.chain, now.turns, hinges, hip, ankle, most, length=now.size)
     foot = _turned(was.foot_turn, way.turn, way.motion.foot_turn, now.foot_turn, share)
     toes = foot
     if was.toe_turn is not None and way.motion.toe_turn is not None and now.toe_turn is not None:

@@ -11,9 +11,7 @@ from ikcore.bake.filters import spread
 from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.stances import Foot, Stance
-from ikcore.feet.rules import LOW
-
-_SECONDS = 0.3  # seconds from one such place to the next
+from ikcore.feet.human import LOW, WHILE
 
 
 def passed_by(motion: LegMotion, mine: list[Stance], stances: list[Stance], footing: Footing) -> list[Stance]:
@@ -43,13 +41,13 @@ def passed_by(motion: LegMotion, mine: list[Stance], stances: list[Stance], foot
 def _low(foot: Foot, most: float, fps: float) -> list[int]:
     """Frames in which the lowest point of a sole is near the floor of the clip, and as low as around."""
     above = _core.sole_height(foot)
-    found: list[int] = np.flatnonzero((above <= -spread(-above, _SECONDS / 2, fps)) & (above < most)).tolist()
+    found: list[int] = np.flatnonzero((above <= -spread(-above, WHILE / 2, fps)) & (above < most)).tolist()
     return found
 
 
 def _down(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
     """From a frame to the last one: where a foot comes down, none near another, the last one in any case."""
-    apart, at = _SECONDS * fps, start - 1
+    apart, at = WHILE * fps, start - 1
     if start > end:
         return
     for frame in low:

@@ -15,7 +15,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of, nearer_of
 from ikcore.bake.made import hangs, standing
-from ikcore.bake.motion import EXACT, LegMotion, legs_of, place_of, with_tips
+from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
 from ikcore.bake.passed import passed_by
@@ -30,6 +30,7 @@ from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
+from ikcore.feet.human import EXACT
 from ikcore.feet.intervals import blocks
 from ikcore.grounds.ground import Ground
 
@@ -94,8 +95,8 @@ class Plan:
         By how much feet are held back under a body that stays.
     feet : Feet or None
         The legs, where what they do was let go and is to be found again, some frames at a time.
-    size : float
-        The length of the longest leg.
+    scale : float
+        How long the longest leg is beside that of a human.
     stances : int
         How many there are.
     notes, missed
@@ -109,7 +110,7 @@ class Plan:
     body: Body
     held: dict[str, Array]
     feet: Feet | None
-    size: float
+    scale: float
     stances: int
     notes: tuple[Note, ...]
     missed: str | None
@@ -167,7 +168,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     """Where feet stand, how they go there, and what the body does so that legs reach."""
     clip, motions, scene = start.clip, start.motions, start.scene
     stances, ways, under = _ways(motions, start.held, scene, start.round, Told(say, 0.3, 0.6))
-    joint, size = pelvis_of(clip, start.feet, motions[0].size, pelvis), max(motion.size for motion in motions)
+    joint, scale = pelvis_of(clip, start.feet, motions[0].size, pelvis), max(motion.scale for motion in motions)
     hinges = [hinges_of(motion) for motion in motions]
     long = part.whole and start.round is None and len(list(blocks(len(clip)))) > 1
     if long:
@@ -194,7 +195,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         for way in ways:
             way.forget()
     feet = with_tips(start.feet, clip) if long else None
-    return Plan(joint, ways, toes, hinges, body, held, feet, size, len(stances), said, missed)
+    return Plan(joint, ways, toes, hinges, body, held, feet, scale, len(stances), said, missed)
 
 
 def _bare(feet: Feet) -> Feet:

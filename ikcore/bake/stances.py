@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import size
-from ikcore.bake.floors import SOLE, THICK, Floor
-from ikcore.bake.motion import EXACT, LegMotion, held_for_a_moment
+from ikcore.bake.floors import Floor
+from ikcore.bake.motion import LegMotion, held_for_a_moment
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
+from ikcore.feet.human import BRIEF, EXACT, MOMENT, SOLE, THICK, TRACE
 from ikcore.feet.intervals import runs
-from ikcore.feet.rules import ARRIVES, GAP, SHORTEST
 
-_ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
 _ARRIVING = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
-TRACE = 0.0015  # metres, likewise: what a foot may slide that stands still nearly, or be off what it was put on
 
 _NOWHERE = np.zeros((1, 3))
 _NOWHERE.flags.writeable = False
@@ -149,7 +147,7 @@ def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], sc
         return []
     found: list[Span] = []
     for first, last in (runs(exact[after:until]) + after).tolist():
-        near = found and (first - found[-1][1] < GAP * scene.fps or (found[-1][1] > start and first < stop))
+        near = found and (first - found[-1][1] < MOMENT * scene.fps or (found[-1][1] > start and first < stop))
         if near and _is_there(motion, found[-1][1] - 1, first, scene):
             first = found.pop()[0]
         found.append((first, last))
@@ -182,7 +180,7 @@ def _landed(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) 
         return start, stop
     frames, most = slice(start, stop), scene.settings.tolerance * motion.scale
     off = np.abs([at[frames, scene.axis] - stood[frames] for at, stood, *_ in foot[0]]).min(axis=0)
-    down, brief = np.flatnonzero(off <= most), ARRIVES * scene.fps
+    down, brief = np.flatnonzero(off <= most), BRIEF * scene.fps
     if not len(down):
         return start, stop
     first, last = start + int(down[0]), start + int(down[-1]) + 1
@@ -205,7 +203,7 @@ def _pieces(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) 
     far = scene.settings.unlock * motion.scale
     if not scene.settings.lock or _core.strayed(foot, start, stop) <= far:
         return [(start, stop)]
-    at, step, first = scene.gone(motion.reference, slice(start, stop)), max(1, round(scene.fps * GAP)), 0
+    at, step, first = scene.gone(motion.reference, slice(start, stop)), max(1, round(scene.fps * MOMENT)), 0
     found: list[Span] = []
     while first < len(at):
         beyond = np.flatnonzero(size(at[first:] - at[first]) > far)
@@ -221,7 +219,7 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
     It turns about the heel while the ball is in the air, else about the ball, and at the end about the toes if they
     stay where that leaves.
     """
-    phases, main, flat = _core.phases(foot, *held, span, contact, _ROLLS * motion.scale, _STAYS)
+    phases, main, flat = _core.phases(foot, *held, span, contact, TRACE * motion.scale, _STAYS)
     return Stance(leg, *span, phases, main, flat)
 
 
@@ -232,7 +230,7 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
     if exact and slid <= THICK * motion.scale:  # as far as a heel slides at most that is known otherwise than it was
         stance.clean = scene.kept or flat <= SOLE / 2 * motion.scale
         stance.nearly = stance.clean and slid > EXACT * motion.scale
-    elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
+    elif scene.kept and stance.stop - stance.start < 2 * BRIEF * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
@@ -272,7 +270,7 @@ def _turned(stance: Stance) -> bool:
 
 def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
     """Whether the clip begins or ends so shortly before a stance ends or begins that the foot leaves, or arrives."""
-    brief = stance.stop - stance.start < SHORTEST * scene.fps
+    brief = stance.stop - stance.start < BRIEF * scene.fps
     return brief and (stance.start == 0) != (stance.stop == frames)
 
 
@@ -288,7 +286,7 @@ def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:
     which = scene.axis, number.get(motion.ball, -1), number.get("toe", -1), heel
     turning = motion.foot_turn if motion.leg.ankle else None
     rows = motion.reference, front, back, scene.way, turning, motion.toe_turn
-    ramp, ends = scene.fps * ARRIVES, round(scene.fps * _ARRIVING)
+    ramp, ends = scene.fps * BRIEF, round(_ARRIVING * scene.fps)
     return points, *which, *rows, motion.leg.ankle is not None, scene.settings.lock, ramp, ends
 
 

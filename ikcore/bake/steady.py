@@ -22,18 +22,16 @@ from ikcore.bake.scene import Array, mean
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
-from ikcore.feet.paths import LEG
+from ikcore.feet.human import BRIEF, LEG, TRACE
 from ikcore.pose import Pose
 from ikcore.skeleton import ancestors
 
-_SHAKES = 0.0015  # metres for a leg of 0.87 m: the deviation from which on it shakes
-_WHITE = 1.5  # so many times more by its third differences: it moves so, and does not shake
-_ORDERS = {3: 20.0, 4: 70.0}  # of differences, and how many times the variance of what shakes theirs is
+_FOURTH = 70.0  # the variance of fourth differences beside that of what shakes
 _DEVIATION = 0.6745  # the median of what shakes, beside its deviation
 _ARM = 0.15  # of a leg: joints turn by no more than what shakes as much at its end
 _ROUGHER = 3.0  # so many times as bad is what goes on shaking as being off as much
-_FROM, _TO, _RATIO = 0.8, 0.1, 1.25  # frames, seconds: times that joints may be smoothed for, and their ratio
-_FEWEST = 24  # frames, of which less can be said
+_RATIO = 1.25  # of times that joints may be smoothed for: one frame to the briefest contact
+_FEWEST = 24  # frames: of less, or farther apart than half the briefest contact, nothing can be said
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,12 +52,12 @@ class Steadied:
 
 def steadied(clip: Clip, feet: Feet) -> Steadied:
     """Take from a clip what its body and its legs shake."""
-    if len(clip) < _FEWEST:
+    if len(clip) < _FEWEST or BRIEF / 2 * clip.fps < 1:
         return Steadied(clip, 0.0)
     joints = free.hips(clip.skeleton, feet)
     hips = mean(np.moveaxis(places_of(clip, joints), 1, 0).reshape(len(joints), -1)).reshape(-1, 3)
-    shakes, scale = _deviation(hips, 4), size_at_first(clip, feet.legs[0]) / LEG
-    if shakes < _SHAKES * scale or _deviation(hips, 3) > _WHITE * shakes:
+    shakes, scale = _deviation(hips), size_at_first(clip, feet.legs[0]) / LEG
+    if shakes < TRACE * scale:
         return Steadied(clip, 0.0)
     steps = np.sort(size(np.diff(hips, axis=0)))
     if steps[len(steps) // 4] < shakes:  # in poses that stay for some frames each
@@ -67,10 +65,10 @@ def steadied(clip: Clip, feet: Feet) -> Steadied:
     return Steadied(_steady(clip, feet, shakes, shakes / (_ARM * LEG * scale)), shakes)
 
 
-def _deviation(values: Array, order: int) -> float:
+def _deviation(values: Array) -> float:
     """Of what shakes along each of some axes, of values (frames, axes)."""
-    usual = _core.usual_difference(values, order) / _DEVIATION
-    return float(np.sqrt(mean((usual * usual)[:, np.newaxis])[0] / _ORDERS[order]))
+    usual = _core.usual_difference(values, 4) / _DEVIATION
+    return float(np.sqrt(mean((usual * usual)[:, np.newaxis])[0] / _FOURTH))
 
 
 def _steady(clip: Clip, feet: Feet, shakes: float, turns: float) -> Clip:
@@ -97,14 +95,14 @@ def _turning(turns: Array, most: float, clip: Clip) -> Array:
     """Rotations (frames, 4) that turn without shaking."""
     signs = np.where(dot(turns[1:], turns[:-1]) < 0, -1.0, 1.0)
     turns = turns * np.multiply.accumulate(np.concatenate([np.ones(1), signs]))[:, np.newaxis]
-    found = _best(turns, min(_deviation(turns, 4), most / 2), clip)
+    found = _best(turns, min(_deviation(turns), most / 2), clip)
     return np.asarray(found / size(found)[:, np.newaxis])
 
 
 def _best(values: Array, shakes: float, clip: Clip) -> Array:
     """Values (frames, axes) smoothed for the time that is best if they shake so much."""
-    fps, time, least, found = clip.fps, _FROM / clip.fps, np.inf, values
-    while shakes > 0 and time < _TO:
+    fps, time, least, found = clip.fps, 1 / clip.fps, np.inf, values
+    while shakes > 0 and time < BRIEF:
         curve = smooth(values, fps=fps, pull=1 / (time * time * time * time), loop=clip.loop)
         off = curve - values
         risk = mean(mean(off * off)[:, np.newaxis])[0] + 2 * _ROUGHER * shakes * shakes * _kept(time * fps)

@@ -19,31 +19,20 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import dot, size
 from ikcore.bake.curves import smooth
-from ikcore.bake.footing import DOWN, UP
 from ikcore.bake.motion import LegMotion, place_of
 from ikcore.bake.scene import Array, Scene, mean, unit
 from ikcore.bake.stances import headings
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.paths import FAR, straight
+from ikcore.feet.human import FAR, HIGH, STEP, THICK, WHILE
+from ikcore.feet.paths import straight
 from ikcore.pose import Pose
 
-# Seconds.
-_SWAY = 0.4  # what hips do faster is no path
-_EASED = 0.15  # in which one length of stride becomes the next
-
-# Metres for a leg of 0.87 m.
-_GRID = 0.02  # how finely places along the path are tried
-_BEYOND = 0.03  # before its toes and behind its heel a foot should still have ground
-_SLOPES = 0.6  # the way before a place, and after it, over which ground has one slope, and a path one direction
-_BESIDE = 0.1  # footfalls that are nearer to each other along the path are no stride
-
-# What is as bad as a stride that is half as long again; in metres, likewise.
-_OFF_PLANE = 0.03  # a foothold that is so far from one plane
-_SURGE = 0.1  # a stride that rises so much more, or less, than the slope of the ground has it
-_NOWHERE = 100.0  # no ground: so many times as bad
-
+_SWAY = 0.4  # seconds: what hips do faster is no path
+_GRID = 0.02  # metres for a leg of 0.87 m: how finely places along the path are tried
+_SLOPES = 0.6  # metres, likewise: the way before a place and after it over which ground has one slope, a path one way
+_NOWHERE = 100.0  # so many times as bad is no ground as a foothold that is off one plane by what soles may be thick
 _FARTHEST = 10.0  # metres, likewise: as far as strides that add up may lead from where a foot came down
 
 
@@ -117,7 +106,7 @@ def fitted(clip: Clip, motions: list[LegMotion], contacts: Contacts, scene: Scen
     if not falls:
         return left(clip)
     moved, gone = _best(falls, path, scene, scale), np.array([fall.gone for fall in falls])
-    long = np.diff(gone) > _BESIDE * scale
+    long = np.diff(gone) > STEP * scale
     shares = 1 + np.diff(moved)[long] / np.diff(gone)[long]
     if not moved.any():
         return Fitted(clip, shares, 0.0)
@@ -157,7 +146,7 @@ def _sole(motion: LegMotion, frame: int, scene: Scene) -> Array:
         return np.stack(points)
     way = unit(ahead)[0]
     points.sort(key=lambda point: float(dot(point, way)))
-    room = _BEYOND * motion.scale * way
+    room = THICK * motion.scale * way
     return np.stack([points[0] - room, *points, points[-1] + room])
 
 
@@ -193,13 +182,13 @@ def _profile(path: Path, low: float, high: float, height: float, scene: Scene, s
     step = _GRID * scale
     gone = np.asarray(low + step * np.arange(int((high - low) / step) + 2), np.float64)
     points, heights = path.at(gone), np.empty(len(gone))
-    windows = [(UP * scale, np.inf), (np.inf, 0.0)]
+    windows = [(HIGH * scale, np.inf), (np.inf, 0.0)]
     for at, point in enumerate(points):
         for above, below in windows:
             point[scene.axis] = height
             found = float(scene.ground.at(point, above=min(above, FAR * scale), below=below).height)
             if np.isfinite(found):
-                height, windows = found, [(UP * scale, DOWN * scale)]
+                height, windows = found, [(HIGH * scale, HIGH * scale)]
                 break
         heights[at] = height
     return Profile(low, step, heights)
@@ -236,10 +225,10 @@ def _stands(
     since = np.full(len(each), fall.gone)
     points = path.moved(np.broadcast_to(scene.level(fall.sole), (len(each), *fall.sole.shape)), since, since + each)
     points[..., scene.axis] = profile.at(since + each)[:, np.newaxis]
-    under = scene.ground.at(points, above=UP * scale, below=DOWN * scale, workers=scene.workers)
+    under = scene.ground.at(points, above=HIGH * scale, below=HIGH * scale, workers=scene.workers)
     heights = np.where(under.hit, under.height, points[..., scene.axis])
     along = size(scene.level(fall.sole - fall.sole[0]))
-    off = _off_line(along, heights) / (_OFF_PLANE * scale * _OFF_PLANE * scale)
+    off = _off_line(along, heights) / (THICK * scale * THICK * scale)
     return 0.25 * (off + _NOWHERE * ~under.hit.all(axis=1)), np.asarray(heights.max(axis=1))
 
 
@@ -267,15 +256,18 @@ def _came(
     share: float,
     scale: float,
 ) -> tuple[Array, NDArray[np.intp]]:
-    """The least cost to come to each place, and by how many places more than the footfall before it is moved."""
+    """The least cost to come to each place, and by how many places more than the footfall before it is moved.
+
+    A surge of a step is as bad as a stride that is half as long again, and so is a foothold that is off by soles.
+    """
     step, many = profile.step, len(cost)
-    most = int(share * stride / step) if stride > _BESIDE * scale else 0
+    most = int(share * stride / step) if stride > STEP * scale else 0
     slope = profile.slope(gone, _SLOPES * scale)
     least, come = np.full(many, np.inf), np.zeros(many, np.intp)
     for more in _nearest_first(most):
         to, since = slice(max(more, 0), many + min(more, 0)), slice(max(-more, 0), many - max(more, 0))
         longer = more * step
-        surge = (heights[to] - before[since] - slope[to] * (stride + longer)) / (_SURGE * scale)
+        surge = (heights[to] - before[since] - slope[to] * (stride + longer)) / (STEP * scale)
         changed = longer / stride if most else 0.0
         found = cost[since] + changed * changed + 0.25 * surge * surge * bool(most)
         better = found < least[to]
@@ -300,7 +292,7 @@ def _eased(path: Array, gone: Array, frames: NDArray[np.intp], moved: Array, sce
     pinned = np.full((2, len(path)), np.inf)
     pinned[0] = -np.inf
     pinned[:, frames] = moved
-    return smooth(wanted, fps=scene.fps, pull=1 / _EASED**4, lower=pinned[0], upper=pinned[1])
+    return smooth(wanted, fps=scene.fps, pull=1 / WHILE**4, lower=pinned[0], upper=pinned[1])
 
 
 def _along(clip: Clip, path: Path, gone: Array) -> Clip:

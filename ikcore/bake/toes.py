@@ -8,12 +8,10 @@ from ikcore import _core
 from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.floors import Floor
-from ikcore.bake.footing import STEP
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.bake.way import Way
-
-_BENDING = 0.03  # seconds: toes bend about as fast
+from ikcore.feet.human import MOMENT, STEP
 
 
 def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
@@ -27,8 +25,8 @@ def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     lack = _core.toe_lack(tip, there, stood, _under(tip, motion, scene), way.lies, thick, least, scene.axis)
     if lack is None:
         return way.toes
-    pull, most = 1 / (_BENDING * _BENDING * _BENDING * _BENDING), np.where(way.lies, lack, np.inf)
-    lack = smooth(0.0, fps=scene.fps, pull=pull, lower=lack, upper=most, loop=loop)
+    most = np.where(way.lies, lack, np.inf)
+    lack = smooth(0.0, fps=scene.fps, pull=1 / (MOMENT / 2) ** 4, lower=lack, upper=most, loop=loop)
     arm = tip - (motion.reference + way.shift)
     raised = arm.copy()
     _core.raise_arms(raised, lack, tangent(scene.settings.toe), scene.axis)

@@ -14,30 +14,16 @@ from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds
 from ikcore.bake.floors import Floor
-from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.stances import Foot, Stance
+from ikcore.feet.human import BRIEF, DEEP, EDGE, HIGH, SOLE, STEP, THICK, TRACE, WHILE
 from ikcore.feet.intervals import blocks
-from ikcore.feet.paths import DEEP
-from ikcore.feet.rules import ARRIVES
 from ikcore.grounds.ground import RAY
 
-# Seconds.
 _TENSION = 180.0  # 1 / s^2, of ways over obstacles: what is nearer to each other than 0.075 s is gone over at once
-_BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
-
-# Metres for a leg of 0.87 m.
-_HARDEST = 30.0  # a second^2: what a foot is accelerated by at most to get over something
-ABOVE = 0.5  # how far above a foot in swing ground is looked for
-_TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
-_RISER = 0.04  # what is higher than this between two frames is a step
-_MARGIN = 0.02  # how far toes and heels keep from steps
-_GRAZES = 0.01  # how far points of a sole may be into an edge of what the clip was made on: soles are not known exactly
-WITHIN = 0.001  # how far behind the side of something its upper side is looked for
-_GOES_IN = 0.03  # how deep a foot is in something at least that goes through it
-DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
+_HARDEST = 30.0  # metres a second^2 for a leg of 0.87 m: what a foot is accelerated by at most to get over something
 
 
 @dataclass(slots=True, eq=False)
@@ -93,10 +79,6 @@ class Way:
     def ankle(self) -> Array:
         """Where the leg should end."""
         return self.carried(self.motion.ankle)
-
-    def over(self, scene: Scene) -> Array:
-        """What of the shift is for obstacles."""
-        return np.asarray((self.shift[:, scene.axis] - self.plain)[:, np.newaxis] * scene.up)
 
     def forget(self) -> None:
         """Keep what makes the leg where it goes: how it was, and how its toes were to bend, is not known any more."""
@@ -159,7 +141,7 @@ def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
     turn[:, 0] = toes[:, 0] = 1.0
     shift, plain, lies = np.zeros((frames, 3)), np.zeros(frames), np.zeros(frames, bool)
     down = np.array([(stance.start, stance.stop) for stance in foot.stances], np.intp).reshape(-1, 2)
-    stands = _core.standing(down, frames, scene.fps * ARRIVES)
+    stands = _core.standing(down, frames, scene.fps * BRIEF)
     way = Way(foot.motion, shift, turn, toes, lies, plain, stands, *np.empty((2, 0)))
     if not (scene.kept and all(stance.clean for stance in foot.stances)):
         for stance in told.over(foot.stances):
@@ -170,7 +152,7 @@ def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
 def _swing(way: Way, foot: Steps, moved: Array, scene: Scene) -> None:
     """Its way in swing, but for obstacles."""
     planes = _planes(foot.stances, foot.passed)
-    far = _TRAVELS * way.motion.scale
+    far = STEP * way.motion.scale  # one that goes farther rises with its way, not with time
     _core.swing(way.motion.reference, scene.axis, far, planes, np.ascontiguousarray(moved), way.shift, way.turn)
     way.plain = way.shift[:, scene.axis].copy()
 
@@ -281,7 +263,7 @@ def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, st
     spans, count = _spans(foot), len(way.shift)
     if not spans:
         return np.zeros(count), np.zeros(count, bool)
-    near, scale = _core.nearer(np.array(spans, np.intp), count, scene.fps, _BEFORE), way.motion.scale
+    near, scale = _core.nearer(np.array(spans, np.intp), count, scene.fps, WHILE), way.motion.scale
     among = _second_round(count) if rounds else near > 0
     needed = _lacking(way, foot, scene, among, told)
     if rounds:
@@ -290,7 +272,7 @@ def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, st
     if scene.made:
         possible = np.maximum(possible - _risen(way, spans, scene), 0)
     if stays:
-        needed[needed <= scale * (_GOES_IN + scene.settings.clearance)] = 0
+        needed[needed <= scale * (THICK + scene.settings.clearance)] = 0
     return np.minimum(np.fmax(needed, 0), possible), near > 0
 
 
@@ -328,7 +310,7 @@ def lifted(needed: Array, free: Mask, fps: float) -> Array:
     fps : float
         Frames a second.
     """
-    before = round(_BEFORE * fps) + 2
+    before = round(WHILE * fps) + 2
     own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
     lower, upper = np.zeros(shape), np.full(shape, np.inf)
     lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
@@ -358,10 +340,10 @@ def _lacking(way: Way, foot: Steps, scene: Scene, among: Mask, told: Told) -> Ar
 def _limits(motion: LegMotion, names: list[str], scene: Scene) -> tuple[Any, ...]:
     """What a foot keeps from the ground, and how far it is looked for, as the core takes it (`ikcore._core.lack`)."""
     scale, ends = motion.scale, np.array([name in ("toe", "heel") for name in names])
-    near, far = (scale * length for length in (_MARGIN, _GRAZES)), (ABOVE * scale, DEEP * scale)
-    most = _RISER * scale, WITHIN * scale, scene.settings.clearance * scale, DIPS * scale
+    near, far = (scale * length for length in (EDGE, SOLE)), (HIGH * scale, DEEP * scale)
+    most = THICK * scale, TRACE * scale, scene.settings.clearance * scale, EDGE * scale
     toe = names.index("toe") if motion.toe is not None and "toe" in names else -1
-    return scene.made, ends, *near, *far, *most, toe, TOES * scale
+    return scene.made, ends, *near, *far, *most, toe, EDGE * scale
 
 
 def _second_round(count: int) -> Mask:

@@ -23,8 +23,9 @@ from ikcore.clips import gltf
 from ikcore.clips.clip import Clip
 from ikcore.command import many
 from ikcore.feet import Feet, free
+from ikcore.feet.human import LEG
 from ikcore.feet.metrics import leg_length
-from ikcore.feet.paths import LEG, percentile
+from ikcore.feet.paths import percentile
 from ikcore.grounds.ground import Ground
 from ikcore.pages import report
 

@@ -14,6 +14,7 @@ from ikcore._arrays import size
 from ikcore.clips.clip import Clip
 from ikcore.feet import floor, rules, treadmill
 from ikcore.feet.detect import Feet
+from ikcore.feet.human import BRIEF
 from ikcore.feet.intervals import runs
 from ikcore.feet.paths import POINTS, Key, Paths, keys, straight
 from ikcore.grounds.ground import Ground
@@ -76,9 +77,9 @@ class Contacts:
         """Find contacts by how high points of the soles are above the ground and how fast they move relative to it.
 
         Both after a low-pass of 8 Hz without delay. A contact lasts from a frame that is low and still to another one,
-        with none between that is high or fast. Low is below 0.05 m, high above 0.08 m, for a leg of 0.87 m, and in
+        with none between that is high or fast. Low is below 0.05 m, high above 0.1 m, for a leg of 0.87 m, and in
         proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
-        usual walk, and at least 0.065 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
+        usual walk, and at least 0.075 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
         that. Where what is low and slow slides by one share of the way of the body, 5 % or more, and hardly moves
         otherwise, as after a path was scaled, speeds are relative to that.
         Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped. Where the clip begins or ends
@@ -329,6 +330,6 @@ def _hovers(paths: Paths, held: Mask) -> Mask:
     """In which frames nothing carries the body for long, though it does not fall: a contact is missing."""
     found = np.asarray(~held.any(axis=0))
     for start, stop in runs(found).tolist():
-        brief = stop - start < rules.SHORTEST * paths.clip.fps
+        brief = stop - start < BRIEF * paths.clip.fps
         found[start:stop] = not brief and 2 * np.count_nonzero(paths.falls[start:stop]) < stop - start
     return found

@@ -25,8 +25,7 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
 _FORMAT = "ikcore-feet/1"
-# Of a leg: how far the front legs of an animal are from its hind legs at least, and their feet in height at most.
-_APART, _EVEN = 0.5, 0.2
+_APART, _EVEN = 0.5, 0.2  # of a leg: how far front legs are from hind legs at least, and their feet in height at most
 
 
 @dataclass(frozen=True, slots=True)

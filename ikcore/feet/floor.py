@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import size
 from ikcore.feet import rules
+from ikcore.feet.human import BRIEF, LOW, STEP, UNEVEN
 from ikcore.feet.intervals import runs
 from ikcore.feet.leg import row
 from ikcore.feet.paths import Paths, percentile, straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-# For a leg of 0.87 m, as in `paths`.
-UNEVEN = 0.03  # what a floor that is meant to be level may be off it
-GOES_OVER = 0.1  # how far the body goes over a foot that it stands on
 
 
 class _Leg(NamedTuple):
@@ -91,9 +88,9 @@ def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths:
     carried = paths.falls[frames].copy()  # or by a leg that is lower
     for other in others:
         lowest = other.lowest[frames]
-        low = lowest - other.level < rules.LOW * other.size
+        low = lowest - other.level < LOW * other.size
         carried |= (lowest < height - UNEVEN * leg.size) & (other.stands[frames] | low)
-    if np.count_nonzero(~carried) >= rules.SHORTEST * paths.clip.fps:
+    if np.count_nonzero(~carried) >= BRIEF * paths.clip.fps:
         return True
     way = paths.body[frames] - paths.points[frames, leg.points.start]
-    return bool(size(_core.extent(way)) >= GOES_OVER * leg.size)
+    return bool(size(_core.extent(way)) >= STEP * leg.size)

@@ -15,9 +15,10 @@ from ikcore.feet import free, metrics
 from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
+from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import Measure, Track
-from ikcore.feet.paths import LEG, surface_under
+from ikcore.feet.paths import surface_under
 from ikcore.feet.soles import points
 from ikcore.grounds.ground import Ground
 

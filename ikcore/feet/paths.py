@@ -13,6 +13,7 @@ from ikcore import _arrays, _core
 from ikcore.clips.clip import Clip
 from ikcore.feet import free, soles
 from ikcore.feet.detect import Feet
+from ikcore.feet.human import DEEP, LEG, MOMENT, NEAR
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg
 from ikcore.grounds.ground import Ground, Surface
@@ -21,14 +22,9 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
-# Lengths and speeds in metres and seconds are for a leg of this length; for others they scale with it.
-LEG = 0.87
 POINTS = ("heel", "ball")
 _BLUR = 0.044  # seconds, half the width of the filter; it has half the power at 8 Hz
-NEAR, DEEP = 0.3, 1.0  # how far above a point, and below it, ground is looked for
-FAR = 1e3  # and above all there is
-_FALL = 0.5 * 9.81  # what accelerates downwards by more is in the air
-_SPAN = 1 / 15  # seconds, over which that is measured
+_FALL = 0.5 * 9.81  # metres a second^2: what accelerates downwards by more is in the air
 
 
 def keys(leg: Leg) -> list[Key]:
@@ -80,7 +76,7 @@ class Paths:
 
     def _falls(self) -> Mask:
         """By half of what gravity accelerates, at least."""
-        span = max(1, round(_SPAN * self.clip.fps))
+        span = max(1, round(MOMENT * self.clip.fps))
         height = _core.prolonged(self.body[:, self.axis], span, self.clip.loop)
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * _arrays.median(self.sizes))

@@ -7,30 +7,24 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore.clips.clip import Clip
+from ikcore.feet.human import BRIEF, LOW, MOMENT, STEP, STILL
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Still = tuple[Mask, Mask]  # where points are still, and where they are so nearly
 
-# For a leg of 0.87 m, as in `paths`.
-LOW, _HIGH = 0.05, 0.08  # a contact has a frame below the first height, and none above the second
-STILL = 0.15  # metres a second, for what is clearly still; what is twice as fast has left
-_STILLEST, _DIRTIEST = 0.065, 0.45  # between these that adapts to the clip
-_SWING, _DIRTY = 0.04, 0.12  # or between these shares of how fast the point swings
-
-# Seconds.
-SHORTEST, GAP, ARRIVES = 0.1, 0.067, 0.1  # a contact, what is none between two, and how long it takes to begin or end
+_SWING = 0.04  # of how fast a point swings: what is slower is still
 
 
 def contact(heights: Array, still: Still, clip: Clip) -> Mask:
     """When points are in contact."""
     enters, stays = still
-    return cleaned(stays & (heights <= _HIGH), enters & (heights < LOW), clip)
+    return cleaned(stays & (heights <= STEP), enters & (heights < LOW), clip)
 
 
 def clear(held: Mask, heights: Array, speeds: Array) -> Mask:
     """In which frames that is beyond doubt by the measures of a clean clip."""
-    return np.where(held, (heights < LOW) & (speeds < STILL), ~((heights <= _HIGH) & (speeds <= 2 * STILL)))
+    return np.where(held, (heights < LOW) & (speeds < STILL), ~((heights <= STEP) & (speeds <= 2 * STILL)))
 
 
 def stillness(speeds: Array) -> Still:
@@ -44,7 +38,7 @@ def stillness(speeds: Array) -> Still:
 
 def _most(swing: float, slide: float) -> float:
     """How fast a point is that is still."""
-    least, most = max(_STILLEST, _SWING * swing), max(_DIRTIEST, _DIRTY * swing)
+    least, most = max(STILL / 2, _SWING * swing), 3 * max(STILL, _SWING * swing)
     return min(max(least, 2 * slide), most) if slide > 0 else least
 
 
@@ -55,7 +49,7 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     a foot arrives, or leaves. What reaches there stays though it is short, even without any frame of the second: that
     is beyond the end.
     """
-    gap, least = GAP * clip.fps, SHORTEST * clip.fps if len(clip) > 1 else 0.0
+    gap, least = MOMENT * clip.fps, BRIEF * clip.fps if len(clip) > 1 else 0.0
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
         before_and_after = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
@@ -65,4 +59,4 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
 def ramped(held: Mask, clip: Clip) -> Array:
     """From 0 to 1 within a while about the edges, which are between frames; more than 0.5 in contact."""
-    return _core.ramp(held, clip.fps * ARRIVES, clip.loop)
+    return _core.ramp(held, clip.fps * BRIEF, clip.loop)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import cross, dot, median, size
 from ikcore.feet import free, structure
+from ikcore.feet.human import DEEP, EDGE, HIGH, LEG, LOW, STEP
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
@@ -25,14 +26,10 @@ Array = NDArray[Any]
 
 # Of a foot, in ways from the ankle to the tip of the toe over the ground (anthropometric tables: the ankle is above a
 # fifth of the foot, the ball at two thirds, a foot is some 0.36 of its length wide).
-_HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22
+_HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22  # where the heel is behind the ankle, the ball ahead of it; half of its width
 _TIPTOE = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
-THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
-_HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
-_PAIR = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
-HELD = 0.02  # of the leg: a foot that goes no farther, from first to last, is in one place
-_EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
+_EQUAL = 1e-4  # metres for a leg of 0.87 m: ways from frame to frame that differ by less are as long
 _RESTLESS = 4.0  # times as fast as its partner, where both move the least: a foot that never stands
 _TOES_BENT = 0.1  # the sine of how far toes are bent up at least where they say how a foot is turned
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
@@ -75,12 +72,12 @@ def at_rest(
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)  # their tips are known
     low = _low_at_rest(skeleton, seen, legs)
-    size = min(length(skeleton, leg, seen.at) for leg in legs)
-    depths = _depths(legs, low, size) or [0.0] * len(low)
+    scale = min(length(skeleton, leg, seen.at) for leg in legs) / LEG
+    depths = _depths(legs, low, scale) or [0.0] * len(low)
     hips = [(leg, skeleton.index(leg.hip)) for leg in legs if leg.hip is not None]
-    if any(seen.height[hip] - seen.height[skeleton.index(leg.foot)] < _HANGS * size for leg, hip in hips):
+    if any(seen.height[hip] - seen.height[skeleton.index(leg.foot)] < STEP * scale for leg, hip in hips):
         return tuple(legs)
-    if any(high - lower > _PAIR * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
+    if any(high - lower > STEP * scale for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
     pose, up = seen.pose[np.newaxis], seen.up[np.newaxis]
     return tuple(
@@ -106,22 +103,22 @@ def over_time(
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
     chains = _chains(skeleton, pose, legs)
-    size = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True))
+    scale = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True)) / LEG
     feet = [chain[:, _foot(leg)] for leg, chain in zip(legs, chains, strict=True)]
-    known = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
-    if known is not None and (len(pose) < _STANDS or all(_extent(foot) <= HELD * size for foot in feet)):
+    known = _depths(legs, _low_at_rest(skeleton, seen, legs), scale)
+    if known is not None and (len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)):
         resting = at_rest(skeleton, seen, legs, vertices)
         if all(leg.soles for leg in resting):
             return resting
-    heights = [_over(ground, foot, seen.up, size) for foot in feet]
+    heights = [_over(ground, foot, seen.up, scale) for foot in feet]
     low = [_low(height.min(axis=1)) for height in heights]
     paws = [leg.ball is None and leg.toe is None for leg in legs]
-    depths = _depths(legs, low, size)
+    depths = _depths(legs, low, scale)
     at_ease = at_rest(skeleton, seen, legs, vertices) if depths is None or any(paws) else tuple(legs)
     if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
         depths = known
     steps = [_core.steps(foot) for foot in feet]
-    flat = [_flat(step, height, _EQUAL * size) for step, height in zip(steps, heights, strict=True)]
+    flat = [_flat(step, height, _EQUAL * scale) for step, height in zip(steps, heights, strict=True)]
     found = []
     for leg, resting, paw, depth, chain, frames in zip(
         legs, at_ease, paws, depths or [0.0] * len(low), chains, flat, strict=True
@@ -130,12 +127,12 @@ def over_time(
             found.append(resting)
             continue
         here = chain[frames]
-        ups = _ups(ground, here[:, -1], frames, seen.up, size)
+        ups = _ups(ground, here[:, -1], frames, seen.up, scale)
         found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
     if vertices is None:
         moves = [_moves(step, frames) for step, frames in zip(steps, flat, strict=True)]
         stands = list(zip(found, chains, moves, flat, strict=True))
-        found = [_mirrored(skeleton, pose, at, stands, _EQUAL * size) or leg for at, leg in enumerate(found)]
+        found = [_mirrored(skeleton, pose, at, stands, _EQUAL * scale) or leg for at, leg in enumerate(found)]
     return tuple(found)
 
 
@@ -211,27 +208,27 @@ def _direction(ways: Array) -> Array:
     return np.asarray(ways / np.maximum(size(ways), 1e-300)[:, np.newaxis])
 
 
-def _over(ground: Ground | None, at: Array, up: Array, size: float) -> Array:
+def _over(ground: Ground | None, at: Array, up: Array, scale: float) -> Array:
     """How high joints (frames, joints, 3) are over the ground, infinitely where there is none."""
     if ground is None:
         return np.asarray(dot(at.swapaxes(0, 1), up)).T  # each joint lies in one piece
     ground._check_frames(len(at))
     height = np.empty(at.shape[:-1])
     for block in blocks(len(at)):
-        height[block] = _surface(ground, at[block], block, up, size)[0]
+        height[block] = _surface(ground, at[block], block, up, scale)[0]
     return height
 
 
-def _ups(ground: Ground | None, at: Array, frames: NDArray[np.intp], up: Array, size: float) -> Array:
+def _ups(ground: Ground | None, at: Array, frames: NDArray[np.intp], up: Array, scale: float) -> Array:
     """What is up on the ground under a joint (frames, 3)."""
-    return np.full(at.shape, up) if ground is None else _surface(ground, at, frames, up, size)[1]
+    return np.full(at.shape, up) if ground is None else _surface(ground, at, frames, up, scale)[1]
 
 
 def _surface(
-    ground: Ground, at: Array, frames: slice | NDArray[np.intp], up: Array, size: float
+    ground: Ground, at: Array, frames: slice | NDArray[np.intp], up: Array, scale: float
 ) -> tuple[Array, Array]:
     """How high points (frames, ..., 3) are over the ground, infinitely where there is none; and its normals there."""
-    found = ground.still(frames).at(at, above=size / 2, below=size)
+    found = ground.still(frames).at(at, above=HIGH * scale, below=DEEP * scale)
     hit = found.hit[..., np.newaxis]
     ups = np.where(hit, found.normals, up)
     return np.where(found.hit, dot(np.where(hit, at - found.points, 0), ups), np.inf), ups
@@ -258,9 +255,9 @@ def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[
     return [min(height[joint] for joint in _chain(skeleton, leg)[_foot(leg)]) for leg in legs]
 
 
-def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float] | None:
+def _depths(legs: Sequence[Leg], low: list[float], scale: float) -> list[float] | None:
     """How far the ground is below the lowest joint of every foot, where that says so by being at height 0."""
-    if not 0 <= min(low) <= THIN * size:
+    if not 0 <= min(low) <= LOW * scale:
         return None
     return _lower_of_pairs(legs, low)
 

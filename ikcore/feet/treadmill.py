@@ -9,18 +9,15 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import size
-from ikcore.feet.floor import GOES_OVER
+from ikcore.feet.human import BRIEF, LOW, STEP, STILL, TRACE, WHILE
 from ikcore.feet.intervals import runs
 from ikcore.feet.paths import Paths, straight
-from ikcore.feet.rules import LOW, SHORTEST, STILL
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_WINDOW, _HOP = 2.0, 1.0  # seconds in which the velocity is taken as constant, and from one such window to the next
-_MEAN = 0.2  # seconds before and after, over which a velocity that varies is the mean
+_WINDOW = 2.0  # seconds in which the velocity is taken as constant; half of it from one such window to the next
 _VARIES = 0.1  # share of the velocity within which it is constant
-_STANDS = 0.001  # metres a second for a leg of 0.87 m: what is slower, for as long as a contact lasts, is put there
 
 
 def moving(paths: Paths) -> tuple[Array, Array]:
@@ -39,10 +36,10 @@ def moving(paths: Paths) -> tuple[Array, Array]:
 def _goes_over(paths: Paths) -> bool:
     """Whether the body goes over a foot that stands as it is, which a foot on a belt never does."""
     for point, scale in enumerate(paths.sizes.tolist()):
-        at, stands = paths.points[:, point], size(paths.velocities[:, point]) < _STANDS * scale
+        at, stands = paths.points[:, point], size(paths.velocities[:, point]) < TRACE * scale  # in a second
         for start, stop in runs(stands).tolist():
             way = _core.extent(paths.body[start:stop] - at[start:stop])
-            if stop - start >= SHORTEST * paths.clip.fps and size(way) >= GOES_OVER * scale:
+            if stop - start >= BRIEF * paths.clip.fps and size(way) >= STEP * scale:
                 return True
     return False
 
@@ -54,7 +51,7 @@ def _belt(paths: Paths, seen: _Seen) -> Array:
     whole = seen.constant([0], frames)[0]
     if frames < 2 * wide:
         return np.asarray(still + whole)
-    starts = range(0, frames - wide + 1, max(1, round(_HOP * paths.clip.fps)))
+    starts = range(0, frames - wide + 1, max(1, round(_WINDOW / 2 * paths.clip.fps)))
     found = seen.constant(starts, wide)
     if size(found - whole).max() <= _VARIES * size(whole):
         return np.asarray(still + whole)
@@ -95,7 +92,7 @@ class _Seen:
             return about
         means = (self.velocities * near[..., np.newaxis])[frames].sum(axis=1) / near[frames].sum(axis=1)[:, np.newaxis]
         found = straight(np.arange(len(about)), frames, means)
-        half = round(_MEAN * self.fps)
+        half = round(WHILE * self.fps)
         wide = np.pad(found, ((half + 1, half), (0, 0)), mode="reflect", reflect_type="odd")
         sums = np.cumsum(wide, axis=0)
         return np.asarray((sums[2 * half + 1 :] - sums[: -2 * half - 1]) / (2 * half + 1))

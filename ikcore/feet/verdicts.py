@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.feet import metrics
+from ikcore.feet.human import LEG
 from ikcore.feet.intervals import runs
 from ikcore.feet.measured import Measured
 from ikcore.feet.metrics import Measure
-from ikcore.feet.paths import LEG
 
 Verdict = Literal["good", "fair", "poor"]
 

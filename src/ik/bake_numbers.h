@@ -8,10 +8,11 @@
 /* Metres for a leg of 0.87 m: by how much more than its slopes say ground may rise or fall before it is an edge. */
 #define IK_EDGE 0.02
 
-/* The sine of a bend from which the side of a knee is its own; below, more and more that of its hinge. */
+/* The sine of a bend from which the side of a knee is its own; below, more and more that of its hinge. A knee that is
+ * bent backwards by more is meant to be. */
 #define IK_HINGED 0.26
 
-/* Of the length of a leg: how near to its hip it ends at least if it stands. */
-#define IK_FOLDED 0.2
+/* Of the length of a leg: how near to its hip it ends at least, unless it is nearer in the clip. */
+#define IK_FOLDED 0.25
 
 #endif

@@ -16,11 +16,10 @@ typedef struct ik_bend_leg_job {
     ik_rows pivot, tilt;   /* (3), (4) optional: the body turns by tilt about pivot, and the leg with it */
     ik_rows hip;           /* (3) where it begins */
     ik_rows foot;          /* (3) where it should end */
-    ik_rows over;          /* (3) optional: what of that is for obstacles, for which it need not fold up */
     ik_rows reach;         /* (1) how far it reaches at most */
     ik_rows nearer;        /* (1) optional: by how much its end comes nearer to the hip about then */
     const double *hinges;  /* of every knee the axis (3) in the space of the bone above it */
-    double length;         /* of the leg */
+    double length;         /* of the leg, which folds up to a share of it; 0: as far as it likes */
     ik_lists bent, deltas; /* (3) of joints, (4) of bones: where they are, and how each has turned in the world */
     ik_rows short_by;      /* (1) optional: by how much it falls short of where it should end */
 } ik_bend_leg_job;

@@ -18,8 +18,6 @@
 #include "rest.h"
 #include "three.h"
 
-/* Metres for a leg of 0.87 m. */
-static const double ARCH = 0.02; /* how high a foot is over what its heel and its ball stand on */
 static const double SAME = 1e-9; /* heights that are so near to each other are the same */
 
 enum { BESIDE = 4 }; /* slopes that are tried side by side */
@@ -72,7 +70,7 @@ static void rises_of(const ik_rest_job *job, double *rise) {
         const int part = k - job->between + 1;
         if (arched && part > 0 && part < job->parts) {
             const double share = part / (double)job->parts;
-            gives = ARCH * job->scale * 4 * share * (1 - share);
+            gives = IK_EDGE * job->scale * 4 * share * (1 - share);
         }
         if (job->toe >= 0) {
             away(job->points[k], job->points[job->joint], beyond);

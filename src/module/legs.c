@@ -61,13 +61,13 @@ static int size_of(const char *function, PyObject *object, npy_intp *frames, npy
 }
 
 static PyObject *bend_leg(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    enum { CHAIN, TURNS, PIVOT, TILT, HIP, FOOT, OVER, REACH, NEARER, HINGES, LENGTH, BENT, DELTAS, SHORT, ARGUMENTS };
+    enum { CHAIN, TURNS, PIVOT, TILT, HIP, FOOT, REACH, NEARER, HINGES, LENGTH, BENT, DELTAS, SHORT, ARGUMENTS };
     static const char *name = "bend_leg";
     npy_intp frames, points;
     ik_bend_leg_job job = {0};
     (void)module;
     if (given != ARGUMENTS) {
-        PyErr_SetString(PyExc_TypeError, "bend_leg: expected 14 arguments");
+        PyErr_SetString(PyExc_TypeError, "bend_leg: expected 13 arguments");
         return NULL;
     }
     if (size_of(name, args[CHAIN], &frames, &points) < 0) return NULL;
@@ -83,7 +83,6 @@ static PyObject *bend_leg(PyObject *module, PyObject *const *args, Py_ssize_t gi
         {TILT, &job.tilt, {name, "tilt", NPY_DOUBLE, 1, 0, 0, 4}},
         {HIP, &job.hip, {name, "hip", NPY_DOUBLE, 0, 0, 0, 3}},
         {FOOT, &job.foot, {name, "foot", NPY_DOUBLE, 0, 0, 0, 3}},
-        {OVER, &job.over, {name, "over", NPY_DOUBLE, 1, 0, 0, 3}},
         {REACH, &job.reach, {name, "reach", NPY_DOUBLE, 0, 0, 0, 0}},
         {NEARER, &job.nearer, {name, "nearer", NPY_DOUBLE, 1, 0, 0, 0}},
         {SHORT, &job.short_by, {name, "short", NPY_DOUBLE, 1, 1, 0, 0}},
@@ -304,8 +303,8 @@ static PyObject *displaced(PyObject *module, PyObject *const *args, Py_ssize_t g
 
 static PyMethodDef functions[] = {
     {"bend_leg", FAST(bend_leg),
-     "bend_leg(chain, turns, pivot, tilt, hip, foot, over, reach, nearer, hinges, length, bent, deltas, short, /)\n--"
-     "\n\nWrites the last three; pivot with tilt, over, nearer and short may be None."},
+     "bend_leg(chain, turns, pivot, tilt, hip, foot, reach, nearer, hinges, length, bent, deltas, short, /)\n--\n\n"
+     "Writes the last three; pivot with tilt, nearer and short may be None."},
     {"turn_leg", FAST(turn_leg),
      "turn_leg(rotations, joints, world, deltas, above, chosen, /)\n--\n\nWrites the local rotations of some joints; "
      "world and deltas are parts of one or more of these, above and chosen may be None."},

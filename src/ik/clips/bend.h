@@ -8,12 +8,8 @@
  * Knees are taken from the hip down: below each the rest of the leg is one bone. */
 
 static const number BEND_STRAIGHT = 0.02; /* the sine of a bend below which its plane counts less and less */
-static const number BEND_WRONG = 0.25;    /* how far off its line, as a share of the upper bone, a knee is meant to be
-                                             bent that is bent backwards */
 static const number BEND_SOON = 9;        /* so many times more a knee is drawn forwards that is bent backwards: it
                                              crosses its line where it is hardly off it */
-static const number BEND_FOLDED = 0.25;   /* of its length: legs are not folded more over obstacles, unless they are in
-                                             the clip */
 static const number BEND_ROUNDING = 1e-9; /* of the length of a leg */
 static const number TURN_SAME = 1e-12;    /* a rotation by less is none */
 
@@ -106,7 +102,7 @@ static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     const real along = bend_along(first, second, far), height = bend_height(first, along), was = vec3_length(off);
     const real back = bake_over(real_max(-vec3_dot(off, forward), zero), was);
     const real wrong =
-        real_select(mask_less(zero, back), bake_share(bake_over(was, real_splat(BEND_WRONG) * first)), zero);
+        real_select(mask_less(zero, back), bake_share(bake_over(was, real_splat(IK_HINGED) * first)), zero);
     const real soon = one + real_splat(BEND_SOON) * back;
     const real about = b->job->nearer.data && bone == 0 ? bend_soon(b, first, second, source) - was : zero;
     const real more = soon * real_max(height - was, back * real_max(about, zero)) *
@@ -131,21 +127,18 @@ static quat bend_upper(const bend *b, vec3 hip, vec3 knee, vec3 foot) {
     return bake_multiply(bake_slerp(bake_arc(was, now), bake_eased(share)), arc);
 }
 
-/* A foot that is lifted past the hip would turn the leg over. One that stands stays if it can: obstacles are what a leg
- * need not fold up for. */
+/* A foot that is lifted past the hip would turn the leg over: it stays below, as far as a leg folds up, or does so in
+ * the clip. */
 static vec3 bend_unfolded(const bend *b, vec3 line) {
-    const real length = real_splat(b->job->length);
     const vec3 source = vec3_sub(b->end, b->upper), ahead = bake_unit(source);
-    const real plain = vec3_length(vec3_sub(line, lanes_load_vec3(&b->job->over, b->at)));
-    const real tightest = real_splat(IK_FOLDED) * length, folded = real_splat(BEND_FOLDED) * length;
-    const real least = real_min(vec3_length(source), bake_clip(plain, tightest, folded));
+    const real least = real_min(vec3_length(source), real_splat(IK_FOLDED * b->job->length));
     return vec3_add(line, vec3_scale(real_max(least - vec3_dot(line, ahead), real_splat(0)), ahead));
 }
 
 /* Before any bone is bent: where it ends. */
 static vec3 bend_target(const bend *b, vec3 hip, vec3 foot) {
     vec3 line = vec3_sub(foot, hip);
-    if (b->job->over.data) line = bend_unfolded(b, line);
+    if (b->job->length > 0) line = bend_unfolded(b, line);
     const real within = bake_over(lanes_load_real(&b->job->reach, b->at), vec3_length(line));
     return vec3_add(hip, vec3_scale(real_min(within, real_splat(1)), line));
 }
