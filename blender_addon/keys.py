@@ -201,12 +201,13 @@ def _excess(job, baked, clip, leg, limb, planted, tolerance):
     """What tells how far joints, points of the sole and turns of the foot are off, as a share of what they may be."""
     inside, skeleton = slice(*job.part), clip.skeleton
     joints = [joint for joint in leg.chain if joint in skeleton.names][: len(limb.bones)]
-    soles = baked.feet.positions(skeleton, clip.pose[inside])
+    soles, stood = (baked.feet.positions(skeleton, each.pose[inside]) for each in (clip, baked.clip))
     ways = []
     for point, sole in leg.soles.items():
         at = joints.index(sole.joint) if sole.joint in joints else len(joints) - 1
         stands = planted.get("heel" if point == "heel" else "ball", planted.get("ball", False))
-        ways.append((at, soles[leg.name, point] - limb.bones[at].place, np.where(stands, PLANTED, 1.0)))
+        now, was = soles[leg.name, point], stood[leg.name, point]
+        ways.append((at, now - limb.bones[at].place, now - was, np.where(stands, PLANTED, 1.0)))
     before = baked.clip.skeleton.forward(baked.clip.pose[inside]).positions
     carried = [bone.place - before[:, skeleton.index(name)] for bone, name in zip(limb.bones, joints, strict=True)]
     foot = joints.index(leg.foot)
@@ -216,7 +217,9 @@ def _excess(job, baked, clip, leg, limb, planted, tolerance):
     def excess(numbers):
         shifts, turns = limb.moved(numbers)
         off = [reduce.size(shift + more) for shift, more in zip(shifts[1:], carried[1:], strict=True)]
-        off += [reduce.size(reduce.carried(shifts[at], turns[at], way)) / allowed for at, way, allowed in ways]
+        off += [
+            reduce.size(reduce.carried(shifts[at], turns[at], way) + more) / allowed for at, way, more, allowed in ways
+        ]
         return np.max([*off, tip * reduce.angle(turns[foot])], axis=0) / tolerance
 
     return excess
