@@ -18,6 +18,7 @@ from ikcore.bake.way import Way
 from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
 
 _BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
+_RISES = 0.075  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
 _MORE_JERK = 1.2  # beside its own jerk: what is too much of it
 _TRIES = 5  # how often it is tried to have less
 _LESS, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
@@ -166,7 +167,7 @@ def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
     """Near to what is wanted, by a share, and within bounds."""
-    return smooth(wanted, fps=scene.fps, pull=share / MOMENT**4, lower=bounds[0], upper=bounds[1], start=start)
+    return smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------
