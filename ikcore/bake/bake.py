@@ -70,7 +70,7 @@ class Baked:
     >>> import ikcore as ik
     >>> walk = ik.samples.walk(seconds=4).clip
     >>> ik.bake_feet(walk, ik.Ground.plane([0, 1, -0.1]))
-    Baked(241 frames, 9 stances, pelvis moved -0.063 to 0.48, all feet in reach)
+    Baked(241 frames, 9 stances, pelvis moved -0.064 to 0.48, all feet in reach)
     """
 
     clip: Clip
