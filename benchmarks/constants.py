@@ -73,18 +73,19 @@ class Moved:
     def __init__(self, number: Number) -> None:
         self.module, self.name, self.value = number
         self.home = importlib.import_module(self.module)
-        names = [self.name, *made_of(self.module, self.name)]
+        self.made = made_of(self.module, self.name)
         self.holders = {
-            name: [other for other in modules() if other.__dict__.get(name) is vars(self.home)[name]] for name in names
+            name: [other for other in modules() if other.__dict__.get(name) is vars(self.home)[name]]
+            for name in (self.name, *self.made)
         }
 
     def times(self, factor: float) -> None:
         """So many times what it was, and what is made of it."""
         self._set(self.name, self.value if factor == 1 else self.value * factor)
-        for name, made in made_of(self.module, self.name).items():
+        for name, made in self.made.items():
             self._set(name, eval(made, vars(self.home)))
-        for known in (value for module in modules() for value in vars(module).values()):
-            getattr(known, "cache_clear", lambda: None)()
+        for each in (value for module in modules() for value in vars(module).values()):
+            getattr(each, "cache_clear", lambda: None)()  # what was found by other numbers
 
     def _set(self, name: str, value: float) -> None:
         for holder in self.holders[name]:

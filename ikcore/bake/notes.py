@@ -306,7 +306,7 @@ def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
         return None
     usual = np.sqrt(_NARROWER * _WIDER) * need
     likely = [factor for factor in _UNITS if _NARROWER * need < wide * factor < _WIDER * need]
-    likely.sort(key=lambda factor: abs(np.log(wide * factor / usual)))
+    likely = sorted(likely, key=lambda factor: abs(np.log(wide * factor / usual)))[:2]
     more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
     units = " or ".join(f"{factor:g} ({_UNITS[factor]})" for factor in likely) or "what its unit is of that of the clip"
     return f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by {units}"
