@@ -12,7 +12,7 @@ from ikcore._arrays import size
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.human import BRIEF, DEEP, LOW, NEAR, ON, SOLE, UNEVEN
+from ikcore.feet.human import DEEP, LOW, NEAR, ON, SOLE, UNEVEN
 from ikcore.feet.leg import row
 from ikcore.grounds.ground import Ground, Plane
 
@@ -74,7 +74,7 @@ def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None
 
     A foot that was put there stands as high as it does, all of its sole.
     """
-    own, stands = floor.thick.get("ball", 0.0), np.count_nonzero(held) >= BRIEF * scene.fps
+    own, stands = floor.thick.get("ball", 0.0), np.count_nonzero(held) >= _HARDLY * scene.fps
     sole = own if scene.kept and stands and abs(own) < LOW * motion.scale else 0.0
     for point, at in motion.soles.items():
         high = median((at - motion.soles["ball"])[held, scene.axis]) if point == "joint" else 0.0
