@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import subprocess
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -44,6 +45,20 @@ FLAGS = [
     "-Wno-missing-field-initializers",  # what is left out is 0
     "-g0",
 ]
+
+
+def quick_flags():
+    """Flags of IKCORE_BUILD=quick: scalar code and the widest vectors of this machine, compiled fast, slower to run."""
+    command = [*os.environ.get("CC", "cc").split(), "-march=native", "-dM", "-E", "-"]  # prints predefined macros
+    macros = subprocess.run(command, input="", capture_output=True, text=True).stdout
+    widest = "AVX512" if "__AVX512VL__" in macros else "AVX2" if "__AVX2__" in macros else "BASE"
+    return ["-O1", "-DIK_QUICK", *(f"-DIK_NO_{isa}" for isa in ("BASE", "AVX2", "AVX512") if isa != widest)]
+
+
+BUILDS = {"": list, "quick": quick_flags}  # by the environment variable IKCORE_BUILD: flags after FLAGS
+build = os.environ.get("IKCORE_BUILD", "")
+if build not in BUILDS:
+    sys.exit(f"IKCORE_BUILD: expected 'quick' or nothing, got {build!r}")
 debugging = ["-g"] if "-g" in os.environ.get("CFLAGS", "") else []
 
 # The system that is compiled for: another where CC, LDSHARED and _PYTHON_HOST_PLATFORM (win-amd64, say) name it. For
@@ -107,7 +122,7 @@ setup(
                 ("NPY_TARGET_VERSION", "NPY_1_23_API_VERSION"),
                 ("IKCORE_VERSION", f'"{version}"'),
             ],
-            extra_compile_args=[*FLAGS, *debugging],
+            extra_compile_args=[*FLAGS, *BUILDS[build](), *debugging],
             extra_link_args=link_flags,
             py_limited_api=not free_threaded,
         )

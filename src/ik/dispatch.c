@@ -11,39 +11,52 @@
 
 enum { f32, f64 };
 
+/* The names a user may ask for on any processor, whatever is compiled: each includes those before it. */
+enum isa { SCALAR, BASE, AVX2, AVX512, ISAS };
+static const char *const names[ISAS] = {"scalar", "base", "avx2", "avx512"};
+
 typedef struct {
-    const char *isa;
+    enum isa isa;
     const ik_kernels *kernels[2]; /* f32, f64 */
 } isa_level;
 
-/* Ascending: a processor that has a level has those before it. */
+/* What is compiled, ascending. */
 static const isa_level levels[] = {
-    {"scalar", {&ik_kernels_scalar_f32, &ik_kernels_scalar_f64}},
-#ifdef IK_HAS_VECTORS
-    {"base", {&ik_kernels_base_f32, &ik_kernels_base_f64}},
+    {SCALAR, {&ik_kernels_scalar_f32, &ik_kernels_scalar_f64}},
+#ifdef IK_HAS_BASE
+    {BASE, {&ik_kernels_base_f32, &ik_kernels_base_f64}},
 #endif
-#ifdef IK_HAS_X86
-    {"avx2", {&ik_kernels_avx2_f32, &ik_kernels_avx2_f64}},
-    {"avx512", {&ik_kernels_avx512_f32, &ik_kernels_avx512_f64}},
+#ifdef IK_HAS_AVX2
+    {AVX2, {&ik_kernels_avx2_f32, &ik_kernels_avx2_f64}},
+#endif
+#ifdef IK_HAS_AVX512
+    {AVX512, {&ik_kernels_avx512_f32, &ik_kernels_avx512_f64}},
 #endif
 };
-
-/* The names a user may ask for on any processor, in the order of levels. */
-static const char *const names[] = {"scalar", "base", "avx2", "avx512"};
-enum { NAMES = sizeof names / sizeof *names, LEVELS = sizeof levels / sizeof *levels };
+enum { LEVELS = sizeof levels / sizeof *levels };
 
 static atomic_int level_in_use = -1; /* -1: not chosen yet */
 
-static int best_level(void) {
-#ifdef IK_HAS_X86
+static enum isa isa_of_processor(void) {
+#if defined(IK_HAS_AVX2) || defined(IK_HAS_AVX512)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl"))
-        return 3;
-    return __builtin_cpu_supports("avx2") ? 2 : 1;
-#else
-    return LEVELS - 1;
+        return AVX512;
+    if (__builtin_cpu_supports("avx2")) return AVX2;
 #endif
+    return BASE;
 }
+
+/* The best level up to `isa` that this processor has. */
+static int level_up_to(enum isa isa) {
+    enum isa has = isa_of_processor();
+    int level = LEVELS - 1;
+    while (level > 0 && (levels[level].isa > isa || levels[level].isa > has))
+        level--;
+    return level;
+}
+
+static int best_level(void) { return level_up_to(AVX512); }
 
 static int current_level(void) {
     int level = atomic_load_explicit(&level_in_use, memory_order_relaxed);
@@ -54,15 +67,14 @@ static int current_level(void) {
     return level;
 }
 
-const char *ik_isa(void) { return levels[current_level()].isa; }
+const char *ik_isa(void) { return names[levels[current_level()].isa]; }
 
 const char *ik_use_isa(const char *name) {
-    int wanted = NAMES - 1;
+    int wanted = ISAS - 1;
     while (name && wanted >= 0 && strcmp(names[wanted], name) != 0)
         wanted--;
     if (wanted < 0) return NULL;
-    int best = best_level();
-    atomic_store_explicit(&level_in_use, wanted < best ? wanted : best, memory_order_relaxed);
+    atomic_store_explicit(&level_in_use, level_up_to((enum isa)wanted), memory_order_relaxed);
     return ik_isa();
 }
 

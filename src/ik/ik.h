@@ -32,7 +32,13 @@
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
  * means error <= tolerance * reach, judged by forward kinematics of the pose that is returned. The same input gives the
  * same bits on every instruction set, compiler, batch size and thread, whatever floating-point mode the calling thread
- * has set; that mode is restored. */
+ * has set; that mode is restored.
+ *
+ * Switches: macros to define for all files alike (cc -DIK_NO_AVX512). Results have the same bits with each of them.
+ *   IK_NO_BASE              leaves out the kernels on 16-byte vectors (SSE2, NEON)
+ *   IK_NO_AVX2              leaves out those on 32-byte vectors
+ *   IK_NO_AVX512            leaves out those on 64-byte vectors
+ *   IK_QUICK                for development: compiles in half the time, runs at about half the speed */
 #ifndef IK_H
 #define IK_H
 
@@ -96,10 +102,10 @@ typedef struct ik_status_flag {
 extern const ik_status_flag ik_status_flags[];
 
 /* The instruction set in use: "scalar", "base" (16-byte vectors: SSE2, NEON), "avx2" or "avx512". All give the same
- * bits. The best one is chosen on first use; ik_use_isa("avx2") lowers the choice to avx2 or whatever less this
- * processor has, ik_use_isa(NULL) takes the best again. Returns the name now in use, or NULL for an unknown name, which
- * changes nothing. Safe from any thread; a batch that is running keeps its instruction set, of curves what
- * is solved at a time. */
+ * bits. The best one is chosen on first use; ik_use_isa("avx2") lowers the choice to avx2 or the next lower one
+ * that is compiled and that this processor has, ik_use_isa(NULL) takes the best again. Returns the name now in use, or
+ * NULL for an unknown name, which changes nothing. Safe from any thread; a batch that is running keeps its instruction
+ * set, of curves what is solved at a time. */
 const char *ik_use_isa(const char *name);
 const char *ik_isa(void);
 

@@ -3,8 +3,8 @@
  *   IK_BITS    32 or 64, the size of a number
  *   IK_BYTES   0 (scalar), 16, 32 or 64, the size of a vector of them
  *   IK_FAMILY  the header of the family: what it includes is all that is compiled again when some of it changes
- * Where the compiler has no such vectors nothing comes out. System headers come first: what follows the target pragma
- * is compiled for that instruction set. */
+ * Where the compiler has no such vectors, or a switch of ik.h leaves them out, nothing comes out. System headers come
+ * first: what follows the target pragma is compiled for that instruction set. */
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -14,7 +14,8 @@
 #include "plan.h"
 #include "solvers.h"
 
-#if IK_BYTES == 0 || (IK_BYTES == 16 && defined(IK_HAS_VECTORS)) || (IK_BYTES >= 32 && defined(IK_HAS_X86))
+#if IK_BYTES == 0 || (IK_BYTES == 16 && defined(IK_HAS_BASE)) || (IK_BYTES == 32 && defined(IK_HAS_AVX2)) ||           \
+    (IK_BYTES == 64 && defined(IK_HAS_AVX512))
 
 /* gcc and clang each have their own way to say which instructions the functions below may use; neither needs a flag.
  * fma is never among them: a fused multiply-add rounds once where the other instruction sets round twice. */

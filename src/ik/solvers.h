@@ -72,10 +72,17 @@ typedef struct ik_kernels {
     void (*hinges)(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last);
 } ik_kernels;
 
+/* The instruction sets that are compiled besides scalar code: what the compiler has vectors for, without those that
+ * switches of ik.h leave out. */
 #if defined(__GNUC__)
-#define IK_HAS_VECTORS
-#if defined(__x86_64__)
-#define IK_HAS_X86
+#ifndef IK_NO_BASE
+#define IK_HAS_BASE
+#endif
+#if defined(__x86_64__) && !defined(IK_NO_AVX2)
+#define IK_HAS_AVX2
+#endif
+#if defined(__x86_64__) && !defined(IK_NO_AVX512)
+#define IK_HAS_AVX512
 #endif
 #endif
 
@@ -87,11 +94,13 @@ typedef struct ik_kernels {
 #endif
 
 extern ik_hidden const ik_kernels ik_kernels_scalar_f32, ik_kernels_scalar_f64;
-#ifdef IK_HAS_VECTORS
+#ifdef IK_HAS_BASE
 extern ik_hidden const ik_kernels ik_kernels_base_f32, ik_kernels_base_f64;
 #endif
-#ifdef IK_HAS_X86
+#ifdef IK_HAS_AVX2
 extern ik_hidden const ik_kernels ik_kernels_avx2_f32, ik_kernels_avx2_f64;
+#endif
+#ifdef IK_HAS_AVX512
 extern ik_hidden const ik_kernels ik_kernels_avx512_f32, ik_kernels_avx512_f64;
 #endif
 

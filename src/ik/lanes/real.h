@@ -36,7 +36,10 @@
 #endif
 #endif
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && defined(IK_QUICK)
+#define ik_inline  static inline __attribute__((unused))
+#define ik_outline static __attribute__((noinline, unused))
+#elif defined(__GNUC__)
 #define ik_inline  static inline __attribute__((always_inline, unused))
 #define ik_outline static __attribute__((noinline, unused)) /* what is long and seldom runs, once for all solvers */
 #else
