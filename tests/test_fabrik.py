@@ -342,7 +342,8 @@ def test_a_knee_that_bends_both_ways_stays_on_its_side(precision: Any) -> None:
     """Both sides serve a target on the line of the leg: rounding must not choose."""
     hinge = ik.Limit.hinge([1, 0, 0], -2.6, 2.6)
     for side in (-0.06, 0.06):
-        leg = ik.Skeleton([-1, 0, 1], [[0, 0, 1], [0, side, -0.45], [0, -side, -0.45]], limits=[None, hinge, None])
+        offsets = np.array([[0, 0, 1], [0, side, -0.45], [0, -side, -0.45]])
+        leg = ik.Skeleton([-1, 0, 1], offsets, limits=[None, hinge, None])
         height = np.linspace(0.7, 0.1, 200)
         target = np.stack([np.zeros(200), np.zeros(200), height], axis=-1)
         start = ik.Pose(leg.rest.rotations.astype(precision))
