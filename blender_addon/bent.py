@@ -44,7 +44,7 @@ def bent(held, clip, places):
     return made, errors[:, : len(held.pins)]
 
 
-def solved(clip, goals, freedoms, method, *, body=None, weights=None, sequence=False):
+def solved(clip, goals, freedoms, method, *, body=None, weights=None):
     """A clip as a method of the library solves it, and by how much each goal is missed: (frames, goals, 2).
 
     Its bones do what they may, by name; the body may go anywhere; what bones weigh is for goals that ask for it.
@@ -56,9 +56,8 @@ def solved(clip, goals, freedoms, method, *, body=None, weights=None, sequence=F
     if weights:
         each = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names]
         parts += [list(numbers) for numbers in zip(*each, strict=True)]
-    options = {"sequence": True, "fps": clip.fps} if sequence else {"workers": -1}
     try:
-        found = library.solve(library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True, **options)
+        found = library.solve(library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True, workers=-1)
     except ValueError as error:
         label = next(label for name, label, _ in METHODS if name == method)
         raise CannotBakeError(f"{label} cannot solve this: {str(error).removeprefix('limits: ')}") from error

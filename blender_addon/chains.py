@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Solved anew by a method of the library: chains of any length, those that share bones as one problem.
 
-It starts from what the channels say without IK, and goes from frame to frame, so that nothing flips. What bones may do
-is what Blender's own solver lets them; an influence below 1 puts the goal between there and the target, as there.
+A chain with a pole starts from its channels, turned to the pole as Blender turns it and solved by damped least squares,
+as Blender's own solver does. A chain without a pole starts where Blender shows it. Every frame is solved for itself, so
+that no twist adds up. What bones may do is what Blender's own solver lets them; an influence below 1 puts the goal
+between there and the target, as there.
 """
 
 import dataclasses
@@ -13,10 +15,13 @@ import numpy as np
 from . import bent, bridge, clips, freed, stage
 from . import rotations as rot
 from .background import in_thread
+from .effect import twists
 from .ik_limits import Freedom
 from .joints import Parts
-from .report import off
-from .solve import STRAIGHT
+from .report import in_degrees, off
+from .solve import STRAIGHT, to_pole
+
+BEND = 0.02  # radians: the bend of a straight chain at the start
 
 
 def found(context, limbs, frames, method):
@@ -32,19 +37,34 @@ class _Chains(freed.Freed):
     def __init__(self, method, armature, limbs, frames):
         super().__init__(armature, limbs, sorted({name for limb in limbs for name in limb.chain}), frames)
         self.method = method
+        self.twisted = np.zeros(len(frames))  # the largest twist between the start of chains and their solution
 
     def what(self):
         return f"{len(self.limbs)} IK"
 
+    def goes_on_from_shown(self):
+        return len(self.poled) < len(self.limbs)
+
+    def channels(self, context):
+        made = yield from stage.between(super().channels(context), 0.0, 0.9)
+        chains, worst = [limb.chain for limb in self.limbs], self.twisted.argmax()
+        steps = twists(context, self.armature, self.bones, chains, self.frames, self.put, worst)
+        for bone, angle, frame in (yield from stage.between(steps, 0.9, 1.0)):
+            told = f"{bone} is twisted {in_degrees(angle)} from where IK shows it in frame {frame}"
+            self.problems.append((frame, told))
+        return made
+
     def solved(self, clip):
-        freedoms = {name: Freedom.of(self.armature.pose.bones[name]) for name in self.names}
+        bones, scale = self.armature.pose.bones, clips.scale_of(self.armature, self.world)
+        self.tails = [np.array((0.0, limb.mid.bone.length * scale, 0.0)) for limb in self.limbs]
+        freedoms = {name: Freedom.of(bones[name]) for name in self.names}
         every = self._together()
         for done, trees in enumerate(every):
             start, middle, end = ((done + share) / len(every) for share in (0.0, 0.2, 1.0))
-            problems, world = [], clip.skeleton.forward(clip.pose)
+            problems, free = [], clip.skeleton.forward(clip.pose)
             for number, (numbers, names) in enumerate(trees):
                 ends = (start + (middle - start) * (number + share) / len(trees) for share in (0, 1))
-                goals = yield from stage.between(self._goals(clip.skeleton, world, numbers), *ends)
+                goals = yield from stage.between(self._goals(free, numbers), *ends)
                 problems.append((numbers, goals, {name: freedoms[name] for name in names}))
             steps = in_thread(functools.partial(self._solved, clip, problems))
             clip, missed = yield from stage.between(steps, middle, end)
@@ -52,15 +72,19 @@ class _Chains(freed.Freed):
                 self._note(numbers, clip, errors)
         return clip
 
-    def _solved(self, clip, problems, progress):
+    def _solved(self, free, problems, progress):
         """The clip with some trees solved that do not hang on each other, and what they miss. Without bpy."""
+        every = [n for numbers, *_ in problems for n in numbers]
+        start = clip = self._to_poles(self._as_shown(free, every), every)
         missed = []
         for done, (numbers, goals, allowed) in enumerate(problems):
-            made, errors = bent.solved(clip, goals, allowed, self.method, sequence=True)
-            clip = self._blended(clip, made, numbers)
+            if self.poled.keys() & numbers:  # bends them as Blender does: other methods turn some of them over
+                clip, _ = bent.solved(clip, goals, allowed, "dls")
+            clip, errors = bent.solved(clip, goals, allowed, self.method)
             missed.append((numbers, errors))
             progress((done + 1) / len(problems))
-        return clip, missed
+        self._note_twists(every, start, clip)
+        return self._blended(free, clip, every), missed
 
     def _together(self):
         """Trees by what they hang on: none of some that are solved at once hangs on another of them."""
@@ -84,69 +108,100 @@ class _Chains(freed.Freed):
         bones = self.armature.pose.bones
         return sorted(trees, key=lambda tree: min(len(bones[name].parent_recursive) for name in tree[1]))
 
-    def _goals(self, skeleton, world, numbers):
-        """What constraints ask for, in the world; between there and where bones are without IK by their influence.
+    def _as_shown(self, clip, numbers):
+        """The clip with chains that have no pole as Blender shows them."""
+        turned = np.array(clip.pose.rotations)
+        for joint in {joint for n in numbers if n not in self.poled for joint in self._joints(n)}:
+            above = self.bones.parents[joint]
+            space = self.world if above < 0 else rot.inverse(self.shown[above])
+            turned[:, joint] = Parts.of(space @ self.shown[joint]).turned
+        return _with_rotations(clip, turned)
+
+    def _to_poles(self, clip, numbers):
+        """The clip with chains turned as a whole to their poles, as Blender turns them before it solves."""
+        poled = [n for n in numbers if n in self.poled]
+        if not poled:
+            return clip
+        clip = self._bent(clip, poled)
+        world, turned = clip.skeleton.forward(clip.pose), np.array(clip.pose.rotations)
+        for n in poled:
+            base, line, up = self._sides(n, world)
+            turn, _ = to_pole(rot.unit(line)[0], up, self.places[:, n, :3, 3] - base, self.poles[:, n] - base)
+            _turn(turned, self._joints(n)[0], turn, world)
+        return _with_rotations(clip, turned)
+
+    def _bent(self, clip, poled):
+        """The clip with straight chains bent by BEND towards their pole axis: no method bends them to a side itself."""
+        world, turned = clip.skeleton.forward(clip.pose), np.array(clip.pose.rotations)
+        for n in poled:
+            first, *others = self._joints(n)
+            base, line, up = self._sides(n, world)
+            along, length = rot.unit(line)
+            off = rot.across(world.positions[:, others] - base[:, np.newaxis], along[:, np.newaxis])
+            straight = rot.lengths_of(off).max(axis=1) <= STRAIGHT * length
+            axis = rot.unit(np.cross(along, up))[0]
+            for joint, angle in ((first, BEND), *((joint, -2.0 * BEND / len(others)) for joint in others)):
+                _turn(turned, joint, bridge.rotations.from_axis_angle(axis, np.where(straight, angle, 0.0)), world)
+        return _with_rotations(clip, turned)
+
+    def _sides(self, n, world):
+        """The base of a chain, the way to its end, and the axis of its first bone that the pole angle names."""
+        first, angle = self._joints(n)[0], self.values["pole_angle"][:, n]
+        base = world.positions[:, first]
+        axis = np.stack([np.cos(angle), np.zeros(len(angle)), np.sin(angle)], axis=-1)
+        return base, self._end(n, world) - base, bridge.rotations.rotate(world.rotations[:, first], axis)
+
+    def _joints(self, n):
+        """The joints of a chain, first to last."""
+        return [self.bones.names.index(name) for name in self.limbs[n].chain]
+
+    def _end(self, n, world):
+        """The tail of a chain, in the world."""
+        tip = self._joints(n)[-1]
+        return world.positions[:, tip] + bridge.rotations.rotate(world.rotations[:, tip], self.tails[n])
+
+    def _goals(self, free, numbers):
+        """Goals of limbs, in the world: their targets, or by influence between these and the ends of the `free` pose.
 
         A generator that yields the share that is done.
         """
-        quat, goals, scale = bridge.rotations, [], clips.scale_of(self.armature, self.world)
+        quat, goals = bridge.rotations, []
         for done, (n, limb) in enumerate((n, self.limbs[n]) for n in numbers):
-            tip, ik = self.armature.pose.bones[limb.chain[-1]], limb.ik
-            joint = skeleton.names.index(tip.name)
-            offset = (0.0, tip.bone.length * scale, 0.0)
-            free = world.positions[:, joint] + quat.rotate(world.rotations[:, joint], np.array(offset))
+            ik, tip = limb.ik, self._joints(n)[-1]
             wanted, turned = self.places[:, n, :3, 3], Parts.of(self.places[:, n]).turned if ik.use_rotation else None
             share = self.values["influence"][:, n]
             if not ik.pole_target and (share < 1.0).any():  # with a pole see `_blended`
-                wanted = (1 - share)[:, np.newaxis] * free + share[:, np.newaxis] * wanted
-                turned = quat.slerp(world.rotations[:, joint], turned, share) if ik.use_rotation else None
+                end = self._end(n, free)
+                wanted = end + share[:, np.newaxis] * (wanted - end)
+                turned = quat.slerp(free.rotations[:, tip], turned, share) if ik.use_rotation else None
             goals.append(
                 bridge.library.Reach(
-                    tip.name,
+                    limb.chain[-1],
                     wanted,
                     turned,
                     weight=ik.weight,
                     rotation_weight=ik.orient_weight,
-                    offset=offset,
+                    offset=self.tails[n],
                     chain=limb.chain[0],
-                    pole=self._pole(n, skeleton, world, free, wanted) if ik.pole_target else None,
                 )
             )
             yield (done + 1) / len(numbers)
         return goals
 
-    def _pole(self, n, skeleton, world, end, goal):
-        """What a chain bends towards: the pole, turned about the line to the goal as Blender's pole angle has it.
-
-        There it is an axis of the first bone that the pole is beside, and how the chain bends beside that stays.
-        """
-        joints = [skeleton.names.index(name) for name in self.limbs[n].chain]
-        base = world.positions[:, joints[0]]
-        along = rot.unit(end - base)[0]
-        way = np.stack(
-            [np.cos(self.values["pole_angle"][:, n]), np.zeros(len(end)), np.sin(self.values["pole_angle"][:, n])],
-            axis=-1,
-        )
-        up = rot.across(bridge.rotations.rotate(world.rotations[:, joints[0]], way), along)
-        bends = rot.across((world.positions[:, joints[1:]] - base[:, np.newaxis]).sum(axis=1), along)
-        straight = rot.lengths_of(bends) <= STRAIGHT * rot.lengths_of(end - base)
-        bends = np.where(straight[:, np.newaxis], up, bends)
-        angle = np.arctan2(rot.dot(np.cross(up, bends), along), rot.dot(up, bends))
-        turn = bridge.rotations.from_axis_angle(rot.unit(goal - base)[0], angle)
-        return base + bridge.rotations.rotate(turn, self.poles[:, n] - base)
-
     def _blended(self, free, solved, numbers):
-        """What is solved, where a chain has a pole between that and what keys say without IK, as Blender does."""
+        """The solved clip; chains with a pole between that and the free one by their influence, as in Blender."""
         turned = np.array(solved.pose.rotations)
         for n in numbers:
-            between = n in self.poled and (self.values["influence"][:, n] < 1.0).any()
-            for name in self.limbs[n].chain if between else ():
-                row = solved.skeleton.names.index(name)
-                turned[:, row] = bridge.rotations.slerp(
-                    free.pose.rotations[:, row], turned[:, row], self.values["influence"][:, n]
-                )
-        pose = bridge.library.Pose(turned, solved.pose.translations, solved.pose.scales)
-        return dataclasses.replace(solved, pose=pose)
+            share = self.values["influence"][:, n]
+            for joint in self._joints(n) if n in self.poled and (share < 1.0).any() else ():
+                turned[:, joint] = bridge.rotations.slerp(free.pose.rotations[:, joint], turned[:, joint], share)
+        return _with_rotations(solved, turned)
+
+    def _note_twists(self, numbers, start, solved):
+        """Keep how far bones of some limbs are twisted, in the world, from where they were solved from."""
+        joints = [joint for n in numbers for joint in self._joints(n)]
+        was, now = (clip.skeleton.forward(clip.pose).rotations[:, joints] for clip in (start, solved))
+        self.twisted = np.maximum(self.twisted, rot.twists(was, now).max(axis=1))
 
     def _note(self, numbers, clip, errors):
         """Keep how far targets are missed, where that is worth a word."""
@@ -154,3 +209,16 @@ class _Chains(freed.Freed):
         for *each, at in bent.missed(names, clip, errors):
             frame = int(self.frames[at])
             self.problems.append((frame, f"{off('target', *each)} in frame {frame}"))
+
+
+def _turn(rotations, joint, turn, world):
+    """Turn a joint, and all that hangs on it, by rotations in the world."""
+    quat, now = bridge.rotations, world.rotations[:, joint]
+    own = quat.multiply(quat.multiply(quat.conjugate(now), turn), now)
+    rotations[:, joint] = quat.multiply(rotations[:, joint], own)
+
+
+def _with_rotations(clip, rotations):
+    """A clip with other rotations."""
+    pose = bridge.library.Pose(rotations, clip.pose.translations, clip.pose.scales)
+    return dataclasses.replace(clip, pose=pose)

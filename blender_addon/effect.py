@@ -4,10 +4,13 @@
 import numpy as np
 
 from . import actions, stage
+from . import rotations as rot
 from .armatures import Rig, constrained
+from .joints import Parts
 from .solve import AWAY
 
 SHORT = "IK stretches it farther than FK reaches: switch it to one of both, or lower the body"
+TWISTED = np.radians(1.0)  # the least twist between a bone and what IK shows that is reported
 COMPARED = 3  # frames that are looked at, from the first to the last, besides the one that differs most
 
 
@@ -76,6 +79,29 @@ def _seen(context, armature, chains, frames):
 
     yield from stage.visit(context, frames, look)
     return seen
+
+
+def twists(context, armature, bones, chains, frames, put, worst):
+    """Compare the twist of bones with that which IK shows, on some frames, among them the one with the number `worst`.
+
+    `put` are Parts of all `bones`. A generator that yields the share that is done, and returns (bone, angle, frame) of
+    the bone of each chain that is twisted most, if that is to be reported.
+    """
+    some = np.unique(np.r_[worst, np.linspace(0, len(frames) - 1, COMPARED).astype(int)])
+    shown, found = stage.Matrices(armature, bones.rows, len(some)), []
+
+    def look(depsgraph, number):
+        shown.read(armature.evaluated_get(depsgraph).pose.bones, number)
+
+    yield from stage.between(stage.visit(context, frames[some], look), 0.0, 0.9)
+    made = yield from stage.between(bones.poses(put.at(some)), 0.9, 1.0)
+    for chain in chains:
+        rows = [bones.names.index(name) for name in chain]
+        angles = rot.twists(*(Parts.of(matrices).turned for matrices in (shown[rows], made[:, rows])))
+        at, bone = np.unravel_index(angles.argmax(), angles.shape)
+        if angles[at, bone] > TWISTED:
+            found.append((chain[bone], angles[at, bone], int(frames[some[at]])))
+    return found
 
 
 def besides_keys(armature, bones):

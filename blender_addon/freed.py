@@ -91,7 +91,7 @@ def _by_scene(context, every, frames):
 def _by_curves(context, every, of, limbs, frames):
     """Read by curves alone; whether these say it all, which a few frames of the scene must confirm."""
     reader = Reader(frames)
-    if any(unread(reader, limb) for limb in limbs):
+    if any(each.goes_on_from_shown() for each in every) or any(unread(reader, limb) for limb in limbs):
         return False
     for number, each in enumerate(every):
         steps = each.read_curves(reader)
@@ -125,6 +125,10 @@ class Freed:
         self.turned = None  # how their channels turn bones, (frames, bones, 4)
         self.local = None  # where bones are without their constraints, in the space of their parents: Parts
         self.problems, self.moved = [], 0
+
+    def goes_on_from_shown(self):
+        """Whether what the scene shows is needed on every frame."""
+        return False
 
     def read(self, depsgraph, number):
         """What this frame shows."""

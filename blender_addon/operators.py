@@ -150,8 +150,8 @@ class IKCORE_OT_bake_ik(Keys, FrameRange, Baking):
             (
                 "CHAINS",
                 "Chains Anew",
-                "Chains of any length by a method of the library, from frame to frame, so that nothing flips. IK "
-                "limits hold. What shares bones is solved as one",
+                "Chains of any length by a method of the library, from where Blender's own solver has them. Bones keep "
+                "their twist, and IK limits hold. What shares bones is solved as one",
             ),
         ],
         default="SHOWN",

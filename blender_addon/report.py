@@ -215,7 +215,7 @@ def length(value):
 def in_degrees(radians):
     """An angle in degrees: none at all where that is less than a hundredth."""
     degrees = math.degrees(radians)
-    return f"{degrees:.2g}°" if degrees >= 0.01 else "0°"
+    return f"{degrees:.0f}°" if degrees >= 10.0 else f"{degrees:.2g}°" if degrees >= 0.01 else "0°"
 
 
 def within(value):

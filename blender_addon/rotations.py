@@ -57,6 +57,12 @@ def quaternions(mode, values):
     return bridge.rotations.from_euler(values[..., axes], mode.lower())
 
 
+def twists(some, others):
+    """The angles by which rotations (..., 4) of bones differ about y, along which bones lie: 0 to half a turn."""
+    turns = bridge.rotations.multiply(bridge.rotations.conjugate(some), others)
+    return 2.0 * np.arctan2(np.abs(turns[..., 2]), np.abs(turns[..., 0]))
+
+
 def axes(matrices):
     """The rotations in matrices that have no shear, as matrices."""
     return matrices[..., :3, :3] / sizes(matrices)[..., np.newaxis, :]

@@ -160,19 +160,27 @@ def _up(limbs):
 
 
 def _turn(limbs, line, goal):
-    """The rigid rotation of the limb about its root that comes before the knee moves, and where the pole decides none.
+    """The rigid rotation of the limb about its root before the knee moves, and where the pole does not decide it."""
+    pole = np.where(limbs.has_pole[:, None], limbs.pole - limbs.root, 0.0)
+    turn, decided = to_pole(line, _up(limbs), goal - limbs.root, pole)
+    return turn, limbs.has_pole & ~decided
 
-    There Blender's two frames are singular and its limb collapses: this keeps the bend of the animated pose instead.
+
+def to_pole(line, up, goal, pole):
+    """The rotation that turns a chain as a whole about its root to its pole, and where the pole decides it.
+
+    It takes the unit line root-end to that of the goal, and `up` to the side of the pole. Where one of them lies on its
+    line Blender's frames are singular and its limb collapses: there the shortest arc keeps the bend of the pose.
+    Goal and pole are seen from the root.
     """
-    aim, distance = rot.unit(goal - limbs.root)
+    aim, distance = rot.unit(goal)
     aim = np.where((distance > 0.0)[..., None], aim, line)
-    arc = bridge.rotations.shortest_arc(line, aim)
-    up, up_sine = rot.unit(rot.across(_up(limbs), line))
-    to_pole, pole_sine = rot.unit(rot.across(rot.unit(limbs.pole - limbs.root)[0], aim))
-    framed = limbs.has_pole & (up_sine > COLLINEAR) & (pole_sine > COLLINEAR)
-    to, before = (bridge.rotations.from_matrix(_frame(*axes)) for axes in ((aim, to_pole), (line, up)))
+    up, up_sine = rot.unit(rot.across(up, line))
+    side, pole_sine = rot.unit(rot.across(rot.unit(pole)[0], aim))
+    decided = (up_sine > COLLINEAR) & (pole_sine > COLLINEAR)
+    to, before = (bridge.rotations.from_matrix(_frame(*axes)) for axes in ((aim, side), (line, up)))
     by_pole = bridge.rotations.multiply(to, bridge.rotations.conjugate(before))
-    return np.where(framed[..., None], by_pole, arc), limbs.has_pole & ~framed
+    return np.where(decided[..., None], by_pole, bridge.rotations.shortest_arc(line, aim)), decided
 
 
 def _frame(a, b):

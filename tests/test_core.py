@@ -69,7 +69,7 @@ HASHES = {
     },
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
     "same_bits_smooth.c": {"smooth f64": "5c7e1d6140235329"},
-    "same_bits_fabrik.c": {"fabrik f32": "0edd21472c74a43e", "fabrik f64": "720c4c23c4cdd54a"},
+    "same_bits_fabrik.c": {"fabrik f32": "b47fa80982af56c7", "fabrik f64": "35ba0011c33c04c3"},
     "same_bits_chain.c": {
         "follow f32": "3500f2d1784e743b",
         "follow f64": "725851733e76c9db",

@@ -337,6 +337,22 @@ def test_a_straight_arm_bends_at_once() -> None:
         assert_allclose(forward(arm, found.pose.rotations)[0][2], [4, 0, 0], atol=5e-5)
 
 
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_a_knee_that_bends_both_ways_stays_on_its_side(precision: Any) -> None:
+    """Both sides serve a target on the line of the leg: rounding must not choose."""
+    hinge = ik.Limit.hinge([1, 0, 0], -2.6, 2.6)
+    for side in (-0.06, 0.06):
+        offsets = np.array([[0, 0, 1], [0, side, -0.45], [0, -side, -0.45]])
+        leg = ik.Skeleton([-1, 0, 1], offsets, limits=[None, hinge, None])
+        height = np.linspace(0.7, 0.1, 200)
+        target = np.stack([np.zeros(200), np.zeros(200), height], axis=-1)
+        start = ik.Pose(leg.rest.rotations.astype(precision))
+        found = ik.fabrik(leg, start, [ik.Reach(2, target.astype(precision))])
+        assert (found.status == 0).all()
+        knee = forward(leg, found.pose.rotations)[0][:, 1, 1]
+        assert (knee * side > 0).all()
+
+
 def test_hinges_with_any_axes_reach_what_they_can() -> None:
     rng = np.random.default_rng(2)
     hinges = [ik.Limit.hinge(rng.normal(size=3), -1, 1.5) for _ in range(6)]

@@ -251,19 +251,24 @@ ik_inline frames_bends frames_bends_of(const frames_elbow *e, real distance) {
     return (frames_bends){{turn_unit(turn_multiply(middle, off)), turn_unit(turn_divide(middle, off))}};
 }
 
+/* Of two ways to bend a hinge the smaller turn is taken, unless its error is larger by this share of both bones. */
+#define FRAMES_BEND_GAIN (number)1e-5
+
 /* The turn of the hinge k, within its limit, that takes its end as far from what carries it as it should be. Of two
- * the one that does it better. */
+ * the one that does it better; of two that do it as well, the smaller one: rounding picks no side. */
 ik_outline quat frames_bend(const ik_plan *plan, columns c, int k, const frames_elbow *elbow, real distance) {
     quat now = column_quat(c, frames_rotation(plan, plan->nodes[k].slot)), above = frames_above(plan, c, k);
     frames_bends bends = frames_bends_of(elbow, distance);
     quat best = quat_identity();
-    real least = real_splat(LARGEST);
+    real least = real_splat(LARGEST),
+         gain = real_splat(FRAMES_BEND_GAIN) * (vec3_length(elbow->bone) + vec3_length(elbow->lever));
     for (int i = 0; i < 2; i++) {
         quat bent = quat_multiply(quat_about(bends.angle[i].cosine, bends.angle[i].sine, elbow->axis), now);
         bent = quat_multiply(above, solve_allowed(plan, k, quat_multiply(quat_conjugate(above), bent)));
         quat turn = quat_multiply(bent, quat_conjugate(now));
         real off = real_abs(vec3_length(vec3_add(elbow->bone, quat_rotate(turn, elbow->lever))) - distance);
-        mask better = mask_less(off, least);
+        mask smaller = mask_less(real_abs(best.w), real_abs(turn.w)) & mask_less(off, least + gain);
+        mask better = mask_less(off + gain, least) | smaller;
         best = quat_select(better, turn, best);
         least = real_select(better, off, least);
     }
