@@ -89,7 +89,7 @@ def test_a_weight_is_the_share_of_the_turn() -> None:
 @pytest.mark.parametrize("share", [0.0, 1e-3, 0.5, 1.0])
 def test_a_rotation_weight_below_1_is_a_partial_weight(share: float, pole: Any) -> None:
     """At 0 no rotation is asked for."""
-    arm = ik.Skeleton.chain([[0, 0, 0], [0, 1, 0.5], [0, 2, 0]])
+    arm = ik.Skeleton.chain(np.array([[0, 0, 0], [0, 1, 0.5], [0, 2, 0]]))
     goal = ik.Reach(2, [0, 1.5, 0], [0, 1, 0, 0], rotation_weight=share, chain=2, pole=pole)
     found = ik.solve(arm, arm.rest, [goal], "two_bone")
     says = ik.Status.PARTIAL_WEIGHT * (0 < share < 1) | ik.Status.POLE_UNDEFINED * (pole is not None)
@@ -99,11 +99,12 @@ def test_a_rotation_weight_below_1_is_a_partial_weight(share: float, pole: Any) 
 @pytest.mark.parametrize("size", [1e-25, 1.0, 1e30])
 def test_errors_are_known_as_far_as_numbers_go(size: float) -> None:
     """Where the squares of floats are none."""
-    arm = ik.Skeleton.chain(np.multiply([[0, 0, 0], [1, 0, 0.1], [2, 0, 0]], size))
+    arm = ik.Skeleton.chain(size * np.array([[0, 0, 0], [1, 0, 0.1], [2, 0, 0]]))
     pose = ik.Pose(arm.rest.rotations.astype(np.float32))
     far = np.array([[8, 0, 0], [0, 1.5, 0]], np.float32) * np.float32(size)
     found = ik.solve(arm, pose, [ik.Reach(2, far, chain=2)], "two_bone")
-    alone = ik.two_bone(*arm.forward(pose).positions, far)
+    root, mid, end = arm.forward(pose).positions
+    alone = ik.two_bone(root, mid, end, far)
     assert_array_equal(found.status, alone.status)
     assert_array_equal(found.status, [ik.Status.TOO_FAR, 0])
     assert_allclose(found.error[0], alone.error[0], rtol=1e-6)
