@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import functools
 import inspect
-import itertools
 import math
 import operator
 import os
@@ -157,14 +156,15 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
     if type(workers) is not int or workers != 1:  # as a rule it is
         workers = thread_count(workers)
     try:
-        if not outputs and not _is_small(inputs):
+        small = _is_small(inputs)
+        if not outputs and not small:
             for array in inputs.values():  # any() with a generator takes twice as long
                 if array.ndim > 2:  # so sweeps over nothing but single numbers, which are cheap, are not noticed
                     if shape := _sweep_with_short_rows(solver, inputs):
                         return _call_with_long_rows(solver, inputs, shape, workers)
                     break
             outputs = _block_for(solver, inputs)
-        if workers > 1:
+        if workers > 1 or (not small and _may_be_long(solver, inputs, outputs)):
             return _call_in_blocks(solver, inputs, outputs, workers)
         return solver(*inputs.values(), *outputs)
     except ValueError:
@@ -191,9 +191,23 @@ def _block_for(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[NDArr
     """
     if solver.nout == 1 or not (shape := items_of(solver, inputs)):
         return ()
-    if len(shape) > 1 and not all(array.flags.c_contiguous for array in inputs.values()):
-        return ()
-    return _empty_outputs(solver, inputs, shape)
+    return _empty_outputs(solver, inputs, shape) if _are_in_order(inputs, shape) else ()
+
+
+def _are_in_order(inputs: dict[str, NDArray[Any]], shape: tuple[int, ...]) -> bool:
+    """Whether the leading axes of the result are in the order of C, however it is made."""
+    return len(shape) < 2 or all(array.flags.c_contiguous for array in inputs.values())
+
+
+# A call of C of so many items, or joints of items, takes a tenth of a second at most. Ctrl-C is heard between calls.
+AT_ONCE = 65_536
+
+
+def _may_be_long(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...]) -> bool:
+    """Whether it may need several blocks to hear Ctrl-C. Blocks must not change the order of axes in memory."""
+    if not any(array.size >= AT_ONCE or array.ndim > 2 for array in inputs.values()):
+        return False
+    return bool(outputs) or _are_in_order(inputs, items_of(solver, inputs))
 
 
 # NumPy calls a solver once for every row of the last axis: in a row this short that costs more than the items do.
@@ -318,7 +332,10 @@ def _call_in_blocks(
     """Split the longest leading axis into blocks that the threads take one after another. The bits stay the same."""
     leading = _leading_axes(solver, inputs)
     shape = items_of(solver, inputs | ({"out": outputs[0]} if outputs else {}))
-    if workers == 1 or math.prod(shape) < _WORTH_A_THREAD:
+    longest = max(shape, default=1)
+    work = math.prod(shape) // max(longest, 1) * _longest_list(solver, inputs)
+    blocks = _blocks(longest, work, workers)
+    if len(blocks) == 1:
         return solver(*inputs.values(), *outputs, order=order)
     outputs = outputs or _empty_outputs(solver, inputs, shape)
     inputs = {  # no block may read what another has written
@@ -335,22 +352,33 @@ def _call_in_blocks(
         places = [_part(array, len(shape), axis, block, shape[axis]) for array in outputs]
         solver(*parts, *places, order=order)
 
-    _share_out(shape[axis], workers, solve)
+    on_threads(blocks, workers, solve)
     return outputs if len(outputs) > 1 else outputs[0]
+
+
+def _longest_list(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> int:
+    """How long the longest list of an item is, such as (n,3); 1 where there are none."""
+    given = zip(inputs.values(), _rows_of(solver.signature or ""), strict=False)
+    return max((array.shape[-len(row)] for array, row in given if row and row[0] == "n"), default=1)
 
 
 def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None]) -> None:
     """Do all items, on several threads if asked to and worth it: `work` is as many times what a closed form does."""
     workers = thread_count(workers)
-    if workers == 1 or items * work < _WORTH_A_THREAD:
-        solve(slice(0, items))
+    blocks = _blocks(items, work, workers)
+    if len(blocks) == 1:
+        solve(blocks[0])
     else:
-        _share_out(items, workers, solve)
+        on_threads(blocks, workers, solve)
 
 
-def _share_out(items: int, workers: int, solve: Callable[[slice], None]) -> None:
-    edges = np.linspace(0, items, 4 * workers + 1).astype(int).tolist()
-    on_threads([slice(*edge) for edge in itertools.pairwise(edges)], workers, solve)
+def _blocks(items: int, work: int, workers: int) -> list[slice]:
+    """A few for every thread where threads are worth it, and as many as it takes to hear of Ctrl-C between them."""
+    count = math.ceil(items * work / AT_ONCE)
+    if workers > 1 and items * work >= _WORTH_A_THREAD:
+        count = max(count, 4 * workers)
+    count = max(1, min(count, items))
+    return [slice(items * k // count, items * (k + 1) // count) for k in range(count)]
 
 
 # A thread that waits for another hears of Ctrl-C so often, in seconds; where another thread or Windows got it, only so.

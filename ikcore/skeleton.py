@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import in_blocks, number_type, rows, shown, whole_number
+from ikcore._arrays import AT_ONCE, in_blocks, number_type, rows, shown, whole_number
 from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
 from ikcore.record import record
@@ -391,7 +391,7 @@ class Skeleton:
         assert first is not None
         items = math.prod(first.shape[:-2])
         batch = [None if array is None else array.reshape(items, *array.shape[-2:]) for array in arrays]
-        if workers == 1 and type(workers) is int:  # as a rule
+        if workers == 1 and type(workers) is int and items * len(self) <= AT_ONCE:  # usually
             function(self._data, *batch)
             return
 

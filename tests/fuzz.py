@@ -237,7 +237,10 @@ def limits_of_kinds() -> list[Any]:
 
 
 def solve(random: np.random.Generator, folder: Path) -> None:
-    """A tree with limits, a few goals, numbers of all kinds, as many items as fill some lanes and not others."""
+    """A tree with limits, a few goals, numbers of all kinds, as many items as fill some lanes and not others.
+
+    Every item has its own pose, and many start again.
+    """
     import ikcore as ik
     from ikcore import _core
 
@@ -254,7 +257,10 @@ def solve(random: np.random.Generator, folder: Path) -> None:
         ik.Reach(int(random.integers(1, joints)), odd(random, (items, 3), dtype), weight=odd(random, (items,), dtype))
         for _ in range(random.integers(1, 3) if "second end" in method.takes else 1)
     ]
-    ik.solve(skeleton, pose, goals, method.name, iterations=int(random.integers(0, 30)))
+    options = {"iterations": int(random.integers(0, 30))}
+    if "restarts" in method.options:
+        options["restarts"] = int(random.integers(0, 4))
+    ik.solve(skeleton, pose, goals, method.name, **options)
 
 
 def closed(random: np.random.Generator, folder: Path) -> None:

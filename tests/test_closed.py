@@ -85,6 +85,32 @@ def test_a_weight_is_the_share_of_the_turn() -> None:
     assert [bool(status & ik.Status.PARTIAL_WEIGHT) for status in found.status] == [True, True, False, False]
 
 
+@pytest.mark.parametrize("pole", [None, [0, 9, 0]], ids=["free", "pole on the line"])
+@pytest.mark.parametrize("share", [0.0, 1e-3, 0.5, 1.0])
+def test_a_rotation_weight_below_1_is_a_partial_weight(share: float, pole: Any) -> None:
+    """At 0 no rotation is asked for."""
+    arm = ik.Skeleton.chain(np.array([[0, 0, 0], [0, 1, 0.5], [0, 2, 0]]))
+    goal = ik.Reach(2, [0, 1.5, 0], [0, 1, 0, 0], rotation_weight=share, chain=2, pole=pole)
+    found = ik.solve(arm, arm.rest, [goal], "two_bone")
+    says = ik.Status.PARTIAL_WEIGHT * (0 < share < 1) | ik.Status.POLE_UNDEFINED * (pole is not None)
+    assert ik.Status(int(found.status)) == says
+
+
+@pytest.mark.parametrize("size", [1e-25, 1.0, 1e30])
+def test_errors_are_known_as_far_as_numbers_go(size: float) -> None:
+    """Where the squares of floats are none."""
+    arm = ik.Skeleton.chain(size * np.array([[0, 0, 0], [1, 0, 0.1], [2, 0, 0]]))
+    pose = ik.Pose(arm.rest.rotations.astype(np.float32))
+    far = np.array([[8, 0, 0], [0, 1.5, 0]], np.float32) * np.float32(size)
+    found = ik.solve(arm, pose, [ik.Reach(2, far, chain=2)], "two_bone")
+    root, mid, end = arm.forward(pose).positions
+    alone = ik.two_bone(root, mid, end, far)
+    assert_array_equal(found.status, alone.status)
+    assert_array_equal(found.status, [ik.Status.TOO_FAR, 0])
+    assert_allclose(found.error[0], alone.error[0], rtol=1e-6)
+    assert found.error[1] < 1e-5 * size
+
+
 def test_what_has_no_weight_may_be_nan() -> None:
     nan = np.full(3, np.nan)
     goal = ik.Reach("foot.L", nan, np.full(4, np.nan), weight=0, rotation_weight=0, pole=nan, chain=2)

@@ -103,6 +103,8 @@ HASHES = {
         "dls_slides f64": "850c688749e82e75",
         "dls_outside f32": "79445b758af21023",
         "dls_outside f64": "6c80b3d773889096",
+        "dls_restarts f32": "0cb7d4451065c0c1",
+        "dls_restarts f64": "ced5cf155a48c61b",
     },
     "same_bits_linear.c": {
         "transpose f32": "933f08907414f367",

@@ -165,6 +165,21 @@ def test_a_bone_whose_start_is_within_cannot_be_clear(method: str) -> None:
     assert "The bone to 1 is 0.2 too near" in found.explain()
 
 
+@pytest.mark.parametrize("root", [[0, 0, 0], [30, -20, 10]])
+@by_all
+def test_a_bone_that_nothing_moves_is_judged_where_it_is(method: str, root: Any) -> None:
+    """Beside a goal that is reached: the bone from the root upwards is on the axis of a sphere, near it, and clear."""
+    body = ik.Skeleton([-1, 0, 0, 1], [root, [1, 0, 0], [0, 1, 0], [1, 0, 0]])
+    hand = ik.Reach(3, np.add(root, [1, 1, 0]), chain=1)
+    for side, off in ((0, 0.3), (0.1, 0.2), (0.5, 0)):
+        sphere = ik.Outside(2, np.add(root, [side, 0.5, 0]), 0.3, chain=0)
+        found = ik.solve(body, body.rest, [hand, sphere], method, goal_errors=True)
+        assert (found.status != 0) == (off > 0)
+        assert found.goal_errors is not None
+        assert found.goal_errors[1, 0] == pytest.approx(off, abs=1e-9)
+        assert found.error == pytest.approx(off, abs=3e-5)
+
+
 @pytest.mark.parametrize(("frames", "level"), [(61, 0), (61, 1), (4, 1)])
 def test_a_bone_stays_on_its_side_of_a_thin_rod(frames: int, level: int) -> None:
     """As its target goes past, by nearly what that is thick in a frame; by much more where it is on a level after."""

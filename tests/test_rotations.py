@@ -758,6 +758,19 @@ def test_workers_change_no_bit(name: str, dtype: Any, monkeypatch: pytest.Monkey
     assert raw(list(places)) == raw(expected)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_blocks_of_a_long_call_change_no_bit(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor the order of axes in memory."""
+    inputs = [array.reshape(20, 20, *array.shape[1:]) for array in nasty(name, dtype, 400)]
+    turned = [array.swapaxes(0, 1) for array in inputs]
+    expected = [results(name, arrays) for arrays in (inputs, turned)]
+    monkeypatch.setattr(_arrays, "AT_ONCE", 7)
+    for arrays, whole in zip((inputs, turned), expected, strict=True):
+        found = results(name, arrays)
+        assert raw(found) == raw(whole)
+        assert [array.strides for array in found] == [array.strides for array in whole]
+
+
 def test_workers_do_not_read_what_another_has_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
     a = random(np.float64, 400, 4)

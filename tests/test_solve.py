@@ -297,6 +297,52 @@ def test_an_interrupt_while_this_thread_waits_for_another() -> None:
     assert seconds_to_end(lambda: _arrays.on_threads([slice(0)] * 2, 2, solve, stopped.set)) < 0.2
 
 
+STEPS: dict[str, Any] = {"gauss_seidel": {"sweeps": 1_000_000}, "transpose": {"loops": 1_000_000}}
+
+
+@pytest.mark.parametrize("method", STEPS)
+@pytest.mark.parametrize("target", [[30, 40, 50], PULLED], ids=["one item", "batch"])
+def test_an_interrupt_ends_a_step_at_once(method: str, target: Any) -> None:
+    """One that takes many seconds."""
+    goals = [ik.Reach(101, target), ik.Reach(50, [0, 20, 0])]
+    took = [seconds_to_end(lambda: ik.solve(ROPE, ROPE.rest, goals, method, **STEPS[method])) for _ in range(2)]
+    assert min(took) < 0.5
+
+
+LINE = np.linspace([1.0, 0, 0], [2.0, 1, 1], 1000)
+LONG_CALLS: dict[str, Callable[[], Any]] = {
+    "forward": lambda: ARM.forward(poses(1000)),
+    "local": lambda: ARM.local(ik.World(np.ones((1000, 4, 3)), np.ones((1000, 4, 4)))),
+    "limb": lambda: ik.two_bone([0, 0, 0], [0, 1, 0.1], [0, 2, 0], LINE),
+    "limb, out": lambda: ik.two_bone([0, 0, 0], [0, 1, 0.1], [0, 2, 0], LINE, out=ik.Limb.empty(1000)),
+    "spine": lambda: ik.look(np.ones((1000, 9, 3)) * LINE[:9], [1, 0, 0, 0], [0, 5, 0], forward=[1, 0, 0]),
+    "rotations": lambda: ik.rotations.multiply(np.ones((1000, 4)), [1, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_a_long_call_is_done_in_blocks_between_which_an_interrupt_ends_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks: list[list[slice]] = []
+
+    def interrupted(given: list[slice], workers: int, solve: Callable[[slice], None]) -> None:
+        blocks.append(given)
+        solve(given[0])
+        raise KeyboardInterrupt
+
+    LONG_CALLS[name]()
+    for module in (_arrays, ik.skeleton):
+        monkeypatch.setattr(module, "AT_ONCE", 100)
+    monkeypatch.setattr(_arrays, "on_threads", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        LONG_CALLS[name]()
+    most = {"forward": 25, "local": 25, "spine": 12}.get(name, 100)  # by the joints of an item
+    assert all(0 < block.stop - block.start <= most for block in blocks[0])
+    assert [block.start for block in blocks[0][1:]] == [block.stop for block in blocks[0][:-1]]
+    assert (blocks[0][0].start, blocks[0][-1].stop) == (0, 1000)
+
+
 def test_a_signal_with_another_handler_changes_nothing() -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))

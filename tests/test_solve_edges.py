@@ -119,8 +119,49 @@ def test_a_place_that_is_met_by_what_cannot_move_is_reached(method: str, dtype: 
         assert found.error <= 32 * np.finfo(dtype).eps * 100
         assert np.all(found.pose.rotations == pose.rotations)
         off = points[joint] + [0, 0.01, 0]
-        assert solve(held, pose, [ik.Reach(joint, off, chain=chain)], method).status == Status.NO_LENGTH
+        locked = (joint, chain) in ((2, None), (1, "0"))
+        status = Status.AT_LIMIT if locked else Status.NO_LENGTH
+        assert solve(held, pose, [ik.Reach(joint, off, chain=chain)], method).status == status
         assert solve(held, pose, [ik.Reach(joint, [np.nan, 0, 0], chain=chain)], method).status == Status.NOT_FINITE
+
+
+# A chain whose joints are locked, and one beside it whose joints are not.
+LOCKED = ik.Skeleton(
+    [-1, 0, 1, -1, 3],
+    [[0, 0, 0], [1, 0, 0], [1, 0, 0], [5, 0, 0], [1, 0, 0]],
+    limits=[*[ik.Limit.locked()] * 3, None, None],
+    masses=[1, 1, 1, 0, 0],
+)
+LOCKED_GOALS: list[tuple[ik.Goal, float]] = [
+    (ik.Reach(2, [2, 1, 0]), 1),
+    (ik.Reach(2, [1, 0, 0]), 1),
+    (ik.Reach(2, [2, 1, 0], chain=1), 1),
+    (ik.Reach(2, [2, 1, 0], rotation=[1, 0, 0, 0]), 1),
+    (ik.Reach(2, [2, 1, 0], offset=[0, 0.5, 0]), 0.5),
+    (ik.Relative(2, 0, position=[2, 2, 0]), 2),
+    (ik.Distance(2, 3.0, position=[0, 0, 0]), 1),
+    (ik.Inside(2, [0, 1, 0], [0, 1, 0]), 1),
+    (ik.Outside(2, [1.5, 0.1, 0], 0.3), 0.2),
+    (ik.CentreOfMass([1, 1, 0]), 1),
+]
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another"])
+@pytest.mark.parametrize("method", ["dls", "pinv", "sns", "gauss_seidel", "lbfgsb", "fabrik"])
+def test_a_chain_that_limits_lock_is_usable_and_says_how_far_off_it_is(method: str, beside: bool) -> None:
+    for goal, error in LOCKED_GOALS:
+        if isinstance(goal, ik.CentreOfMass) and method == "fabrik":
+            continue  # it does not take that
+        found = solve(LOCKED, LOCKED.rest, [goal, *[ik.Reach(4, [5, 1, 0])] * beside], method)
+        assert found.status == Status.AT_LIMIT, goal
+        assert found.error == pytest.approx(error, abs=1e-12), goal
+        assert_array_equal(found.pose.rotations[:3], LOCKED.rest.rotations[:3])
+
+
+@every
+def test_a_locked_chain_without_length_has_no_length(method: str) -> None:
+    point = ik.Skeleton([-1, 0], np.zeros((2, 3)), limits=[ik.Limit.locked()] * 2)
+    assert solve(point, point.rest, [ik.Reach(1, [1, 0, 0])], method).status == Status.NO_LENGTH
 
 
 # What twist bones and end helpers come with, after the bones 1 and 0 of a pattern.

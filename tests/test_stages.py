@@ -276,3 +276,15 @@ def test_no_items_are_no_trouble(methods: tuple[str, str]) -> None:
     assert found.status.shape == (0,)
     assert found.goal_errors is not None
     assert found.goal_errors.shape[0] == 0
+
+
+def test_what_is_lost_keeps_its_translations_in_the_type_of_the_pose(dtype: Any) -> None:
+    cart = ik.Skeleton([-1, 0], [[0, 0, 0], [1, 0, 0]], limits=[ik.Limit.free(position=[[-1] * 3, [1] * 3]), None])
+    stage = ik.Stage("dls", [ik.Reach(1, np.array([[1, 1, 0], [np.nan] * 3], dtype))])
+    with pytest.warns(ik.UnusableWarning):
+        found = ik.stages(cart, ik.Pose(cart.rest.rotations.astype(dtype)), [stage, stage])
+    assert found.status.tolist() == [0, ik.Status.NOT_FINITE]
+    assert found.pose.translations is not None
+    assert found.pose.translations.dtype == found.pose.rotations.dtype == dtype
+    np.testing.assert_array_equal(found.pose.translations[1], cart.offsets)
+    np.testing.assert_array_equal(found.pose.rotations[1], cart.rest.rotations)

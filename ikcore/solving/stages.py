@@ -212,7 +212,7 @@ def _kept(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -
     rotations = np.where(where, pose.rotations, last.rotations)
     if last.translations is None:
         return pose.turned(rotations)
-    came = skeleton.offsets if pose.translations is None else pose.translations
+    came = skeleton.offsets.astype(last.dtype) if pose.translations is None else pose.translations
     return pose.turned(rotations, np.where(where, came, last.translations))
 
 

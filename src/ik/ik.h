@@ -761,7 +761,7 @@ typedef struct ik_options {
     X(root_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")
 #define IK_STEPS(X, most)                                                                                              \
     X(max_step, most, 1e-6, 4, "the most that a joint turns in one iteration, radians")                                \
-    X(max_error, 0, 0, 1e6, "each error is cut to this many mean bones in every iteration; 0: not")
+    X(max_error, 0, 0, 1e6, "each weighted error is cut to so many mean bones in an iteration; 0: not")
 #define IK_GAIN(X) X(gain, 1, 1e-6, 1, "the share of the errors that an iteration is to take away")
 #define IK_PROJECT(X)                                                                                                  \
     X(project, 0, 0, 1,                                                                                                \
@@ -928,10 +928,10 @@ enum ik_takes {
  * Of these, those slide whose limits let them. Everything else keeps its local rotation and translation to the bit.
  *
  * The reach that a tolerance is of is that of the goal's chain; of one that has none, the longest of all. AT_LIMIT says
- * that some joint may not turn towards the goals, but may turn away. A goal whose chain has no length is reached where
- * nothing but rounding is left to go; else the item has NO_LENGTH. Uneven scales change the bones of joints below as
- * these turn: an item that misses for that is solved again from the pose that was found, again and again within
- * `iterations` altogether.
+ * that some joint may not turn towards the goals, but may turn away, or that limits lock every joint of a goal's chain.
+ * A goal whose chain has no length is reached where nothing but rounding is left to go; else the item has NO_LENGTH.
+ * Uneven scales change the bones of joints below as these turn: an item that misses for that is solved again from the
+ * pose that was found, again and again within `iterations` altogether.
  *
  * Frames follow each other: every joint that turns or slides starts from the correction that the solution before made
  * of the pose that came in then, applied to the one that comes in now. Speeds and accelerations of limits bound what it
@@ -970,8 +970,9 @@ typedef struct ik_solve_job {
                          iteration and after each, that of a chain times the longest reach by its own; those beyond the
                          last are left as they are */
     int (*stop)(void *context); /* optional: asked by the thread that solves, at least every few milliseconds and as
-                                   often as every few microseconds, so let it be quick. Not 0: the solve ends. Items
-                                   that are done by then are written; of the others nothing is, but for their history */
+                                   often as every few microseconds, so let it be quick. Not 0: the solve ends, and it is
+                                   asked no more. Items that are done by then are written; of the others nothing is,
+                                   but for their history */
     void *context;
 } ik_solve_job;
 

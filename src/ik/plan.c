@@ -130,7 +130,7 @@ static void add_masses(ik_plan *plan, const int *node_of_joint) {
 }
 
 static void add_task(ik_plan *plan, int goal, int node, int other) {
-    plan->tasks[plan->task_count++] = (ik_task){plan->job->goals[goal].kind, goal, node, other, 0, 0, {0, 0}};
+    plan->tasks[plan->task_count++] = (ik_task){plan->job->goals[goal].kind, goal, node, other, 0, 0, {0, 0}, -1};
 }
 
 /* What is tied to another joint, to a distance, to a side of a plane or to be clear of a capsule. */
@@ -140,6 +140,12 @@ static void add_tie(ik_plan *plan, enum ik_goal_kind kind, int node, int other) 
     if (kind == IK_TURN || kind == IK_OUTSIDE) return; /* which hold no end */
     if (node >= 0) plan->nodes[node].ties++;
     if (other >= 0) plan->nodes[other].ties++;
+}
+
+/* Where the bone to a node starts: at the node above, or at the node itself where there is none. */
+static int start_of(const ik_plan *plan, int node) {
+    const int above = plan->nodes[node].parent;
+    return above < 0 ? node : above;
 }
 
 static void add_goal(ik_plan *plan, const int *node_of_joint, int g) {
@@ -165,6 +171,7 @@ static void add_goal(ik_plan *plan, const int *node_of_joint, int g) {
     add_tie(plan, goal->kind, node, other);
     if (node >= 0 && goal->kind != IK_TURN) plan->nodes[node].place = 1;
     if (other >= 0) plan->nodes[other].place = 1;
+    if (goal->kind == IK_OUTSIDE) plan->nodes[start_of(plan, node)].place = 1;
     if (!goal->pole.data) return;
     int base = node_of_joint[pole_base(plan->job->skeleton, goal)];
     plan->bends[plan->bend_count++] = (ik_bend){g, base, pole_ends_beside(plan->job, goal) ? node : joint};
@@ -175,17 +182,36 @@ static int stirs(const ik_plan *plan, int k) {
     return k >= 0 && (plan->nodes[k].turns || plan->nodes[k].slides || plan->nodes[k].moves);
 }
 
-static int is_moved(const ik_plan *plan, const ik_task *task) {
-    return task->node < 0 || stirs(plan, task->node) || stirs(plan, task->other);
+int ik_is_about(const ik_plan *plan, const ik_task *task, int k) {
+    return k == task->node || k == task->other || (task->node < 0 && plan->nodes[k].mass > 0);
 }
 
-/* What nothing moves is nobody's to do: it stands behind the others. */
+static int is_moved(const ik_plan *plan, const ik_task *task) {
+    for (int k = 0; k < plan->count; k++)
+        if (ik_is_about(plan, task, k) && stirs(plan, k)) return 1;
+    return 0;
+}
+
+/* The first locked joint that carries something that a task is about. Nodes stand below their parents. */
+static int held_by(const ik_plan *plan, const ik_task *task) {
+    for (int held = 0; held < plan->count; held++)
+        for (int k = held; plan->nodes[held].locked && k < plan->count; k++)
+            if (ik_is_about(plan, task, k) && ik_carries(plan, held, k)) return held;
+    return -1;
+}
+
+/* What nothing moves is nobody's to do: it stands behind the others. The bones that carry it have places. */
 static void part_tasks(ik_plan *plan) {
     plan->judged = plan->task_count;
     plan->task_count = 0;
     for (int t = 0; t < plan->judged; t++) {
         ik_task task = plan->tasks[t];
-        if (!is_moved(plan, &task)) continue;
+        if (!is_moved(plan, &task)) {
+            plan->tasks[t].held = held_by(plan, &task);
+            for (int k = 0; k < plan->count && plan->tasks[t].held >= 0; k++)
+                plan->nodes[k].place |= !stirs(plan, k);
+            continue;
+        }
         for (int u = t; u > plan->task_count; u--)
             plan->tasks[u] = plan->tasks[u - 1];
         plan->tasks[plan->task_count++] = task;
@@ -260,10 +286,7 @@ int ik_task_rows(const ik_task *task) {
     return rows[task->kind];
 }
 
-int ik_task_start(const ik_plan *plan, const ik_task *task) {
-    const int above = plan->nodes[task->node].parent;
-    return above < 0 ? task->node : above;
-}
+int ik_task_start(const ik_plan *plan, const ik_task *task) { return start_of(plan, task->node); }
 
 static int given_level(const ik_plan *plan, int task) { return plan->job->goals[plan->tasks[task].goal].level; }
 

@@ -42,6 +42,7 @@ typedef struct ik_task {
     int level;    /* from 0, without gaps */
     int row;      /* its first of all rows of a plan; it has ik_task_rows */
     int moves[2]; /* something that turns or slides carries what it is about, or what that is relative to, alone */
+    int held; /* of one that nothing moves: the first of the joints that might, if limits did not lock them; -1: none */
 } ik_task;
 
 /* A chain with a pole: it turns about the line from node to node. */
@@ -63,6 +64,12 @@ typedef struct ik_past {
     int (*frames)[2]; /* and of each the last two frames that were solved, the last first; -1: none */
     int steady;       /* of all items of the group at work these are the two frames before */
 } ik_past;
+
+/* The kernel's: whether the caller wants no more. */
+typedef struct ik_stop {
+    long long worked; /* since it was last asked */
+    int stopped;
+} ik_stop;
 
 typedef struct ik_plan {
     const ik_solve_job *job;
@@ -101,6 +108,7 @@ typedef struct ik_plan {
     ik_past past;
     int elsewhere;       /* of the kernel: solves start from another pose than the one given, by past or attempts */
     const int *attempts; /* of the kernel, by lane: random poses come in; NULL: the pose that is given */
+    ik_stop *stop;       /* of the kernel */
 } ik_plan;
 
 size_t ik_plan_bytes(const ik_solve_job *job);
@@ -119,6 +127,9 @@ int ik_task_rows(const ik_task *task);
 
 /* The node where the bone of an OUTSIDE starts; its own where nothing is above. */
 int ik_task_start(const ik_plan *plan, const ik_task *task);
+
+/* Whether a task is about node k: one about the centre of mass is about all masses. */
+int ik_is_about(const ik_plan *plan, const ik_task *task, int k);
 
 /* Whether node `below` is node k, or below it. */
 int ik_carries(const ik_plan *plan, int k, int below);

@@ -1,7 +1,7 @@
 /* same_bits.c for damped least squares: prints, for every instruction set of this processor, hashes of all bytes that
  * are written for a free chain, chains of hinges and trees with limits of every kind, with rotations to reach, posture,
- * given damping and uneven scales, with goals of every kind, levels, joints that slide and a capsule; targets ordinary,
- * out of reach and not finite. */
+ * given damping and uneven scales, with goals of every kind, levels, joints that slide and a capsule, and with
+ * restarts; targets ordinary, out of reach and not finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +35,21 @@ typedef struct {
     double damping, posture;
     int kinds; /* goals of every kind in place of those; from 2 on two levels, from 3 on joints slide, with 4 one is
                   an OUTSIDE */
+    int restarts;
 } scene;
 
 static const scene scenes[] = {
-    {"dls_chain", chain, 0, 0, 1, 0, 0, 0, 0, 0},         {"dls_hinges", chain, IK_HINGE, 0, 1, 1, 0, 0, 0, 0},
-    {"dls_tree", tree, IK_FREE, 1, 2, 1, 0, 0, 0, 0},     {"dls_posture", tree, IK_BALL, 1, 2, 1, 0, 0, 0.5, 0},
-    {"dls_damping", tree, 0, 0, 2, 1, 0, 0.25, 0, 0},     {"dls_scales", chain, 0, 0, 1, 1, 1, 0, 0, 0},
-    {"dls_kinds", tree, 0, 0, 0, 0, 0, 0, 0, 1},          {"dls_levels", tree, IK_FREE, 1, 0, 0, 0, 0, 0, 2},
-    {"dls_slides", tree, IK_LOCKED, 1, 0, 0, 0, 0, 0, 3}, {"dls_outside", tree, IK_LOCKED, 1, 0, 0, 0, 0, 0, 4},
+    {"dls_chain", chain, 0, 0, 1, 0, 0, 0, 0, 0},
+    {"dls_hinges", chain, IK_HINGE, 0, 1, 1, 0, 0, 0, 0},
+    {"dls_tree", tree, IK_FREE, 1, 2, 1, 0, 0, 0, 0},
+    {"dls_posture", tree, IK_BALL, 1, 2, 1, 0, 0, 0.5, 0},
+    {"dls_damping", tree, 0, 0, 2, 1, 0, 0.25, 0, 0},
+    {"dls_scales", chain, 0, 0, 1, 1, 1, 0, 0, 0},
+    {"dls_kinds", tree, 0, 0, 0, 0, 0, 0, 0, 1},
+    {"dls_levels", tree, IK_FREE, 1, 0, 0, 0, 0, 0, 2},
+    {"dls_slides", tree, IK_LOCKED, 1, 0, 0, 0, 0, 0, 3},
+    {"dls_outside", tree, IK_LOCKED, 1, 0, 0, 0, 0, 0, 4},
+    {"dls_restarts", tree, IK_FREE, 1, 2, 1, 0, 0, 0, 0, 2},
 };
 
 static ik_limit random_limit(int kind) {
@@ -135,7 +142,8 @@ static int goals_of_every_kind(ik_goal *goals, const ik_goal *place, const ik_go
                                         .rotation_tolerance = 1e-3,                                                    \
                                         .damping = scene->damping,                                                     \
                                         .max_step = 1,                                                                 \
-                                        .posture = scene->posture},                                                    \
+                                        .posture = scene->posture,                                                     \
+                                        .restarts = scene->restarts},                                                  \
                             .rotations = {{pose, item, size}, joint, JOINTS},                                          \
                             .moved = {{moved, JOINTS * 3 * size, size}, 3 * size, JOINTS},                             \
                             .goal_errors = {{errors, KINDS * size, 0}, size, KINDS},                                   \

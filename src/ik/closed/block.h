@@ -140,10 +140,20 @@ static void way(const ik_rows *from, const ik_rows *to, int item, number *out) {
         out[k] = *number_at(to, item, k) - *number_at(from, item, k);
 }
 
+/* Squares that are no less and no more than these, or else those of lengths times a power of two, are exact enough. */
+#define LEAST_SQUARE (number)(IK_BITS == 64 ? 0x1p-960 : 0x1p-100)
+#define MOST_SQUARE  (number)(IK_BITS == 64 ? 0x1p1020 : 0x1p120)
+#define FAR_SCALE    (number)(IK_BITS == 64 ? 0x1p514 : 0x1p66)
+
 static number distance(const ik_rows *from, const ik_rows *to, int item) {
     number v[3];
     way(from, to, item, v);
-    return size(v);
+    const number square = dot(v, v);
+    if (square >= LEAST_SQUARE && square <= MOST_SQUARE) return number_sqrt(square);
+    const number scale = square < 1 ? FAR_SCALE : 1 / FAR_SCALE;
+    for (int k = 0; k < 3; k++)
+        v[k] *= scale;
+    return size(v) / scale;
 }
 
 /* The larger; NaN where one of them is. */

@@ -87,6 +87,7 @@ static void turn_limb(block *b, const wish *w, choice limited) {
         b->status[i] |= status[i];
         moved[i] = status[i] < IK_UNUSABLE && weight[i] != 0;
         turned[i] = status[i] < IK_UNUSABLE && of_tip[i] != 0;
+        if (w->rotation && turned[i] && of_tip[i] < 1) b->status[i] |= IK_PARTIAL_WEIGHT;
     }
     bring_within_parent(b, root, at_root);
     turn_joint(b, root, at_root, moved, limited);

@@ -58,9 +58,9 @@ ik_inline mask solve_judge_position(const ik_plan *plan, group at, const pose *w
     vec3 root = world->positions[solve_base(plan, k)];
     real error = vec3_length(vec3_sub(target, world->positions[k])), distance = vec3_length(vec3_sub(target, root));
     chain_reach reach = solve_reach(plan, world, k);
-    v->reach = real_max(v->reach, reach.sum);
-    mask still = mask_equal(reach.sum, real_splat(0));
-    real within = reach.sum;
+    real within = task->held < 0 ? reach.sum : solve_held_reach(plan, world, task);
+    v->reach = real_max(v->reach, within);
+    mask still = mask_equal(within, real_splat(0));
     if (mask_any(still)) within = real_select(still, solve_longest(plan, world), within);
     real slack = real_splat((number)plan->job->options.tolerance) * within;
     if (mask_any(still)) slack = real_select(still, real_max(slack, solve_rounding(world, k)), slack);
@@ -171,6 +171,7 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
         const mask said = v.said;
         v.said = mask_splat(0);
         mask missed = solve_judge_task(plan, at, world, task, &v);
+        if (task->held >= 0) v.said = missed & ((v.said & mask_splat(IK_OFF_BALANCE)) | mask_splat(IK_AT_LIMIT));
         v.missed |= missed;
         v.open |= missed & mask_zero(v.said & mask_splat(IK_TOO_FAR | IK_TOO_NEAR));
         v.said |= said;

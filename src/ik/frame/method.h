@@ -77,6 +77,21 @@ typedef struct {
     int hurries;
 } method;
 
+/* So much work lies between two questions whether to stop, in nodes times vectors: microseconds, or milliseconds where
+ * much is done for a node. */
+enum { SOLVE_WORK = 1024 };
+
+/* Whether the caller wants no more, after so much work. The answer yes stays: items at work are given up, and a step
+ * may end anywhere. Long loops inside a step ask as well. */
+ik_inline int solve_stops(const ik_plan *plan, long long work) {
+    const ik_solve_job *job = plan->job;
+    ik_stop *stop = plan->stop;
+    stop->worked += work;
+    if (stop->worked < SOLVE_WORK || stop->stopped || !job->stop) return stop->stopped;
+    stop->worked = 0;
+    return stop->stopped = job->stop(job->context) != 0;
+}
+
 /* A little less than what is judged by, for the rounding on the way there. */
 ik_inline number solve_within(const ik_plan *plan, double tolerance) {
     number given = (number)tolerance, rounding = 4 * plan->slots * EPSILON;

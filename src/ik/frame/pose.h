@@ -152,11 +152,12 @@ ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *
     }
 }
 
-/* Asks for node k of the next group: rows of one joint lie far apart, so the processor does not see what comes. */
+/* Asks for node k of the next group: rows of one joint lie far apart, so the processor does not see what comes. Of
+ * items that start again the next group is not known. */
 ik_inline void solve_prefetch(const ik_plan *plan, group at, int k) {
 #ifdef __GNUC__
     const ik_lists *lists = &plan->job->rotations;
-    if (plan->nodes[k].joint < 0 || !lists->rows.stride) return;
+    if (at.items || plan->nodes[k].joint < 0 || !lists->rows.stride) return;
     for (int lane = LANES; lane < 2 * LANES; lane++)
         __builtin_prefetch(lanes_row(&lists->rows, at, lane) + plan->nodes[k].joint * lists->next);
 #endif
@@ -450,9 +451,23 @@ static inline real solve_miss(const ik_plan *plan, group at, const pose *world, 
     return real_select(mask_equal(*weight, real_splat(0)), real_splat(0), miss);
 }
 
+/* Of a task that limits lock: the longest chain from the first locked joint to what the task is about. */
+static inline real solve_held_reach(const ik_plan *plan, const pose *world, const ik_task *task) {
+    real longest = real_splat(0);
+    for (int end = task->held; end < plan->count; end++) {
+        if (!ik_is_about(plan, task, end) || !ik_carries(plan, task->held, end)) continue;
+        real sum = real_splat(0);
+        for (int k = end; k != task->held; k = plan->nodes[k].parent)
+            sum = sum + vec3_length(solve_bone(plan, world, k));
+        longest = real_max(longest, sum);
+    }
+    return longest;
+}
+
 /* The reach that a task's tolerance is of. */
 static inline real solve_task_reach(const ik_plan *plan, const pose *world, const ik_task *task) {
     real reach = real_splat(0);
+    if (task->held >= 0) return solve_held_reach(plan, world, task);
     if (task->node >= 0) reach = solve_reach(plan, world, task->node).sum;
     if (task->other >= 0) reach = real_max(reach, solve_reach(plan, world, task->other).sum);
     return real_select(mask_less(real_splat(0), reach), reach, solve_longest(plan, world));

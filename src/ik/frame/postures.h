@@ -69,12 +69,13 @@ static inline void posture_find(const ik_plan *plan, columns c, real error) {
     real length = *column(c, joint_lever(plan)) * real_splat((number)plan->slots);
     real most = real_sqrt(error / (length + real_splat(TINY_LENGTH)));
     if (posture_settles(plan)) most = real_max(most, real_splat(POSTURE_SETTLES));
+    const mask finite = mask_is_finite(sum); /* the slope of manipulability grows without bound near singular poses */
     real cut = real_min(real_splat(1), most / (sum + real_splat(TINY_LENGTH)));
     for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 turn = column_vec3(c, posture_wish(plan, slot));
-        column_set_vec3(c, posture_wish(plan, slot), vec3_scale(cut, turn));
+        vec3 turn = vec3_scale(cut, column_vec3(c, posture_wish(plan, slot)));
+        column_set_vec3(c, posture_wish(plan, slot), vec3_select(finite, turn, vec3_splat(0, 0, 0)));
     }
-    sum = cut * sum;
+    sum = real_select(finite, cut * sum, real_splat(0));
     *column(c, posture_bends(plan)) = real_splat(0.5f) * length * sum * sum;
 }
 

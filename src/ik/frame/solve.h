@@ -39,8 +39,7 @@ typedef struct {
     int round;            /* 0, and then from the poses that were found */
     int wants;            /* some item gains by another */
     ptrdiff_t next, last; /* items not loaded yet */
-    long long worked;     /* since it was last asked whether to stop */
-    int stopped;
+    ik_stop stop;
     pose world;
     quat *solved; /* local rotations of the group that ends */
     vec3 *moved;  /* and translations, of nodes that slide */
@@ -293,7 +292,7 @@ static int solve_tries_again(solve *s, int g, int lane) {
     }
     if (!missed || *attempt == (number)(s->job->options.restarts + s->how->hurries)) return 0;
     *attempt += 1;
-    if (s->stopped) return 1; /* nobody waits for it */
+    if (s->stop.stopped) return 1; /* nobody waits for it */
     solve_move(solve_kept_of_waiting(s, s->waiting_count), s->waiting_count % LANES, kept, lane, s->kept);
     s->waiting_item[s->waiting_count++] = s->item[g * LANES + lane];
     return 1;
@@ -362,19 +361,6 @@ static void solve_empty(solve *s, int g, int lane) {
     s->item[g * LANES + lane] = NONE;
 }
 
-/* So much work lies between two questions whether to stop, in nodes times vectors: microseconds, or milliseconds where
- * much is done for a node. */
-enum { SOLVE_WORK = 1024 };
-
-/* Whether the caller wants no more, after so much work. */
-static int solve_stops(solve *s, long long work) {
-    const ik_solve_job *job = s->job;
-    s->worked += work;
-    if (s->worked < SOLVE_WORK || !job->stop) return s->stopped;
-    s->worked = 0;
-    return s->stopped |= job->stop(job->context) != 0;
-}
-
 /* The work of a step on one vector: what goals have in common goes by pairs. */
 static long long solve_work(const ik_plan *plan) {
     long long tasks = plan->task_count > 1 ? plan->task_count : 1;
@@ -385,7 +371,7 @@ static long long solve_work(const ik_plan *plan) {
 static int solve_has_next(solve *s) {
     for (;; s->taken++) {
         if (s->taken == s->loaded.count) {
-            if ((s->next == s->last && !s->waiting_count) || solve_stops(s, s->plan->count)) return 0;
+            if ((s->next == s->last && !s->waiting_count) || solve_stops(s->plan, s->plan->count)) return 0;
             solve_load(s);
         }
         if (!s->round || s->wanted[s->taken]) return 1;
@@ -505,13 +491,14 @@ static void solve_items(solve *s, int groups) {
         int working = 0;
         for (int g = 0; g < groups; g++)
             working += solve_refill(s, g);
-        if (!working || solve_stops(s, groups * solve_work(s->plan))) break;
+        if (!working || solve_stops(s->plan, groups * solve_work(s->plan))) break;
         if (groups > 1 && working <= LANES) {
             solve_close_up(s, groups);
             groups = 1;
         }
         s->how->step(s->plan, s->bundle, groups);
         SOLVE_COUNT(groups * LANES);
+        if (s->stop.stopped) break; /* maybe in the middle of the step */
         for (int g = 0; g < groups; g++) {
             real *iterations = column(columns_of_bundle(s->bundle, g), ITERATIONS);
             *iterations = *iterations + real_splat(1);
@@ -536,7 +523,7 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     again.options.start_from_tail = 0; /* so that chains do not curl up, whose bones change most */
     s->job = s->plan->job = &again;
     s->plan->past.follows = s->plan->elsewhere = 0;
-    for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stopped; s->round++) {
+    for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stop.stopped; s->round++) {
         s->next = first;
         s->taken = s->loaded.count = s->wants = 0;
         solve_items(s, groups);
@@ -601,7 +588,7 @@ static void solve_frames(solve *s, const ik_solve_job *job, ik_goal *goals, ptrd
     }
     for (;;) {
         solve_rounds(s, first, groups);
-        if (s->stopped || past->frame + 1 >= job->frames) break;
+        if (s->stop.stopped || past->frame + 1 >= job->frames) break;
         solve_remember(s, first, last);
         solve_go_to_frame(&now, goals, job, ++past->frame);
     }
@@ -670,8 +657,9 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
     plan->past.frames = (int (*)[2])(goals + job->goal_count);
     plan->pose = &s.world;
+    plan->stop = &s.stop;
     const ptrdiff_t most = solve_has_frames(job) ? SOLVE_ITEMS : last - first;
-    for (; first < last && !s.stopped; first += most)
+    for (; first < last && !s.stop.stopped; first += most)
         solve_frames(&s, job, goals, first, last - first < most ? last : first + most);
-    plan->pose = NULL;
+    plan->pose = NULL, plan->stop = NULL;
 }

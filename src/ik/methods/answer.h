@@ -57,13 +57,13 @@ static dls_outlook answer_solve(const ik_plan *plan, columns c, levels_answer an
 static void answer_conclude(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook o, errors e) {
     columns c = columns_of_bundle(bundle, g);
     const errors now = o.now;
-    mask accept = ~waits;
+    mask accept = ~waits & mask_is_number(e.square);
     real *error = column(c, ERROR), *iterations = column(c, ITERATIONS);
     if (posture_settles(plan)) *error = real_select(waits, *error, now.largest);
     e.square = posture_forgiven(plan, c, e.square);
     if (!plan->job->options.textbook) {
         mask better = mask_less(e.square, now.square);
-        if (posture_settles(plan)) better = ~mask_less(now.square, e.square);
+        if (posture_settles(plan)) better |= mask_equal(e.square, now.square);
         accept &= better;
         if (plan->levels > 1) {
             real foreseen = real_max(now.square - o.foreseen, real_splat(SMALLEST));

@@ -99,9 +99,9 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     if (posture_settles(plan)) *error = real_select(waits, *error, o.now.largest);
     e.square = posture_forgiven(plan, c, e.square);
     real gained = o.now.square - e.square, gain = gained / real_max(o.now.square - o.foreseen, real_splat(SMALLEST));
-    mask better = mask_less(real_splat(0), gained), accept = ~waits;
+    mask better = mask_less(real_splat(0), gained), accept = ~waits & mask_is_number(e.square);
     if (plan->job->options.damping == 0) {
-        if (posture_settles(plan)) better = ~mask_less(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
+        if (posture_settles(plan)) better |= mask_equal(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
         accept &= better;
         dls_adapt(plan, c, waits, better, gain);
     }

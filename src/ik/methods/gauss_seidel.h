@@ -156,7 +156,7 @@ static dls_outlook gauss_seidel_solve(const ik_plan *plan, columns c) {
     dls_cut_error(plan, c, s.y, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
     real damping = dls_damping(plan, c, gauss_seidel_start(plan, c, s));
-    for (int sweep = 0; sweep < plan->job->options.sweeps; sweep++)
+    for (int sweep = 0; sweep < plan->job->options.sweeps && !solve_stops(plan, plan->slots); sweep++)
         gauss_seidel_sweep(plan, c, s, damping);
     return (dls_outlook){now, square_of(s.y, s.step, s.rows)};
 }

@@ -45,7 +45,7 @@ static void transpose_answer(const ik_plan *plan, columns c, const levels_part *
     const real damping = level->damping * diagonal_of(level->matrix, step, rows).largest;
     for (int i = 0; i < rows; i++)
         left[i * step] = level->y[i * step], level->y[i * step] = real_splat(0);
-    for (int loop = 0; loop < plan->job->options.loops; loop++) {
+    for (int loop = 0; loop < plan->job->options.loops && !solve_stops(plan, 1); loop++) {
         real length = answer_damped(transpose_length(level, left, seen), damping);
         for (int i = 0; i < rows; i++) {
             level->y[i * step] = level->y[i * step] + length * left[i * step];
