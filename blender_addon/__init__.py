@@ -9,7 +9,8 @@ rotations.py   rotations as channels want them over time. Without bpy
 
 clips.py       an armature and its action as a clip in world space, on joints.py and hang.py (inheritance)
 channels.py    a clip back to channels
-follow.py      whether what is seen of a character goes where its legs go;  effect.py  whether it does after a bake
+follow.py      whether what is seen of a character goes where its legs, or other bones, go
+effect.py      whether it does after a bake
 ground.py      objects of the scene as a ground;  skin.py  which vertices follow which joint
 
 ranges.py      which frames to bake
@@ -36,7 +37,8 @@ foot_job.py    what is asked, by value, or why it cannot be done
 feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
 keys.py        which of them are written;  reduce.py  as few as a tolerance allows. Without bpy
 nla.py         a bake as a strip above the action;  foot_batch.py  bakes of many actions
-pins.py        bones that are held by others;  bent.py  what methods of the library make of them
+pins.py        bones that are held by others;  bent.py  what methods of the library make of them;  knees.py  which side
+               knees bend to
 live.py        while they are dragged
 pin_bake.py    or as keys;  pin_operators.py  Pin, Hold Live, Bake Pins;  pin_panels.py  their panel
 trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look

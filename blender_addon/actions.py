@@ -43,6 +43,7 @@ NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPE
 # Those of few keys are smooth, their handles being where the slopes of the curve say.
 SMOOTH_KEY = {"interpolation": "BEZIER", "handle_left_type": "ALIGNED", "handle_right_type": "ALIGNED"}
 HANDLES = ("handle_left", "handle_right")
+UNDONE = 32  # of actions that are gone so much is kept: as many steps as Blender undoes by default
 NO_KEYS = np.empty((0, 2))  # where and what keys are, if there are none
 
 
@@ -91,6 +92,13 @@ def curves(animation):
     """The curves that this animation data plays."""
     bag = played_bag(animation)
     return list(bag.fcurves) if bag else []
+
+
+def curves_in(action, slot):
+    """The curves of an action for the slot with the name of another's, if it has one."""
+    own = action.slots.get(slot.identifier) if slot else None
+    bags = (strip.channelbag(own) for _, strip in layers_and_strips(action)) if own else ()
+    return [curve for bag in bags if bag for curve in bag.fcurves]
 
 
 def by_path(curves):
@@ -199,9 +207,9 @@ def _alike(old, new):
 
 
 def forget_gone(kept):
-    """Drop what is kept by the uids of armatures and their actions where the action is gone."""
+    """Drop what is kept by the uids of armatures and their actions, but the newest: undo may bring actions back."""
     there = {action.session_uid for action in bpy.data.actions}
-    for key in [key for key in kept if key[1] not in there]:
+    for key in [key for key in kept if key[1] not in there][:-UNDONE]:
         del kept[key]
 
 

@@ -5,9 +5,11 @@ What is dragged and what is baked is one piece: a clip, of one frame or of many,
 pins are, every frame for itself, so that a pin that goes back brings the pose back.
 """
 
+import functools
+
 import numpy as np
 
-from . import bridge
+from . import bridge, knees
 from .armatures import CannotBakeError
 from .joints import Parts
 
@@ -19,9 +21,12 @@ METHODS = [
 FAR = 1e-3  # of the length of all bones: what is farther from its target is told of
 ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
+# The library shakes chains that are stuck. Beyond reach all are, and targets that differ by millimetres get poses that
+# differ by half a turn. So these methods solve without; what `knees.started` does then frees straight chains for dls.
+UNSHAKEN = {"dls", "fabrik"}
 
 
-def bent(held, clip, places):
+def bent(held, clip, places, sides):
     """A clip bent from as it is to where its pins are, and by how much each pin is missed.
 
     Parameters
@@ -32,6 +37,8 @@ def bent(held, clip, places):
         The motion.
     places : (frames, pins, 4, 4) array
         Where pins are, in the world.
+    sides : dict of knees.OneWay
+        To which side knees bend, by their lower bones.
 
     Returns
     -------
@@ -40,14 +47,35 @@ def bent(held, clip, places):
     if held.body and clip.pose.scales is not None:
         raise CannotBakeError(f"{held.body} cannot take along scaled bones: set the scale of all bones to 1")
     goals = _goals(held, clip, places)
-    made, errors = solved(clip, goals, held.freedoms, held.method, body=held.body, weights=held.weights)
+    freedoms = held.freedoms | sides
+    if held.method in UNSHAKEN:
+        chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
+        clip = knees.started(clip, chains, freedoms, _away(held, clip, places))
+    made, errors = solved(clip, goals, freedoms, held.method, body=held.body, weights=held.weights, smooth=True)
     return made, errors[:, : len(held.pins)]
 
 
-def solved(clip, goals, freedoms, method, *, body=None, weights=None):
+def _chain(skeleton, bone, first):
+    """The names of the bones from one up to the first of its chain."""
+    joint, names = skeleton.index(bone), [bone]
+    while names[-1] != first:
+        joint = skeleton.parents[joint]
+        names.append(skeleton.names[joint])
+    return names
+
+
+def _away(held, clip, places):
+    """How far the farthest pin is from its bone, in each frame."""
+    joints = [clip.skeleton.index(pin.bone) for pin in held.pins]
+    there = clip.skeleton.forward(clip.pose).positions[:, joints]
+    return np.linalg.norm(places[:, :, :3, 3] - there, axis=-1).max(axis=-1)
+
+
+def solved(clip, goals, freedoms, method, *, body=None, weights=None, smooth=False):
     """A clip as a method of the library solves it, and by how much each goal is missed: (frames, goals, 2).
 
-    Its bones do what they may, by name; the body may go anywhere; what bones weigh is for goals that ask for it.
+    Its bones do what they may, by name; the body may go anywhere; what bones weigh is for goals that ask for it. Where
+    `smooth`, goals beyond reach that differ little give poses that do.
     """
     library, skeleton = bridge.library, clip.skeleton
     allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
@@ -56,13 +84,37 @@ def solved(clip, goals, freedoms, method, *, body=None, weights=None):
     if weights:
         each = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names]
         parts += [list(numbers) for numbers in zip(*each, strict=True)]
+    solve = functools.partial(library.solve, library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True)
     try:
-        found = library.solve(library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True, workers=-1)
+        pose, errors = _smooth(solve, method) if smooth else _shaken(solve)
     except ValueError as error:
         label = next(label for name, label, _ in METHODS if name == method)
         raise CannotBakeError(f"{label} cannot solve this: {str(error).removeprefix('limits: ')}") from error
-    made = library.Clip(skeleton, found.pose, clip.fps, clip.loop, up=clip.up)
-    return made, np.nan_to_num(found.goal_errors)
+    made = library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
+    return made, np.nan_to_num(errors)
+
+
+def _shaken(solve):
+    """The pose and the errors, as the library solves by default."""
+    found = solve(workers=-1)
+    return found.pose, found.goal_errors
+
+
+def _smooth(solve, method):
+    """The pose and the errors, without shaking where that reaches no more."""
+    if method not in UNSHAKEN:
+        return _shaken(solve)
+    found = solve(workers=-1, textbook=True)
+    if method == "fabrik" and found.status.any():  # it stays straight for long where a chain is nearly straight
+        shaken = solve(workers=-1)
+        better = ((found.status != 0) & (shaken.status == 0))[:, np.newaxis, np.newaxis]
+        rotations, translations = (
+            np.where(better, getattr(shaken.pose, name), getattr(found.pose, name))
+            for name in ("rotations", "translations")
+        )
+        pose = bridge.library.Pose(rotations, translations, found.pose.scales)
+        return pose, np.where(better, shaken.goal_errors, found.goal_errors)
+    return found.pose, found.goal_errors
 
 
 def _goals(held, clip, places):

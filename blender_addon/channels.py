@@ -8,6 +8,8 @@ from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_editable, not_writable
 from .joints import Bones, pieces
 
+TURNED = 1e-4  # what locks keep a rotation from that is told of, in its numbers
+AWAY = 1e-4  # and a place from, in the same lengths as `SAME`
 SAME = 1e-6  # what is no change: of a rotation, in quaternions; of a place, in lengths of the bone or of its way out
 
 
@@ -86,22 +88,15 @@ def _turned(bone, start, was, now):
     """The rotation channels of a bone some of which are locked."""
     mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
     if mode not in actions.CHANNELS:
-        values = _with_angles(mode, now, was, start, locked)
-        return _unlocked(bone, "rotation", values, locked)
+        values = rot.continuous_eulers(now, mode, start)
+        return _unlocked(bone, "rotation", values, rot.continuous_eulers(was, mode, start), locked, TURNED)
     if bone.lock_rotations_4d:
         locked = np.append(bone.lock_rotation_w, locked)
-        return _unlocked(bone, "rotation", rot.numbers(mode, now, start), locked)
-    now = rot.quaternions("XYZ", _with_angles("XYZ", now, was, np.zeros(3), locked))
-    made, _ = _unlocked(bone, "rotation", rot.numbers(mode, now, start), np.zeros(4, bool))
-    return made, _kept(bone, "rotation", locked)
-
-
-def _with_angles(order, now, was, start, locked):
-    """Euler angles of new rotations, those about locked axes being the ones of the old."""
-    new = rot.continuous_eulers(now, order, start)
-    if locked.any():
-        new[:, locked] = rot.continuous_eulers(was, order, start)[:, locked]
-    return new
+        return _unlocked(bone, "rotation", *(rot.numbers(mode, each, start) for each in (now, was)), locked, TURNED)
+    angles, before = (rot.continuous_eulers(each, "XYZ", np.zeros(3)) for each in (now, was))
+    kept = _kept(bone, "rotation", angles, before, locked, TURNED)
+    angles[:, locked] = before[:, locked]
+    return actions.channels(bone, "rotation", rot.numbers(mode, rot.quaternions("XYZ", angles), start)), kept
 
 
 def _moved(bone, rig, frames, before, after, always):
@@ -112,17 +107,20 @@ def _moved(bone, rig, frames, before, after, always):
     if bone.parent and bone.bone.use_connect:
         return [], [f"{bone.name} keeps its place: it is connected to {bone.parent.name}"]
     _check(bone, rig, "location", actions.path_of(bone, "location"), frames)
-    return _unlocked(bone, "location", after.moved, np.array(bone.lock_location))
+    return _unlocked(bone, "location", after.moved, before.moved, np.array(bone.lock_location), AWAY * size)
 
 
-def _unlocked(bone, name, values, locked):
-    """The channels that are not locked, and a sentence if some are."""
-    return actions.channels(bone, name, values, ~locked), _kept(bone, name, locked)
+def _unlocked(bone, name, values, before, locked, least):
+    """The channels that are not locked, and a sentence if those that are would change by more than `least`."""
+    return actions.channels(bone, name, values, ~locked), _kept(bone, name, values, before, locked, least)
 
 
-def _kept(bone, name, locked):
+def _kept(bone, name, values, before, locked, least):
+    """A sentence if locks keep channels from changing by more than `least`."""
+    if not locked.any() or np.abs(values - before)[:, locked].max() <= least:
+        return []
     letters = [letter for letter, lock in zip("WXYZ"[-len(locked) :], locked, strict=True) if lock]
-    return [f"{bone.name} keeps {' and '.join(letters)} of its {name}, which is locked"] if letters else []
+    return [f"{bone.name} keeps {' and '.join(letters)} of its {name}, which is locked"]
 
 
 def _check(bone, rig, channel, path, frames):

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import actions, stage
+from . import actions, rigify, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, not_evaluated, skins
 
@@ -232,3 +232,71 @@ def _switch(context, armature, path, value):
     stage.set_value(armature, path, value)
     armature.update_tag()
     context.view_layer.update()
+
+
+# --- bones that move nothing -----------------------------------------------------------------------------------------
+
+
+def idle(context, armature, names):
+    """Sentences about those of these bones that cannot be pinned: they move nothing that is seen, or are goals of IK.
+
+    What is seen are bones that deform and objects that hang on bones; what hangs on one that moves these is seen too.
+    """
+    seen = _seen_bones(armature)
+    asked = [name for name in names if name not in seen]
+    if not asked or not seen:
+        return []
+    pose, before, found = stage.read_pose(armature), _poses(context, armature), []
+    try:
+        for name in asked:
+            bone = armature.pose.bones[name]
+            both = [each for each in (bone, bone.parent) if each]
+            moves = any(_moves(context, armature, each, before, seen) for each in both)
+            if reason := _of_ik(armature, name) if moves else _instead(armature, name):
+                found.append(reason)
+        return found
+    finally:
+        stage.write_pose(armature, pose)
+        context.view_layer.update()
+
+
+def _seen_bones(armature):
+    """The names of the bones that are seen: those that deform something, or else may, and those with objects."""
+    deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
+    with_skin = deforming & {group.name for skin in skins(armature) for group in skin.vertex_groups}
+    return (with_skin or deforming) | {item.parent_bone for item in armature.children if item.parent_type == "BONE"}
+
+
+def _moves(context, armature, bone, before, seen):
+    """Whether something that is seen moves where a bone is turned and moved a little."""
+    if bone.name in seen:
+        return True
+    own = bone.matrix_basis.copy()
+    step = Matrix.Translation((STILL * bone.bone.length,) * 3)
+    bone.matrix_basis = own @ step @ Matrix.Rotation(TURN, 4, (1.0, 1.0, 1.0))
+    context.view_layer.update()
+    after = _poses(context, armature)
+    bone.matrix_basis = own
+    least = STILL**2 * bone.bone.length
+    return any(np.abs(after[name] - before[name]).max() > least for name in seen if name in after)
+
+
+def _of_ik(armature, name):
+    """That a control is what IK of a limb that a rig switches reaches for, or None."""
+    limb = next((limb for limb in rigify.limbs(armature) if name == limb.control), None)
+    if limb is None:
+        return None
+    return f"{name} is what IK reaches for and needs no pin: move it, or press FK from IK and pin {limb.turned[2]}"
+
+
+def _instead(armature, name):
+    """That a bone moves nothing, and what to do if that is known."""
+    text = f"{name} moves nothing that is seen"
+    limb = next((limb for limb in rigify.limbs(armature) if name in limb.controls()), None)
+    if limb is None:
+        return f"{text}: pin a bone that moves the mesh"
+    text += f", as {limb.word} of {limb.switch} is {stage.value(armature, limb.path):g}"
+    if name in (*limb.fk, *limb.turned):
+        return f"{text}: press FK from IK to switch, then pin it, or move {limb.control}"
+    other = dict(zip(limb.ik, limb.turned, strict=True)).get(name, limb.turned[2])
+    return f"{text}: pin {other}"

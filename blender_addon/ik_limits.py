@@ -26,6 +26,21 @@ class Freedom:
             tuple(_range(bone, axis) for axis in AXES), tuple(getattr(bone, f"ik_stiffness_{axis}") for axis in AXES)
         )
 
+    @property
+    def unset(self):
+        """Whether nothing keeps the bone from anything."""
+        return self.ranges == (None,) * 3 and not any(self.stiffness)
+
+    def bend(self, along):
+        """The axis about which the bone may bend farthest, in its own space, or None; `along` is where it points."""
+        farthest, found = 0.0, None
+        for axis, each, stiff in zip(AXES.values(), self.ranges, self.stiffness, strict=True):
+            low, high = each or (-math.pi, math.pi)
+            across = math.hypot(*(part for part, own in zip(along, axis, strict=True) if not own))
+            if stiff < 1.0 and across * max(high, -low) > farthest:
+                farthest, found = across * max(high, -low), tuple(math.copysign(n, high + low) for n in axis)
+        return found
+
     def limit(self, position=None):
         """The ikcore.Limit of it; `position` is how far the bone may slide. None where all is free."""
         limit, (x, y, z) = bridge.library.Limit, self.ranges

@@ -41,9 +41,11 @@ class _Live:
     bases: deque = field(default_factory=lambda: deque(maxlen=BASES))  # the last is what it is bent from
     written: np.ndarray | None = None  # all of the armature as this has left it
     places: np.ndarray | None = None  # of pins
+    sides: dict | None = None  # knees.OneWay, as the pose it is bent from has them
     undone: _Base | None = None  # what the pose was bent from that undo has brought back, until it is seen
     problem: str | None = None  # why it is not held, as a sentence
     missed: tuple = ()  # sentences about pins that are not reached
+    kept: tuple = ()  # and about what locks and connections keep from being done
 
 
 def is_on(armature):
@@ -82,9 +84,15 @@ def leave(*_):
 
 
 def remarks(armature):
-    """What there is to know about an armature that is held live, as sentences."""
+    """What is wrong with an armature that is held live, as sentences."""
     here = _held.get(armature.session_uid)
     return [] if here is None else [here.problem] if here.problem else list(here.missed)
+
+
+def notes(armature):
+    """What locks and connections keep an armature that is held live from doing, as sentences."""
+    here = _held.get(armature.session_uid)
+    return [] if here is None or here.problem else list(here.kept)
 
 
 @contextlib.contextmanager
@@ -127,6 +135,7 @@ def _follow(here, armature, depsgraph):
             if base := undone or _known(here, held, now):
                 here.bases.remove(base)
             here.bases.append(base or _seen(depsgraph, armature, held))
+            here.sides = pins.sides(armature, held, here.bases[-1].reading.clip)
         elif _same(places, here.places):
             return
         here.held, here.places, here.problem = held, places, None
@@ -147,14 +156,15 @@ def _seen(depsgraph, armature, held):
 
 def _bend(here, armature):
     base = here.bases[-1]
-    clip, errors = bent.bent(here.held, base.reading.clip, here.places[np.newaxis])
+    clip, errors = bent.bent(here.held, base.reading.clip, here.places[np.newaxis], here.sides)
     made, kept = stage.finished(channels.of_clip(armature, base.reading, clip))
     stage.write_pose(armature, base.pose)
     for channel in made:
         armature.path_resolve(channel.path)[channel.index] = channel.values[0]
     here.written = _now(armature)
     base.left.add(hash(here.written.tobytes()))
-    here.missed = (*kept, *(off("pin", *each) for *each, _ in bent.missed(here.held.names, clip, errors)))
+    here.kept = tuple(kept)
+    here.missed = tuple(off("pin", *each) for *each, _ in bent.missed(here.held.names, clip, errors))
 
 
 def _now(armature):

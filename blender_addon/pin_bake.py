@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bent, channels, clips, live, stage
+from . import actions, bent, channels, clips, live, pins, stage
 from .background import in_thread
 from .report import off
-
-TITLE = "Baked Pins"
 
 
 @dataclass
@@ -43,30 +41,22 @@ def bake(context, armature, held, frames):
     """
     with live.paused(), stage.restored(context, [armature], poses=True):
         reading, clip, places = yield from stage.between(_look(context, armature, held, frames), 0.0, 0.6)
-        work = functools.partial(bent.bent, held, clip, places)
+        work = functools.partial(bent.bent, held, clip, places, pins.sides(armature, held, clip))
         clip, errors = yield from stage.between(in_thread(lambda _: work()), 0.6, 0.8)
         made, kept = yield from stage.between(channels.of_clip(armature, reading, clip), 0.8, 0.9)
         missed = [f"{off('pin', *each)} in frame {frames[at]}" for *each, at in bent.missed(held.names, clip, errors)]
         if made:
-            plans = yield from stage.between(actions.copied([(armature, made)], frames, TITLE), 0.9, 1.0)
-            if source := _source(armature):
+            plans = yield from stage.between(actions.copied([(armature, made)], frames, pins.TITLE), 0.9, 1.0)
+            if source := pins.source(armature):
                 plans[0][1][actions.SOURCE] = source
             with actions.swapped(plans):
                 pass
         return Report(len(held.pins), len(frames), bool(made), missed, kept)
 
 
-def _source(armature):
-    """What to start from: the action that was baked, not what has come of it."""
-    animation = armature.animation_data
-    if not animation or not animation.action:
-        return None
-    return actions.source(animation) if animation.action.get(actions.MADE) == TITLE else animation.action
-
-
 def _look(context, armature, held, frames):
     """What plays, the clip that is to be bent, and where pins are: a generator that yields the share that is done."""
-    source = _source(armature)
+    source = pins.source(armature)
     reading = yield from stage.between(clips.read(context, armature, frames, held.bones), 0.0, 0.4)
     clip = reading.clip
     if source and source != armature.animation_data.action:

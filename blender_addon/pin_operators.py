@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, IntProperty
 
-from . import live, pin_bake, pins
+from . import follow, live, pin_bake, pins, stage
 from .armatures import CannotBakeError, not_editable
 from .limbs import is_selected
 from .operators import Baking, Refusing, no_armature, not_usable
@@ -47,25 +47,32 @@ class IKCORE_OT_pin(_Pinning):
         new = [bone for bone in chosen if bone.name not in pinned]
         if not new:
             return self.refuse("Nothing is pinned anew: " + ("all of it is pinned" if chosen else "select bones"))
+        if reason := _idle(context, armature, [bone.name for bone in new]):
+            return self.refuse(reason)
         depsgraph = context.evaluated_depsgraph_get()
         shown = armature.evaluated_get(depsgraph)
         for bone in new:
+            target = _empty(context, armature, bone, shown.matrix_world @ shown.pose.bones[bone.name].matrix)
             pin = listed.pins.add()
-            pin.name, pin.turned = bone.name, self.turned
-            pin.target = _empty(context, armature, bone, shown.matrix_world @ shown.pose.bones[bone.name].matrix)
+            pin.name, pin.turned, pin.target = bone.name, self.turned, target
         listed.active = len(listed.pins) - 1
         self.report({"INFO"}, f"Pinned {', '.join(bone.name for bone in new)}")
         return {"FINISHED"}
 
 
+def _idle(context, armature, names):
+    """Why to hold these bones would move nothing that is seen, or None."""
+    with live.paused():
+        idle = follow.idle(context, armature, names)
+    return idle[0] if idle else None
+
+
 def _empty(context, armature, bone, place):
-    """An empty where a bone is, in the collection of its armature."""
-    empty = bpy.data.objects.new(f"{armature.name} {bone.name} pin", None)
-    empty.empty_display_type, empty.rotation_mode = "CUBE", "QUATERNION"
-    empty.empty_display_size = SIZE * bone.length * armature.matrix_world.median_scale
-    place = place.normalized()
+    """An empty where a bone is."""
+    size = SIZE * bone.length * armature.matrix_world.median_scale
+    empty = stage.add_empty(context, armature, f"{armature.name} {bone.name} pin", "CUBE", size)
+    empty.rotation_mode, place = "QUATERNION", place.normalized()
     empty.location, empty.rotation_quaternion = place.to_translation(), place.to_quaternion()
-    (armature.users_collection or (context.scene.collection,))[0].objects.link(empty)
     return empty
 
 
@@ -107,9 +114,11 @@ class IKCORE_OT_hold_pins(_Pinning):
         armature = pins.pinned(context)
         if not live.is_on(armature):
             try:
-                pins.held(armature)
+                held = pins.held(armature)
             except CannotBakeError as error:
                 return self.refuse(error)
+            if reason := _idle(context, armature, held.names):
+                return self.refuse(reason)
         live.switch(armature, on=not live.is_on(armature))
         return {"FINISHED"}
 
@@ -134,6 +143,8 @@ class IKCORE_OT_bake_pins(FrameRange, Baking):
         armature = pins.pinned(context)
         pins.forget()
         held = pins.held(armature)
+        if reason := _idle(context, armature, held.names):
+            raise CannotBakeError(reason)
         ends, reason = chosen_range(self, context.scene, dict.fromkeys((armature, *(pin.target for pin in held.pins))))
         if reason:
             raise CannotBakeError(reason)

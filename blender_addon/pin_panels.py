@@ -51,6 +51,8 @@ class IKCORE_PT_pins(Sidebar):
         row.operator("ikcore.bake_pins", icon="KEY_HLT")
         for text in live.remarks(armature):
             sentence(layout, text, "ERROR", width)
+        for text in live.notes(armature):
+            sentence(layout, text, "INFO", width)
 
 
 def _draw_pin(layout, pin):
@@ -68,6 +70,7 @@ def _draw_way(layout, armature, kept):
     column.use_property_split, column.use_property_decorate = True, False
     column.prop(kept, "method")
     column.prop_search(kept, "body", armature.data, "bones")
+    column.prop(kept, "one_way")
     row = column.row()
     row.enabled = kept.method == pins.BALANCED
     row.prop(kept, "balance")

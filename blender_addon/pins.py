@@ -5,21 +5,25 @@
 
 import itertools
 from dataclasses import dataclass
+from itertools import pairwise
 
 import bpy
 import numpy as np
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 from mathutils import Vector
 
-from . import skin, stage
+from . import actions, knees, skin, stage
 from .armatures import CannotBakeError, Rig, movable
 from .bent import METHODS
 from .ik_limits import Freedom
 from .legs import overridable
-from .rotations import unit
+from .rotations import quaternions, unit
 
+TITLE = "Baked Pins"  # what actions that are baked are called by
 BALANCED = "dls"  # the method that takes it
 WIDTH = 0.35  # of the length of a foot, at least: as wide it is
+LIMB, EVEN = 0.6, 0.5  # a knee is between two bones that are as much of their limb, and one as long as the other
+MIRRORED = 0.02  # of their length: how exactly the knee of the other side is the mirror image
 _weighed = {}  # what bones weigh, by the uids of their armatures: to look takes long
 
 
@@ -59,6 +63,13 @@ class IKCORE_PG_pins(bpy.types.PropertyGroup):
         name="Body",
         description="The bone that takes the whole body along, the hips as a rule; what is above it stays. Empty: the "
         "first from the root that others branch from. A chain without branches stays where it starts",
+        update=_tell,
+    )
+    one_way: BoolProperty(
+        name="Bend One Way",
+        description="Knees and elbows bend to the side they are bent to at rest, or else in the animation. Bones with "
+        "IK limits, locks or stiffness keep to these instead",
+        default=True,
         update=_tell,
     )
     balance: BoolProperty(
@@ -107,6 +118,7 @@ class Held:
     body: str | None  # the bone that may go elsewhere, if any
     method: str
     freedoms: dict  # what the bones of its chains may do, by name
+    knees: tuple  # (upper bone, lower bone, end) of each knee and elbow that is to bend one way
     weights: dict | None  # where balance is kept, what bones weigh, and where in their own space
 
     @property
@@ -145,8 +157,82 @@ def held(armature):
     goes = below and first and movable(bones[first], Rig(armature))
     names = {name for pin in pins for name in _chain(bones[pin.bone], pin.first)}
     freedoms = {name: _freedom(bones[name]) for name in sorted(names)}
+    bending = _knees(armature, pins, freedoms) if kept.one_way else ()
     weights = _weights(armature, pins) if kept.balance else None
-    return Held(pins, first if goes else None, kept.method, freedoms, weights)
+    return Held(pins, first if goes else None, kept.method, freedoms, bending, weights)
+
+
+def source(armature):
+    """What a bake starts from: the action that was baked, not what has come of it; None without an action."""
+    animation = armature.animation_data
+    if not animation or not animation.action:
+        return None
+    return actions.source(animation) if animation.action.get(actions.MADE) == TITLE else animation.action
+
+
+def sides(armature, held, clip):
+    """To which side knees bend: {name of the lower bone: knees.OneWay}; clip is what pins bend."""
+    return knees.one_way(held.knees, clip, _keyed(armature, held)) if held.knees else {}
+
+
+def _keyed(armature, held):
+    """What keys turn bones below knees to, relative to rest, by name: {name: (frames, 4)}."""
+    animation, action, found = armature.animation_data, source(armature), {}
+    curves = actions.by_path(actions.curves_in(action, animation.action_slot)) if action else {}
+    for _, name, _ in held.knees:
+        bone = armature.pose.bones[name]
+        path = actions.rotation_path(bone)
+        if ends := [curve.range() for curve in curves.get(path, ()) if len(curve.keyframe_points)]:
+            frames = np.arange(np.floor(min(ends)[0]), max(end for _, end in ends) + 1)
+            values = actions.numbers(curves, bone, path, actions.rotation_of(bone), frames)
+            found[name] = quaternions(bone.rotation_mode, values)
+    return found
+
+
+def _knees(armature, pins, freedoms):
+    """The knees and elbows of chains, as (upper bone, lower bone, end), where IK settings leave the lower bone free.
+
+    A limb goes from one bone that others branch from to the next, or to the pin. Its knee is between its two longest
+    bones, if these are most of it, are alike, and the armature has its mirror image: a tail and a spine have none.
+    """
+    bones, found = armature.data.bones, []
+    heads = np.empty(3 * len(bones), np.float32)
+    bones.foreach_get("head_local", heads)
+    heads = heads.reshape(-1, 3)
+    for pin in pins:
+        for limb in _limbs(armature.pose.bones[pin.bone], pin.first):
+            knee = _knee([bones[name] for name in limb], heads)
+            if knee and knee not in found and freedoms[knee[1]].unset:
+                found.append(knee)
+    return tuple(found)
+
+
+def _limbs(bone, first):
+    """The parts of a chain between bones that others branch from, each from its root to its end, which counts."""
+    limbs = [[]]
+    for name in reversed(_chain(bone, first)):
+        limbs[-1].append(name)
+        if name != bone.name and _branches(bone.id_data.pose.bones[name]):
+            limbs.append([])
+    return limbs
+
+
+def _knee(limb, heads):
+    """The (upper bone, lower bone, end) of a limb, or None."""
+    ways = [(below.head_local - above.head_local).length for above, below in pairwise(limb)]
+    solid = [each for each, way in zip(limb, [*ways, 1.0], strict=True) if way > 0.0]
+    ways = [way for way in ways if way > 0.0]
+    pairs = [upper + lower for upper, lower in pairwise(ways)]
+    if not pairs:
+        return None
+    n = int(np.argmax(pairs))
+    both, size = ways[n : n + 2], pairs[n]
+    across = solid[n + 1].head_local * Vector((-1.0, 1.0, 1.0))
+    beside = np.linalg.norm(heads - np.array(across), axis=-1).min() <= MIRRORED * size
+    middle = abs(across.x) <= MIRRORED * size
+    if size < LIMB * sum(ways) or min(both) < EVEN * max(both) or middle or not beside:
+        return None
+    return tuple(each.name for each in solid[n : n + 3])
 
 
 def _freedom(bone):
@@ -224,10 +310,12 @@ def _hangs(armature, target, subtarget, first):
 
 def branching(bone):
     """The name of the first bone from the root, on the way to this one, that others branch from; None without any."""
-    for each in reversed([bone, *bone.parent_recursive]):
-        if sum(bool(child.children) for child in each.children) > 1:
-            return each.name
-    return None
+    return next((each.name for each in reversed([bone, *bone.parent_recursive]) if _branches(each)), None)
+
+
+def _branches(bone):
+    """Whether several bones that others hang on hang on a bone."""
+    return sum(bool(child.children) for child in bone.children) > 1
 
 
 CLASSES = (IKCORE_PG_pin, IKCORE_PG_pins)

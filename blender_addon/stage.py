@@ -34,6 +34,15 @@ def visit(context, frames, look):
         yield (number + 1) / len(frames)
 
 
+def add_empty(context, beside, name, shape, size):
+    """A new empty in the collection of an object; where that is linked or overridden, in that of the scene."""
+    own = [each for each in beside.users_collection if not each.library and not each.override_library]
+    empty = bpy.data.objects.new(name, None)
+    empty.empty_display_type, empty.empty_display_size = shape, size
+    (*own, context.scene.collection)[0].objects.link(empty)
+    return empty
+
+
 def placed(target, bone, depsgraph):
     """Where an object, or a bone of it, is in the world: a matrix."""
     target = target.evaluated_get(depsgraph)

@@ -512,3 +512,251 @@ def test_what_cannot_be_held(change, match):
     change(armature, armature.ikcore_pins.pins[0])
     bpy.context.view_layer.update()
     refused(match)
+
+
+# --- knees, and targets beyond reach ----------------------------------------------------------------------------------
+
+TRIPLES = [(f"thigh{side}", f"shin{side}", f"foot{side}") for side in (".L", ".R")]
+
+
+def bends(armature, hinge=(1, 0, 0)):
+    """By how much knees are in front of the line from hip to ankle, negative behind it, in the frame of the thigh."""
+    bpy.context.view_layer.update()
+    bones, found = armature.pose.bones, []
+    for upper, lower, end in TRIPLES:
+        hip, knee, ankle = (bones[name].head for name in (upper, lower, end))
+        axis = bones[upper].matrix.to_3x3() @ bones[upper].bone.matrix_local.to_3x3().inverted() @ Vector(hinge)
+        line = (ankle - hip).normalized()
+        off = (knee - hip) - (knee - hip).dot(line) * line
+        found.append(np.copysign(off.length, (knee - hip).cross(ankle - knee).dot(axis)))
+    return np.array(found)
+
+
+def drag(armature, target, step, count):
+    """Drag a pin in steps: how knees are bent, and the most that a bone turns from step to step, in degrees."""
+    knees, turned = [], [poses_after_update(armature)]
+    for _ in range(count):
+        target.location += Vector(step)
+        turned.append(poses_after_update(armature))
+        knees.append(bends(armature))
+    return np.array(knees), np.degrees(rigs.turn_between(np.array(turned[1:]), np.array(turned[:-1]))).max(axis=-1)
+
+
+@pytest.mark.parametrize("balance", [False, True])
+@pytest.mark.parametrize("step", [(-0.01, -0.005, -0.05), (-0.04, -0.02, 0.0)])
+def test_knees_do_not_bend_backward(step, balance):
+    armature, targets = held_live()
+    for name in ("foot.L", "foot.R"):
+        armature.ikcore_pins.pins[name].stands = True
+    armature.ikcore_pins.balance = balance
+    knees, _ = drag(armature, targets["hand.L"], step, 20)
+    assert np.ptp(knees, axis=0).max() > 0.02, "the test does not bend"
+    assert knees.min() > -1e-3
+
+
+@pytest.mark.parametrize("method", ["dls", "fabrik"])
+@pytest.mark.parametrize(("step", "start"), [((0.3, 0.0, 1.0), 0.1), ((1.0, 0.0, 0.0), 0.1), ((0.0, -0.3, -1.0), 0.8)])
+def test_targets_beyond_reach_make_nothing_jump(method, step, start):
+    armature, targets = held_live()
+    armature.ikcore_pins.method = method
+    way = Vector(step).normalized()
+    targets["hand.L"].location += way * start
+    _, turned = drag(armature, targets["hand.L"], 0.007 * way, 60)
+    assert np.linalg.norm(heads(armature, "hand.L")[0] - targets["hand.L"].location) > 0.1, "the test stays in reach"
+    assert turned.max() < 15.0
+
+
+def straight_legs(**shape):
+    """Hips on straight legs, with a spine; hips and feet pinned. Knees may be bent at rest, forward (-Y)."""
+    bend = shape.get("bend", 0.0)
+    bones = [
+        ("hips", None, (0, 0, 1.0), (0, 0, 1.1)),
+        ("spine", "hips", (0, 0, 1.1), (0, 0, 1.4)),
+        ("head", "spine", (0, 0, 1.4), (0, 0, 1.6)),
+    ]
+    for side, x in ((".L", 0.1), (".R", -0.1)):
+        bones += [
+            ("thigh" + side, "hips", (x, 0, 1.0), (x, -bend, 0.55)),
+            ("shin" + side, "thigh" + side, (x, -bend, 0.55), (x, 0, 0.1)),
+            ("foot" + side, "shin" + side, (x, 0, 0.1), (x, -0.15, 0.05)),
+            ("toes" + side, "foot" + side, (x, -0.15, 0.05), (x, -0.2, 0.05)),
+        ]
+    return rigs.figure(bones, name="Body")
+
+
+def bend_knees(armature, angle, frame=None):
+    """Turn both shins about the X axis of the world at rest, positive for knees that go forward."""
+    for _, lower, _ in TRIPLES:
+        bone = armature.pose.bones[lower]
+        axis = bone.bone.matrix_local.to_3x3().inverted() @ Vector((1, 0, 0))
+        bone.rotation_quaternion = Quaternion(axis, angle)
+        if frame is not None:
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+
+@pytest.mark.parametrize("method", ["dls", "fabrik", "ccd"])
+@pytest.mark.parametrize("bend", [0.0, 0.03])
+def test_straight_legs_bend_for_hips_that_come_straight_down(method, bend):
+    armature = straight_legs(bend=bend)
+    targets = pinned(armature, "hips", "foot.L", "foot.R")
+    armature.ikcore_pins.method = method
+    bpy.ops.ikcore.hold_pins()
+    targets["hips"].location.z -= 0.3
+    np.testing.assert_allclose(heads(armature, "hips")[0], targets["hips"].location, atol=2e-3)
+    np.testing.assert_allclose(heads(armature, "foot.L")[0], targets["foot.L"].location, atol=2e-3)
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_knees_that_are_straight_at_rest_bend_as_the_pose_does(way):
+    """By the pose that is shown, or by keys of other frames; whichever side that is."""
+    for keyed in (False, True):
+        rigs.new_scene()
+        armature = straight_legs()
+        bend_knees(armature, way * 0.8, 1 if keyed else None)
+        if keyed:
+            bend_knees(armature, 0.0, 20)
+            bpy.context.scene.frame_set(20)
+        targets = pinned(armature, "spine", "foot.L", "foot.R")
+        bpy.ops.ikcore.hold_pins()
+        for step in ((0.0, 0.0, -0.2), (0.0, 0.2, 0.1), (0.1, -0.4, 0.0)):
+            targets["spine"].location += Vector(step)
+            assert (way * bends(armature)).min() > -1e-3
+
+
+def test_the_sides_of_knees(addon):
+    """From rest, else from poses that agree; not from others, nor over limits of the user's own, nor unasked for."""
+    knees = importlib.import_module(f"{addon.__name__}.knees")
+
+    def sides(armature, turns):
+        armature.ikcore_pins.balance = False
+        held = addon.pins.held(armature)
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        reading = addon.clips.now(bpy.context, depsgraph, armature, held.bones)
+        return knees.one_way(held.knees, reading.clip, turns)
+
+    armature = straight_legs(bend=0.05)
+    pinned(armature, "foot.L", "toes.R")
+    found = sides(armature, {})
+    assert list(found) == ["shin.L", "shin.R"]
+    for name, side in found.items():
+        hinge = armature.data.bones[name].matrix_local.to_3x3() @ Vector(side.bend(None))
+        np.testing.assert_allclose(hinge, (1, 0, 0), atol=1e-6)
+        assert side.back == pytest.approx(2 * np.arctan(0.05 / 0.45), abs=1e-3)
+    armature.pose.bones["shin.L"].use_ik_limit_x = True
+    assert list(sides(armature, {})) == ["shin.R"]
+    armature.ikcore_pins.one_way = False
+    assert not sides(armature, {})
+
+    rigs.new_scene()
+    armature = straight_legs()
+    pinned(armature, "foot.L")
+    axes = np.array([(0.0, np.sin(a), 0.0, np.cos(a)) for a in np.radians((0.0, 40.0, 100.0))])
+    turns = np.concatenate([np.full((3, 1), np.cos(0.5)), np.sin(0.5) * axes[:, [3, 0, 1]]], axis=1)
+    assert not sides(armature, {}), "straight at rest and in the pose"
+    assert list(sides(armature, {"shin.L": turns[:2]})) == ["shin.L"]
+    assert not sides(armature, {"shin.L": turns}), "poses that differ tell no side"
+    small = np.array([[np.cos(0.1), np.sin(0.1), 0.0, 0.0]])
+    assert not sides(armature, {"shin.L": small}), "nor do those that hardly bend"
+
+
+def test_poses_that_bend_backward_are_within_the_limit(addon):
+    """What is shown is never changed by the side of a knee: only what pins ask for."""
+    knees = importlib.import_module(f"{addon.__name__}.knees")
+    armature = straight_legs(bend=0.05)
+    pinned(armature, "foot.L")
+    held, rng = addon.pins.held(armature), np.random.default_rng(2)
+    reading = addon.clips.now(bpy.context, bpy.context.evaluated_depsgraph_get(), armature, held.bones)
+    for size in (0.02, 0.3, 1.0):
+        turns = rng.normal(size=(50, 4)) * (0.0, size, size, size) + (1.0, 0.0, 0.0, 0.0)
+        turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
+        limit = knees.one_way(held.knees, reading.clip, {"shin.L": turns})["shin.L"].limit()
+        assert limit.violation(turns).max() < 1e-6
+
+
+def test_spines_and_tails_have_no_knees(addon):
+    tail = [("tail0", "hips", (0, 0.1, 0.9), (0, 0.4, 0.9))]
+    tail += [(f"tail{n}", f"tail{n - 1}", (0, 0.1 + 0.3 * n, 0.9), (0, 0.4 + 0.3 * n, 0.85)) for n in (1, 2, 3)]
+    armature = rigs.person(tail)
+    pinned(armature, "head", "tail3", "hand.R", "toes.L")
+    assert [knee[1] for knee in addon.pins.held(armature).knees] == ["forearm.R", "shin.L"]
+
+
+# --- what cannot be pinned, and what locks keep -----------------------------------------------------------------------
+
+
+def test_what_moves_nothing_is_not_pinned():
+    armature = rigs.control_rig()  # IK_FK of hips has what deforms follow FK
+    armature.update_tag()
+    bpy.context.view_layer.update()
+    rigs.select(armature, "shin_fk.L", "MCH-shin.L")
+    refused("MCH-shin.L moves nothing that is seen: pin a bone", bpy.ops.ikcore.pin)
+    assert list(pinned(armature, "shin_fk.L")) == ["shin_fk.L"]
+    armature.pose.bones["hips"]["IK_FK"] = 0.0
+    armature.update_tag()
+    bpy.context.view_layer.update()
+    for act in (bpy.ops.ikcore.hold_pins, bake):
+        refused("shin_fk.L moves nothing that is seen", act)
+    # a bone without a mesh of its own, that hangs on one that has
+    rigs.new_scene()
+    armature = rigs.person([("socket", "hand.L", (0.75, 0, 1.4), (0.75, 0, 1.3))])
+    armature.data.bones["socket"].use_deform = False
+    assert list(pinned(armature, "socket")) == ["socket"]
+
+
+def overridden(folder, make):
+    """An override of a collection of another file, with the armature of `make` in it, and that armature."""
+    armature = make()
+    armature.name = "Body"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    collection = bpy.data.collections.new("Character")
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(armature)
+    bpy.context.scene.collection.objects.unlink(armature)
+    library = str(folder / "rig.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
+    rigs.new_scene()
+    with bpy.data.libraries.load(library, link=True) as (_, wanted):
+        wanted.collections = ["Character"]
+    linked = wanted.collections[0]
+    bpy.context.scene.collection.children.link(linked)
+    made = linked.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer, do_fully_editable=True)
+    bpy.context.scene.collection.children.unlink(linked)
+    assert made.name in bpy.context.scene.collection.children
+    return made.objects["Body"]
+
+
+def test_pins_of_an_override_are_in_the_collection_of_the_scene(tmp_path):
+    armature = overridden(tmp_path, rigs.person)
+    assert armature.override_library
+    targets = pinned(armature, *HELD)
+    assert all(target.users_collection == (bpy.context.scene.collection,) for target in targets.values())
+    bpy.ops.ikcore.hold_pins()
+    targets["hand.L"].location.z -= 0.2
+    np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
+
+
+def test_limbs_of_an_override_get_ik(tmp_path):
+    armature = overridden(tmp_path, rigs.person)
+    rigs.key_pose(armature, np.random.default_rng(1), (1, 20), bones=("thigh.L", "shin.L"))
+    rigs.select(armature, "thigh.L", "shin.L")
+    assert bpy.ops.ikcore.ik_from_fk(frame_range="CUSTOM", frame_start=1, frame_end=20) == {"FINISHED"}
+    empties = [item for item in bpy.data.objects if item.type == "EMPTY"]
+    assert sorted(item.name for item in empties) == ["shin.L pole", "shin.L target"]
+    assert all(item.users_collection == (bpy.context.scene.collection,) for item in empties)
+
+
+@pytest.mark.parametrize("size", [0.0, 0.3])
+def test_locks_are_told_of_where_they_keep_something(addon, size):
+    """A note, not an error; and nothing where what is locked would not change anyway."""
+    armature, targets = held_live()
+    chest = armature.pose.bones["chest"]
+    chest.lock_rotation = (True, False, True)
+    chest.rotation_quaternion = Quaternion((0, 1, 0), size)
+    targets["hand.L"].location += Vector((-0.1, -0.2, -0.1))
+    bpy.context.view_layer.update()
+    assert not addon.live.remarks(armature)
+    assert not addon.live.notes(armature)
+    armature.pose.bones["hips"].lock_location = (True, True, False)
+    targets["hand.L"].location += Vector((-0.2, -0.4, -0.3))
+    bpy.context.view_layer.update()
+    assert not any("lock" in text for text in addon.live.remarks(armature))

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 import rigs
+from mathutils import Vector
 
 FRAMES = range(1, 13)
 NEAR = 5e-4
@@ -105,6 +106,42 @@ def test_ik_that_may_shorten_its_bones_is_said_to_be_off(capfd):
         check(armature, was)
     snap()
     assert "IK Stretch is 0 now, or IK would shorten them: " in capfd.readouterr().out
+
+
+def test_pins_of_controls_that_move_nothing_are_refused():
+    """In IK those of FK, in FK those of IK; the sentence says what to do instead."""
+    armature = generated("basic_human")
+
+    def refused(match, *names):
+        rigs.select(armature, *names)
+        with pytest.raises(RuntimeError, match=match):
+            bpy.ops.ikcore.pin()
+        assert not len(armature.ikcore_pins.pins)
+        assert not [item for item in bpy.data.objects if item.type == "EMPTY"]
+
+    refused(r"hand_fk.L moves nothing that is seen, as IK_FK of .* is 0: press FK from IK", "torso", "hand_fk.L")
+    refused(
+        "foot_ik.R is what IK reaches for and needs no pin: move it, or press FK from IK and pin foot_fk.R", "foot_ik.R"
+    )
+    for bone in switches(armature):
+        bone["IK_FK"] = 1.0
+    armature.update_tag()
+    bpy.context.view_layer.update()
+    refused(r"foot_ik.R moves nothing that is seen, as IK_FK of .* is 1: pin foot_fk.R", "foot_ik.R")
+    names = [part + side for part in ("hand_fk", "foot_fk") for side in (".L", ".R")]
+    rigs.select(armature, *names)
+    assert bpy.ops.ikcore.pin() == {"FINISHED"}
+    assert bpy.ops.ikcore.hold_pins() == {"FINISHED"}
+    live = importlib.import_module("bl_ext.user_default.ikcore.live")
+    hand, target = armature.pose.bones["DEF-hand.L"], armature.ikcore_pins.pins["hand_fk.L"].target
+    place = hand.head.copy()
+    for _ in range(2):  # what deforms follows, and nothing is wrong
+        target.location.z -= 0.05
+        bpy.context.view_layer.update()
+        bpy.context.view_layer.update()
+    assert (hand.head - place - Vector((0, 0, -0.1))).length < 2e-3
+    assert not live.remarks(armature)
+    assert not live.notes(armature)
 
 
 @pytest.mark.parametrize("pole", [False, True])
