@@ -10,6 +10,7 @@ from . import actions, bridge, stage
 from . import rotations as rot
 from .background import in_thread
 from .effect import COMPARED, besides_keys
+from .report import plain
 from .sample import sample
 from .solve import AWAY, solve
 
@@ -138,7 +139,7 @@ def _report(armature, limbs, frames, before, solved, away):
 def _stopped(limbs, short):
     """Sentences about limbs that Blender leaves so far off their targets, in lengths of limbs."""
     return [
-        f"{limb.ik.name} of {limb.owner} stops up to {off:.2g} of the limb's length from its target: "
+        f"{limb.ik.name} of {limb.owner} stops up to {plain(off)} of the limb's length from its target: "
         f"raise its Iterations ({limb.ik.iterations})"
         for limb, off in zip(limbs, short, strict=True)
         if off > 0.0

@@ -215,7 +215,13 @@ def length(value):
 def in_degrees(radians):
     """An angle in degrees: none at all where that is less than a hundredth."""
     degrees = math.degrees(radians)
-    return f"{degrees:.0f}°" if degrees >= 10.0 else f"{degrees:.2g}°" if degrees >= 0.01 else "0°"
+    return f"{plain(degrees)}°" if degrees >= 0.01 else "0°"
+
+
+def plain(value):
+    """A number in two digits, those of whole numbers in full, and never with an exponent."""
+    text = f"{value:.2g}"
+    return f"{value:.0f}" if "e+" in text else text if "e" not in text else f"{value:.6f}".rstrip("0")
 
 
 def within(value):

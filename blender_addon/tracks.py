@@ -12,6 +12,7 @@ import numpy as np
 from . import bridge, freed
 from . import rotations as rot
 from .background import in_thread
+from .report import in_degrees
 
 ASKEW = np.radians(0.05)  # what is told of
 UNTURNED = np.array([1.0, 0.0, 0.0, 0.0])
@@ -101,7 +102,7 @@ class _Tracks(freed.Freed):
         if off.max() > ASKEW:
             worst = int(off.argmax())
             frame = int(self.frames[worst])
-            far = f"{np.degrees(off[worst]):.2g}°"
+            far = in_degrees(off[worst])
             self.problems.append((frame, f"{aim.label} points {far} past its target in frame {frame}"))
 
 

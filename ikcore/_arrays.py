@@ -284,6 +284,14 @@ def shown(value: Any, written: Callable[[Any], str] = repr) -> str:
     return text if len(text) <= 100 else f"{text[:80]}..."
 
 
+def plain(value: float, digits: int = 2) -> str:
+    """A number in so many digits, those of whole numbers in full, and never with an exponent: 1.1, 114, 0.000011."""
+    text = f"{value:.{digits}g}"
+    if "e" not in text:
+        return text
+    return f"{value:.0f}" if abs(value) > 1 else np.format_float_positional(value, digits, fractional=False, trim="-")
+
+
 def whole_number(value: Any) -> int:
     """`value` as an int; TypeError where it is something else, True and False too."""
     if isinstance(value, bool):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import samples, terrain
+from ikcore._arrays import plain
 from ikcore.bake import notes
 from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Stance
@@ -383,3 +384,12 @@ def test_of_a_loop_the_round_that_is_there_counts() -> None:
     ground = ik.Ground.plane() + block((-1, 1.2, 2), (1, 1.3, 3))
     (said,) = (note for note in ik.bake_feet(loop, ground).notes if note.startswith("feet stand"))
     assert 1 < float(said.split(" at ")[1].split(" s:")[0]) < 3
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(1.26, "1.3"), (99.4, "99"), (114.2, "114"), (1.6e6, "1600000"), (0.0123, "0.012"), (1.24e-6, "0.0000012")],
+)
+def test_numbers_have_no_exponents(value: float, said: str) -> None:
+    assert plain(value) == said
+    assert plain(-value) == f"-{said}"

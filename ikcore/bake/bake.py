@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ikcore._arrays import plain
 from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
@@ -105,7 +106,7 @@ class Baked:
 
     def __repr__(self) -> str:
         frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
-        moved = f"pelvis moved {self.rise.min():.2g} to {self.rise.max():.2g}"
+        moved = f"pelvis moved {plain(self.rise.min())} to {plain(self.rise.max())}"
         out = {leg: int(np.count_nonzero(short)) for leg, short in self.short.items()}
         reach = ", ".join(f"{leg} out of reach in {count} frames" for leg, count in out.items() if count)
         return f"Baked({frames}, {self.stances} stances, {moved}, {reach or 'all feet in reach'})"

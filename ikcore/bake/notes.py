@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import dot, size
+from ikcore._arrays import dot, plain, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footing import WALL
 from ikcore.bake.motion import LegMotion
@@ -127,7 +127,7 @@ def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -
     if not legs:
         return None
     most, frame = max(float(short[leg].max()) for leg in legs), min(int(out[leg].argmax()) for leg in legs)
-    where = f"by up to {most * baked.unit:.2g} m, first at {frame / baked.fps:.2f} s: {' and '.join(legs)}"
+    where = f"by up to {plain(most * baked.unit)} m, first at {frame / baked.fps:.2f} s: {' and '.join(legs)}"
     if still:
         return Note(
             f"legs do not reach the ground from a body that stays, {where}; change all legs to move it with them"
@@ -144,22 +144,24 @@ def _travelling(lacks: Array, clip: Clip, scene: Scene) -> Note | None:
     if not lacks.any():
         return None
     way = float(size(np.diff(lacks, axis=0)).sum()) * clip.unit
-    speed = f"{way * clip.fps / (len(lacks) - 1):.2g} m/s"
+    speed = f"{plain(way * clip.fps / (len(lacks) - 1))} m/s"
     if scene.way is None:
-        return Note(f"it walks on the spot and was sent on its way, {way:.2g} m at {speed}", "travelling")
+        return Note(f"it walks on the spot and was sent on its way, {plain(way)} m at {speed}", "travelling")
     return Note(f"it walks on the spot and stays there: its feet stand as if it went {speed}")
 
 
 def _steady(shakes: float, clip: Clip) -> Note | None:
     if not shakes:
         return None
-    return Note(f"it shook by {1000 * shakes * clip.unit:.2g} mm from frame to frame and was steadied", "steady")
+    return Note(f"it shook by {plain(1000 * shakes * clip.unit)} mm from frame to frame and was steadied", "steady")
 
 
 def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
     """How they were fitted; or that they should be, where some climb much more than others and ground is in steps."""
     if (shares != 1).any():
-        return Note(f"strides are {shares.min():.2g} to {shares.max():.2g} times as long, to meet the ground", "stride")
+        return Note(
+            f"strides are {plain(shares.min())} to {plain(shares.max())} times as long, to meet the ground", "stride"
+        )
     if len(shares) or scene.made or scene.ground.moves:
         return None
     level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
@@ -295,7 +297,7 @@ def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) ->
     if np.ptp(stands) < UNEVEN * scale:
         return f"the ground is level wherever feet stand: {unit}"
     if (far := float(np.abs(lifts).min())) > DEEP * scale:
-        return f"the ground is at least {far / (LEG * scale):.2g} legs away from where the clip stands: {unit}"
+        return f"the ground is at least {plain(far / (LEG * scale))} legs away from where the clip stands: {unit}"
     return None
 
 

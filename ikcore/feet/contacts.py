@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore._arrays import size
+from ikcore._arrays import plain, size
 from ikcore.clips.clip import Clip
 from ikcore.feet import floor, rules, treadmill
 from ikcore.feet.detect import Feet
@@ -232,7 +232,7 @@ class Contacts:
         if len(self.airborne):
             lines.append(f"  airborne {np.diff(self.airborne).sum() / self.fps:.2f} s")
         if self.treadmill.any():
-            lines.append(f"  treadmill, {size(self.treadmill).mean():.3g} a second are missing")
+            lines.append(f"  treadmill, {plain(size(self.treadmill).mean(), 3)} a second are missing")
         return "\n".join(lines)
 
 

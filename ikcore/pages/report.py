@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import files
+from ikcore._arrays import plain
 from ikcore.feet import metrics, verdicts
 from ikcore.feet.intervals import runs
 from ikcore.feet.measured import Measured, ground_under
@@ -221,7 +222,7 @@ def _carried(measured: Measured, source: Measured | None) -> bool:
 
 def _about(measured: Measured, source: Measured | None) -> str:
     clip = measured.clip
-    frames = f"{len(clip)} frame{'s' * (len(clip) != 1)} at {clip.fps:g} fps, {clip.duration:.3g} s"
+    frames = f"{len(clip)} frame{'s' * (len(clip) != 1)} at {clip.fps:g} fps, {plain(clip.duration, 3)} s"
     ground = "on the ground that is drawn" if measured.ground else "on a floor found under the feet"
     if measured.ground and measured.ground.moves:
         ground = "on ground that moves, drawn as it is on the first frame and feet where they are on it"
