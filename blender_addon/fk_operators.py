@@ -9,10 +9,10 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty
 
-from . import actions, from_fk, rigify, switching
+from . import actions, from_fk, rigify, stage, switching
 from .armatures import CannotBakeError, Rig, not_editable, not_evaluated, not_played
 from .limbs import CHAIN, Limb, check_cycle, check_target, is_selected, selected_limbs
-from .operators import Baking, chosen_armatures
+from .operators import Baking, chosen_armatures, described, no_armature
 from .ranges import RANGES, FrameRange, chosen_range, draw_range, scene_range
 from .report import said
 
@@ -28,7 +28,7 @@ class Snapping(FrameRange, Baking):
     frame_range: EnumProperty(
         name="Frames",
         description="Which frames to key. Keys outside stay",
-        items=[*RANGES, ("FRAME", "This Frame", "The pose that is shown: keys go into the actions that play")],
+        items=[*RANGES, ("FRAME", "This Frame", "The pose that is shown, alone: keys go into the actions that play")],
         default="ACTION",
     )
     limbs: EnumProperty(
@@ -45,6 +45,10 @@ class Snapping(FrameRange, Baking):
         description="Set IK_FK, or what else a rig switches by, to what is keyed, with keys where it has some",
         default=True,
     )
+
+    @classmethod
+    def description(cls, context, properties):
+        return described(properties, "frame_range") if properties.frame_range == "FRAME" else cls.__doc__
 
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
@@ -103,6 +107,11 @@ class IKCORE_OT_ik_from_fk(Snapping):
 
     bl_idname = "ikcore.ik_from_fk"
     bl_label = "IK from FK"
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or _without_limbs(context)
+
     of_switches = ("switch", "rigid")
 
     rigid: BoolProperty(
@@ -159,10 +168,12 @@ class IKCORE_OT_fk_from_ik(Snapping):
     bl_idname = "ikcore.fk_from_ik"
     bl_label = "FK from IK"
 
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or _without_switch(chosen_armatures(context))
+
     def asked(self, context):
-        limbs, rigs = self._switched(context)
-        if not rigs:
-            raise CannotBakeError(f"No limbs with {rigify.SWITCHES[0]} here: Bake IK turns IK into keys of bones")
+        limbs, _ = self._switched(context)
         if not limbs:
             raise CannotBakeError("No limb selected: select an FK or IK control of one")
         return limbs, self._frames(context, [limb.object for limb in limbs])
@@ -171,6 +182,33 @@ class IKCORE_OT_fk_from_ik(Snapping):
         limbs, frames = job
         still = self.frame_range == "FRAME"
         self.told((yield from switching.snap(context, limbs, frames, to_ik=False, still=still, switch=self.switch)))
+
+
+def _without_limbs(context):
+    """Why there is no IK to key, nor bones that are to get it, or None."""
+    armatures = chosen_armatures(context)
+    if not all(map(_without_ik, armatures)):
+        return None
+    if context.object.mode == "POSE" and any(is_selected(bone) for item in armatures for bone in item.pose.bones):
+        return None
+    return f"{_names(armatures)} has no IK: in Pose Mode select the bones of a limb that is to get it"
+
+
+def _without_ik(armature):
+    bones = armature.pose.bones
+    return not rigify.switch_of(armature) and not any(each.type == "IK" for bone in bones for each in bone.constraints)
+
+
+def _without_switch(armatures):
+    """Why there are no FK controls to key, or None."""
+    if any(map(rigify.switch_of, armatures)):
+        return None
+    switch = rigify.SWITCHES[0]
+    return f"{_names(armatures)} has no switch between FK and IK, such as {switch}: Bake IK turns IK into keys of bones"
+
+
+def _names(armatures):
+    return " or ".join(armature.name for armature in armatures)
 
 
 def _selected_chains(armature):
@@ -249,11 +287,8 @@ def _completed(context, limbs, bare):
 
 def _empty(context, limb, what, shape):
     """A new empty beside the armature of a limb."""
-    item = bpy.data.objects.new(f"{limb.owner} {what}", None)
     size = sum(limb.bones[name].bone.length for name in limb.chain) * limb.object.matrix_world.median_scale
-    item.empty_display_type, item.empty_display_size = shape, EMPTY * size
-    (limb.object.users_collection or (context.collection,))[0].objects.link(item)
-    return item
+    return stage.add_empty(context, limb.object, f"{limb.owner} {what}", shape, EMPTY * size)
 
 
 CLASSES = (IKCORE_OT_ik_from_fk, IKCORE_OT_fk_from_ik)

@@ -325,9 +325,16 @@ def _report(armature, chains, again, frames):
 
 def _problem(chain, away, turned, frames):
     """A frame and a sentence about the limb if it is not where its keys say."""
-    size = chain.lengths.sum() * chain.limb.object.matrix_world.median_scale
     away = np.maximum(away[:-1], away[1:])
-    return worst(chain.limb.chain, away, turned, frames, size, _why(chain.limb))
+    return worst(chain.limb.chain, away, turned, frames, _shown_size(chain), _why(chain.limb))
+
+
+def _shown_size(chain):
+    """How long a limb is as shown, from joint to joint, over frames: bones may be scaled, and drawn at any length."""
+    ways = chain.spaces[:, :3, :3] @ np.diff(chain.ends(), axis=0)[..., np.newaxis]
+    sizes, last = np.linalg.norm(ways, axis=(-2, -1)), chain.limb.mid.bone
+    below = min(((child.head_local - last.head_local).length for child in last.children), default=last.length)
+    return sizes[:-1].sum(axis=0) + sizes[-1] * min(below / last.length, 1.0)
 
 
 def worst(names, away, turned, frames, size, why):

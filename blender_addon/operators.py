@@ -38,6 +38,12 @@ def not_usable(armature):
     return None
 
 
+def described(properties, name):
+    """What the chosen item of an option says of itself: the tooltip of a button that sets it."""
+    option = properties.bl_rna.properties[name]
+    return option.enum_items[getattr(properties, name)].description
+
+
 class Refusing(bpy.types.Operator):
     """Says why its button is grey, and why it did nothing."""
 
@@ -167,6 +173,10 @@ class IKCORE_OT_bake_ik(Keys, FrameRange, Baking):
         default="SELECTED",
     )
 
+    @classmethod
+    def description(cls, context, properties):
+        return cls.__doc__ if properties.way == "SHOWN" else described(properties, "way")
+
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
             self.frame_start, self.frame_end = scene_range(context.scene)
@@ -245,6 +255,10 @@ class IKCORE_OT_bake_tracking(Keys, FrameRange, Baking):
         soft_max=8,
         default=1,
     )
+
+    @classmethod
+    def description(cls, context, properties):
+        return cls.__doc__ if properties.way == "SHOWN" else described(properties, "way")
 
     def asked(self, context):
         found = [limb for armature in chosen_armatures(context) for limb in find_tracks(armature)]

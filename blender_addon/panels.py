@@ -8,7 +8,7 @@ import textwrap
 import bpy
 
 from . import bake, bridge, rigify
-from .limbs import CHAIN, acting, find_limbs, find_tracks, none_on, refusals, selected_limbs
+from .limbs import CHAIN, acting, find_limbs, find_tracks, is_selected, none_on, refusals, selected_limbs
 from .operators import IKCORE_OT_bake_ik, chosen_armatures
 
 
@@ -104,8 +104,18 @@ def _draw_limbs(layout, context, width):
     if not found:
         sentence(layout, "No IK selected" if some else none_on(armatures), "INFO", width)
     elif not chosen:
-        layout.label(text="Select a bone of a chain", icon="INFO")
+        sentence(layout, _select(context), "INFO", width)
     return {way: _first(way, found, chosen, reasons) for way in ("SHOWN", "ANEW", "CHAINS")}
+
+
+def _select(context):
+    """What to do where IK is there, and none of it is chosen."""
+    armature = context.object
+    bone = armature.pose.bones.get(active.name) if (active := armature.data.bones.active) else None
+    if bone and is_selected(bone) and rigify.switch_of(armature):
+        how = "select a bone of that, or bake all of it in Object Mode"
+        return f"{bone.name} is a control, and no bone of the IK above: {how}"
+    return "Select a bone of a chain"
 
 
 def _first(way, found, chosen, reasons):

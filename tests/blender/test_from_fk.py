@@ -230,6 +230,29 @@ def test_a_child_half_way_is_refused():
         bake()
 
 
+def test_how_far_off_counts_by_the_limb_as_it_is_shown(addon):
+    """Of bones that are drawn a hundred times as long as it is from joint to joint, or made small by one above them."""
+    armature = leg()
+    (chain,) = [addon.from_fk._Chain(limb, 1) for limb in addon.from_fk.every_limb(armature)]
+
+    def size():
+        bpy.context.view_layer.update()
+        chain.read(bpy.context.evaluated_depsgraph_get(), 0)
+        return addon.from_fk._shown_size(chain)
+
+    np.testing.assert_allclose(size(), 2.0, atol=0.02)
+    armature.pose.bones["hips"].scale = (0.01,) * 3
+    np.testing.assert_allclose(size(), 0.02, atol=2e-4)
+    armature.scale = (3.0,) * 3
+    np.testing.assert_allclose(size(), 0.06, atol=6e-4)
+    bones = rigs.edit_bones(armature)
+    for name in ("tip", "lower"):
+        bones[name].use_connect = False
+    bones["lower"].tail = bones["lower"].head + 100 * (bones["lower"].tail - bones["lower"].head)
+    bpy.ops.object.mode_set(mode="POSE")
+    np.testing.assert_allclose(size(), 0.06, atol=6e-4)
+
+
 def test_what_limits_keep_off_is_said(capfd, addon):
     armature = leg()
     for name in ("upper", "lower"):
@@ -416,6 +439,22 @@ def test_nothing_is_selected():
     armature = leg()
     rigs.select(armature)
     refused("No IK selected: select a bone of its chain")
+
+
+def test_buttons_are_grey_where_there_is_nothing_to_key():
+    """Without IK, a selected bone and a switch; the message says what is wanted."""
+    armature = leg(target=False)
+    assert bpy.ops.ikcore.ik_from_fk.poll(), "the selected bone may get IK"
+    with pytest.raises(RuntimeError, match=r"Leg has no switch between FK and IK, such as IK_FK: Bake IK"):
+        bpy.ops.ikcore.fk_from_ik()
+    for change in (lambda: rigs.select(armature), lambda: bpy.ops.object.mode_set(mode="OBJECT")):
+        change()
+        assert not bpy.ops.ikcore.fk_from_ik.poll()
+        with pytest.raises(RuntimeError, match="Leg has no IK: in Pose Mode select the bones of a limb"):
+            bpy.ops.ikcore.ik_from_fk()
+    armature.pose.bones["hips"]["IK_FK"] = 1.0
+    assert bpy.ops.ikcore.ik_from_fk.poll()
+    assert bpy.ops.ikcore.fk_from_ik.poll()
 
 
 def test_no_keys():

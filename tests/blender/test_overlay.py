@@ -208,6 +208,22 @@ def test_undo_and_redo(walker, output, switched):
     assert shown(bpy.context.object) is not None
 
 
+@pytest.mark.parametrize("output", ["NEW", "NLA"])
+def test_undo_to_an_earlier_bake_brings_its_box_and_trails_back(walker, output, switched):
+    report = importlib.import_module(f"{EXTENSION}.report")
+    switched.ikcore_foot_trails = True
+    seen = []
+    for height in (0.1, 0.2, 0.3):
+        bake(output=output, plane_height=height)
+        bpy.ops.ed.undo_push(message=f"{height}")
+        seen.append((report.latest(bpy.context.object), shown(bpy.context.object)))
+    assert len({id(box) for box, _ in seen}) == 3
+    for step, number in ((bpy.ops.ed.undo, 1), (bpy.ops.ed.undo, 0), (bpy.ops.ed.redo, 1)):
+        step()
+        assert report.latest(bpy.context.object) is seen[number][0]
+        assert shown(bpy.context.object) is seen[number][1]
+
+
 @pytest.mark.parametrize("what", ["co", "handle_right"])
 def test_edited_legs_have_no_trails_until_they_are_baked_again(walker, what):
     bake()
@@ -259,13 +275,11 @@ def test_strips_and_all_actions(walker):
     assert shown(walker).held["left", "ball"].all()
 
 
-def test_trails_of_actions_that_are_gone_are_forgotten(walker):
-    for _ in range(3):
-        bake()
-        bpy.data.actions.remove(walker.animation_data.action)
-        walker.animation_data.action = bpy.data.actions["walk"]
-    bake()
-    assert len(overlay._kept) == 1
+def test_what_is_kept_of_actions_that_are_gone_is_bounded(addon):
+    actions = addon.actions
+    kept = {(1, -number): number for number in range(1, 100)}
+    actions.forget_gone(kept)
+    assert list(kept.values()) == list(range(100 - actions.UNDONE, 100))
 
 
 # --- on and off ------------------------------------------------------------------------------------------------------

@@ -137,6 +137,36 @@ def test_a_rig_with_a_switch_says_where_its_controls_get_keys():
     assert "This rig switches limbs by IK_FK: FK from IK" in drawn().words()
 
 
+def test_a_control_of_such_a_rig_is_no_bone_of_its_ik():
+    leg = rigs.leg()
+    rigs.add_control(leg, "foot_ik", (0, 0, 3))
+    rigs.select(leg, "foot_ik")
+    leg.data.bones.active = leg.data.bones["foot_ik"]
+    assert drawn().words() == "upper - lower Select a bone of a chain"
+    leg.pose.bones["hips"]["IK_FK"] = 1.0
+    assert "foot_ik is a control, and no bone of the IK above" in drawn().words()
+    assert "Select a bone of a chain" not in drawn().words()
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "chosen", "text"),
+    [
+        ("ik_from_fk", "frame_range", "FRAME", "The pose that is shown, alone"),
+        ("fk_from_ik", "frame_range", "FRAME", "The pose that is shown, alone"),
+        ("bake_ik", "way", "ANEW", "Two-bone limbs in closed form"),
+        ("bake_ik", "way", "CHAINS", "Chains of any length"),
+        ("bake_tracking", "way", "AIMS", "Damped Track, Track To and Locked Track in closed form"),
+    ],
+)
+def test_buttons_of_one_operator_have_tooltips_of_their_own(name, option, chosen, text):
+    cls = getattr(bpy.types, f"IKCORE_OT_{name}")
+    kind = getattr(bpy.ops.ikcore, name).get_rna_type()
+    properties = SimpleNamespace(bl_rna=kind, **{option: kind.properties[option].default})
+    assert cls.description(bpy.context, properties) == cls.__doc__
+    setattr(properties, option, chosen)
+    assert cls.description(bpy.context, properties).startswith(text)
+
+
 @pytest.mark.parametrize(("name", "more"), [("ik_from_fk", ["switch", "rigid"]), ("fk_from_ik", ["switch"])])
 def test_options_of_switches_show_where_there_is_one(name, more):
     cls = getattr(importlib.import_module(EXTENSION + ".fk_operators"), f"IKCORE_OT_{name}")
