@@ -3,6 +3,8 @@
 # ruff: noqa: N801, D102, D400, RUF012
 """The operators about pins: pin bones, hold them live, turn what pins make of an animation into keys."""
 
+import contextlib
+
 import bpy
 import numpy as np
 from bpy.props import BoolProperty, IntProperty
@@ -49,15 +51,30 @@ class IKCORE_OT_pin(_Pinning):
             return self.refuse("Nothing is pinned anew: " + ("all of it is pinned" if chosen else "select bones"))
         if reason := _idle(context, armature, [bone.name for bone in new]):
             return self.refuse(reason)
-        depsgraph = context.evaluated_depsgraph_get()
-        shown = armature.evaluated_get(depsgraph)
-        for bone in new:
-            target = _empty(context, armature, bone, shown.matrix_world @ shown.pose.bones[bone.name].matrix)
-            pin = listed.pins.add()
-            pin.name, pin.turned, pin.target = bone.name, self.turned, target
+        shown = armature.evaluated_get(context.evaluated_depsgraph_get())
+        with _all_or_none(listed) as targets:
+            for bone in new:
+                place = shown.matrix_world @ shown.pose.bones[bone.name].matrix
+                targets.append(_empty(context, armature, bone, place))
+                pin = listed.pins.add()
+                pin.name, pin.turned, pin.target = bone.name, self.turned, targets[-1]
         listed.active = len(listed.pins) - 1
         self.report({"INFO"}, f"Pinned {', '.join(bone.name for bone in new)}")
         return {"FINISHED"}
+
+
+@contextlib.contextmanager
+def _all_or_none(listed):
+    """A list for new targets: if what follows fails they go, and with them the pins that were added."""
+    targets, before = [], len(listed.pins)
+    try:
+        yield targets
+    except BaseException:
+        while len(listed.pins) > before:
+            listed.pins.remove(len(listed.pins) - 1)
+        for target in targets:
+            bpy.data.objects.remove(target)
+        raise
 
 
 def _idle(context, armature, names):

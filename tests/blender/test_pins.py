@@ -735,6 +735,22 @@ def test_pins_of_an_override_are_in_the_collection_of_the_scene(tmp_path):
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
 
 
+def test_a_pin_that_fails_leaves_nothing_behind(addon, monkeypatch):
+    armature, add, made = rigs.person(), addon.stage.add_empty, []
+
+    def failing(*args):
+        if made:
+            raise RuntimeError("no more empties")
+        made.append(add(*args))
+        return made[-1]
+
+    monkeypatch.setattr(addon.stage, "add_empty", failing)
+    rigs.select(armature, *HELD)
+    refused("no more empties", bpy.ops.ikcore.pin)
+    assert not len(armature.ikcore_pins.pins)
+    assert not [item for item in bpy.data.objects if item.type == "EMPTY"]
+
+
 def test_limbs_of_an_override_get_ik(tmp_path):
     armature = overridden(tmp_path, rigs.person)
     rigs.key_pose(armature, np.random.default_rng(1), (1, 20), bones=("thigh.L", "shin.L"))
