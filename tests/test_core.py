@@ -305,7 +305,7 @@ def test_compiles_for(tmp_path: Path, target: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", ["test_two_bone.c", *HASHES])
+@pytest.mark.parametrize("program", ["test_two_bone.c", "test_rows.c", *HASHES])
 def test_sanitizers_find_nothing(tmp_path: Path, program: str) -> None:
     run(build(tmp_path, f"tests/c/{program}", (compiler("gcc"), *SANITIZED), watched_objects()))
 
