@@ -46,6 +46,8 @@ def _plain(solver: np.ufunc, dtype: np.dtype[Any], operands: dict[str, tuple[Any
     for value, *row in operands.values():
         if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim > 2 or value.ndim < len(row):
             return None
+        if row and not value.strides[-1]:  # to the core that is packed
+            return None
         values.append(value)
     try:
         made: Array = solver(*values)

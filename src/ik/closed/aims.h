@@ -143,7 +143,7 @@ static void take_share(block *b, int joint, turn before, const single weight, ch
 static void turn_ray(block *b, const wish *w, choice limited) {
     int joint = w->goal->joint, free = kind_of(b->job.skeleton, joint) == IK_FREE;
     ik_rows local = of_joint(&b->job.solved, joint);
-    choice going, turned, held = {0};
+    choice going, held = {0};
     turn before, left;
     vector pointed;
     single weight, missed;
@@ -152,9 +152,7 @@ static void turn_ray(block *b, const wish *w, choice limited) {
     place(b);
     look(b, w->goal, weight, &s);
     normalize(b, local, before);
-    for (int i = 0; i < b->count; i++)
-        turned[i] = weight[i] > 0;
-    note_outside(b, joint, turned);
+    note_outside(b, joint);
     memset(going, 1, sizeof going);
     for (int pass = 0; pass < (free ? 1 : PASSES) && any_of(going, b->count); pass++) /* the first one rolls it */
         aim_once(b, joint, &s, pass ? 0 : twist_of(b, w->goal), !pass && w->goal->pole.data, going, held);

@@ -285,13 +285,13 @@ static void bring_back(block *b, int joint, choice limited) {
     }
 }
 
-/* Says where the pose that comes in has a joint outside its limit that is about to move. */
-static void note_outside(block *b, int joint, const choice moved) {
+/* Says where the pose that comes in has a joint outside its limit, which is about to be brought into that. */
+static void note_outside(block *b, int joint) {
     turn allowed;
     single outside;
     if (b->again || !allow(b, joint, allowed, outside)) return;
     for (int i = 0; i < b->count; i++)
-        if (moved[i] && outside[i] > (number)b->job.options.rotation_tolerance) b->status[i] |= IK_INPUT_OUTSIDE;
+        if (outside[i] > (number)b->job.options.rotation_tolerance) b->status[i] |= IK_INPUT_OUTSIDE;
 }
 
 /* From the plane of a pole anew in every round; else from the pose, once. */
