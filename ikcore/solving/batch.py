@@ -95,9 +95,7 @@ class Found(NamedTuple):
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
-def tasks_to_come(
-    method: str, skeleton: Skeleton, goals: Sequence[Goal], may: bytes | None = None
-) -> tuple[Task, ...]:
+def tasks_to_come(method: str, skeleton: Skeleton, goals: Sequence[Goal], may: bytes | None = None) -> tuple[Task, ...]:
     """Goals with ellipses as tasks, checked as those with arrays are."""
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float), may)
