@@ -87,6 +87,8 @@ def number_type(*pose: ArrayLike) -> np.dtype[Any]:
 def _is_narrow(value: ArrayLike) -> bool:
     if type(value) is np.ndarray:  # as a rule
         return value.dtype.kind == "f" and value.itemsize <= 4
+    if is_rotation(value):
+        return False
     if isinstance(value, (list, tuple, int, float)) and not _holds_arrays(value):
         return False  # Python's numbers are doubles
     try:
@@ -108,10 +110,11 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
         and given.dtype is dtype  # not only equal to it, which takes longer to find
         and given.flags.aligned
         and given.shape[given.ndim - len(row) :] == row
+        and (not row or given.strides[-1])  # which is 0 where one number is broadcast along a row
     ):
         return given  # as a rule
     try:
-        array = np.asarray(value)
+        array = _quaternions(value) if row[-1:] == (4,) and is_rotation(value) else np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got rows of different lengths") from error
     if "numpy.ma" in sys.modules and isinstance(
@@ -124,9 +127,22 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
     if array.ndim < len(row) or array.shape[array.ndim - len(row) :] != row:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got shape {array.shape}")
     if _fits(array, dtype):
-        return array
+        return array if not row or array.strides[-1] else array.copy(order="C")
     with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
         return array.astype(dtype)
+
+
+def is_rotation(value: Any) -> bool:
+    """Whether it is a `Rotation` as SciPy has it."""
+    return hasattr(value, "as_quat")
+
+
+def _quaternions(rotation: Any) -> NDArray[Any]:
+    """(..., 4), w first."""
+    try:
+        return np.asarray(rotation.as_quat(scalar_first=True))
+    except TypeError:  # SciPy before 1.14
+        return np.roll(rotation.as_quat(), 1, axis=-1)
 
 
 def _fits(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:

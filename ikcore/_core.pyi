@@ -396,6 +396,7 @@ def solve(
     stop: bytearray = ...,
     fps: float = ...,
     judge: bool = ...,
+    moving: bytes | None = ...,
     /,
 ) -> None: ...
 
@@ -430,6 +431,7 @@ class Prepared:
         history: bool = ...,
         places: tuple[int, ...] | None = ...,
         judge: bool = ...,
+        moving: bytes | None = ...,
         /,
     ) -> Self: ...
     def __call__(

@@ -352,7 +352,8 @@ class Inside(Goal):
     weight : (...) array_like
         How much it counts, as in `Reach`.
     chain : str or int, optional
-        The first joint that may turn, as in `Reach`; where it is for the centre of mass, as in `CentreOfMass`.
+        The first joint that may turn for it, as in `Reach`; where it is for the centre of mass, as in `CentreOfMass`.
+        Default: what other goals move, and if there are none, all up to the root.
     offset : (3,) array_like, optional
         The point, in the space of the joint. Default: the joint.
     level : int
@@ -460,7 +461,7 @@ class Outside(Goal):
     weight : (...) array_like
         How much it counts, as in `Reach`.
     chain : str or int, optional
-        The first joint that may turn, as in `Reach`.
+        The first joint that may turn for it, as in `Reach`. Default: as of an `Inside`.
     offset : (3,) array_like, optional
         A point in the space of the joint: the bone is then the line from the joint to it.
     level : int

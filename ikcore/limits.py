@@ -152,7 +152,8 @@ class Limit:
             ``dls``, which distributes motion, and ``ccd``; other methods refuse it. No part of what is allowed.
         position : (2, 3) array_like, optional
             The joint slides: lowest and highest translation relative to its offset, in the space of its parent, where
-            an axis with equal bounds does not. For ``fabrik``, ``ccd`` and ``dls``; others refuse it.
+            an axis with equal bounds does not. Never relative to the pose that comes in: for a root without an offset
+            this is a range of the world. Infinite: any way. For ``fabrik``, ``ccd`` and ``dls``; others refuse it.
         speed, acceleration : float or (float, float), optional
             How fast the joint may turn from frame to frame, in radians a second, and by how much that may change in a
             second. Of a pair the second is the same for sliding, in lengths; one number is for both. They hold in

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
-from ikcore._arrays import call, number_type, optional_rows, rows
+from ikcore._arrays import call, is_rotation, number_type, optional_rows, rows
 
 Array = NDArray[Any]
 
@@ -45,6 +45,8 @@ def _plain(solver: np.ufunc, dtype: np.dtype[Any], operands: dict[str, tuple[Any
     values = []
     for value, *row in operands.values():
         if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim > 2 or value.ndim < len(row):
+            return None
+        if row and not value.strides[-1]:  # to the core that is packed
             return None
         values.append(value)
     try:
@@ -633,7 +635,7 @@ def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     Parameters
     ----------
     q : (..., 4) array_like
-        Quaternions (x, y, z, w).
+        Quaternions (x, y, z, w), or a SciPy `Rotation`, of which the order is known.
     out : optional
         Where to write the result: see `ikcore.rotations`.
 
@@ -647,7 +649,7 @@ def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     >>> from_xyzw([2, 3, 4, 1])
     array([1., 2., 3., 4.])
     """
-    return _reordered(q, [3, 0, 1, 2], out)
+    return _reordered(q, [0, 1, 2, 3] if is_rotation(q) else [3, 0, 1, 2], out)
 
 
 def _reordered(q: ArrayLike, order: list[int], out: Array | None) -> Array:

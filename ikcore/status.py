@@ -23,7 +23,8 @@ _KNOWN = sum(_SENTENCES)
 class Status(IntFlag):
     """Flags of one item; 0 means reached, nothing to say.
 
-    Several notable flags may stand together, and the pose is valid. An unusable flag means that the input cannot be
+    Several notable flags may stand together, and the pose is valid. INPUT_OUTSIDE is about the pose that came in: alone
+    it says that the goals are reached. An unusable flag means that the input cannot be
     used and the pose is the input's.
 
     Examples
@@ -48,6 +49,7 @@ class Status(IntFlag):
     OFF_BALANCE = _VALUES["OFF_BALANCE"]
     TOO_FAST = _VALUES["TOO_FAST"]
     TOO_SHORT = _VALUES["TOO_SHORT"]
+    INPUT_OUTSIDE = _VALUES["INPUT_OUTSIDE"]
     NOT_FINITE = _VALUES["NOT_FINITE"]
     NO_LENGTH = _VALUES["NO_LENGTH"]
 
@@ -66,6 +68,10 @@ class Status(IntFlag):
     def usable(self) -> bool:
         """Whether the input could be used."""
         return self < _core.UNUSABLE
+
+
+# It says nothing of the pose that was found.
+INPUT_OUTSIDE = int(Status.INPUT_OUTSIDE)
 
 
 class UnusableWarning(RuntimeWarning):
@@ -93,7 +99,7 @@ def summarize(noun: str, status: NDArray[np.int32] | np.int32, error: NDArray[An
     2 of 3 limbs reached, largest error 1e-16
       1 TOO_FAR, largest error 0.5: the target is beyond the reach of the chain
     """
-    items, reached = np.size(status), np.equal(status, 0)
+    items, reached = np.size(status), np.equal(np.bitwise_and(status, ~INPUT_OUTSIDE), 0)
     lines = [f"{np.count_nonzero(reached)} of {items} {noun}{'s' * (items != 1)} reached{_largest(error, reached)}"]
     for flag, flagged in count(status).items():
         largest = _largest(error, np.not_equal(np.bitwise_and(status, flag), 0))

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float, float]
 
+# Who may move in a solve, as `moving` has it: a joint with all below it, or a list of joints; None: as goals ask.
+Moving = str | int | Sequence[str | int] | None
+
+# What a joint may do, as bits of a byte (IK_MAY_TURN, IK_MAY_SLIDE).
+MAY_TURN, MAY_SLIDE = 1, 2
+
 # The rows that a task may have, in the order of the core, and the shape of each.
 TASK_ROWS: dict[str, tuple[int, ...]] = {
     name: (columns,) if columns > 1 else () for name, columns, _ in _core.GOAL_ROWS
@@ -44,6 +50,7 @@ class Task(NamedTuple):
     other: int = 0
     other_chain: int = -1
     level: int = 0
+    may: bytes | None = None  # what every joint may do in this solve; None: anything. The same for all its tasks
     offset: Point = (0.0, 0.0, 0.0)
     other_offset: Point = (0.0, 0.0, 0.0)
     axis: Point = (0.0, 0.0, 0.0)
@@ -90,11 +97,16 @@ class Task(NamedTuple):
 
     def moving(self, skeleton: Skeleton) -> list[int]:
         """The joints that the chains of it lead through: those that may slide for it, and but for the last turn."""
-        return sorted({joint for chain, _ in self._chains(skeleton) for joint in chain})
+        return self._allowed(MAY_SLIDE, {joint for chain, _ in self._chains(skeleton) for joint in chain})
 
     def turning(self, skeleton: Skeleton) -> list[int]:
         """Those of them that turn: the last of a chain only where that changes something."""
-        return sorted({joint for chain, last in self._chains(skeleton) for joint in (chain if last else chain[:-1])})
+        found = {joint for chain, last in self._chains(skeleton) for joint in (chain if last else chain[:-1])}
+        return self._allowed(MAY_TURN, found)
+
+    def _allowed(self, what: int, joints: set[int]) -> list[int]:
+        """Those of the joints that may do that."""
+        return sorted(joint for joint in joints if self.may is None or self.may[joint] & what)
 
     def _chains(self, skeleton: Skeleton) -> list[tuple[list[int], bool]]:
         """Its chains, from their start down, and whether the last joint of each turns for it."""
@@ -203,9 +215,51 @@ def may_lack(kind: str, name: str, *, relative: bool) -> bool:
     return name in ("pole", "end") or (name == "position" and instead) or (name == "rotation" and kind == "POSTURE")
 
 
-def all_tasks(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
-    """The goals in numbers of `dtype`, in their order."""
-    return tuple(task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype)))
+def all_tasks(
+    skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any], may: bytes | None = None
+) -> tuple[Task, ...]:
+    """The goals in numbers of `dtype`, in their order, and what every joint may do for them."""
+    tasks = tuple(
+        task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype))
+    )
+    if may is None:
+        may = _freed(skeleton, goals, tasks)
+    return tasks if may is None else tuple(task._replace(may=may) for task in tasks)
+
+
+# Goals of these kinds are met on one side: they guard what others move.
+GUARDS = ("INSIDE", "OUTSIDE")
+
+
+def _freed(skeleton: Skeleton, goals: Sequence[Any], tasks: Sequence[Task]) -> bytes | None:
+    """What every joint may do where some guard has no chain: what the other goals ask for.
+
+    None, for anything, where there is no such guard, or nothing else that moves joints.
+    """
+    others = [task for task in tasks if task.kind not in GUARDS or goals[task.goal].chain is not None]
+    slide = {joint for task in others for joint in task.moving(skeleton)}
+    if len(others) == len(tasks) or not slide:
+        return None
+    turn = {joint for task in others for joint in task.turning(skeleton)}
+    return bytes(MAY_TURN * (joint in turn) | MAY_SLIDE * (joint in slide) for joint in range(len(skeleton)))
+
+
+def may_of(skeleton: Skeleton, moving: Moving) -> bytes | None:
+    """What every joint may do by `moving`."""
+    if moving is None:
+        return None
+    if isinstance(moving, (str, int, np.integer)):
+        start = index_of(skeleton, moving, "moving")
+        chosen = {joint for joint in range(len(skeleton)) if start in ancestors(skeleton, joint)}
+    else:
+        try:
+            listed = list(moving)
+        except TypeError:
+            raise TypeError(f"moving: expected a joint or a list of joints, got {shown(moving)}") from None
+        chosen = {index_of(skeleton, joint, f"moving[{index}]") for index, joint in enumerate(listed)}
+    if not chosen:
+        raise ValueError("moving: expected one or more joints, got none; leave it out to let goals say who moves")
+    return bytes((MAY_TURN | MAY_SLIDE) * (joint in chosen) for joint in range(len(skeleton)))
 
 
 def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:

@@ -534,7 +534,7 @@ def test_goals_that_are_no_rays_are_refused(goals: list[ik.Goal], sentence: str)
 def test_a_closed_form_has_the_options_of_the_table(method: str) -> None:
     entry = ik.methods()[method]
     parameters = inspect.signature(entry.function).parameters
-    assert list(parameters) == ["skeleton", "pose", "goals", *entry.options, "workers", "strict"]
+    assert list(parameters) == ["skeleton", "pose", "goals", *entry.options, "moving", "workers", "strict"]
     for name, option in entry.options.items():
         assert parameters[name].default == option.default
 

@@ -130,7 +130,7 @@ def test_a_bone_leaves_what_it_goes_through(method: str, start: Any, end: Any, d
 @by_all
 def test_only_what_moves_the_bone_turns_for_it(method: str) -> None:
     """Neither its own joint, which turns for another goal, nor what hangs from that."""
-    ball = ik.Outside(2, [1.5, 0.1, 0], 0.3)
+    ball = ik.Outside(2, [1.5, 0.1, 0], 0.3, chain=2)
     found = ik.solve(ARM, ARM.rest, [ball], method)
     assert np.array_equal(found.pose.rotations[2:], ARM.rest.rotations[2:])
     both = ik.solve(ARM, ARM.rest, [ball, ik.Reach(3, [2, 0.9, 0.3], chain=1)], method)

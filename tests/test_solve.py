@@ -577,7 +577,7 @@ def test_a_sequence_without_frames() -> None:
 
 
 def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
-    common = ["workers", "sequence", "fps", "history", "goal_errors", "strict"]
+    common = ["moving", "workers", "sequence", "fps", "history", "goal_errors", "strict"]
     for name, sentence, _ in _core.METHODS:
         function = getattr(ik, name)
         parameters = inspect.signature(function).parameters

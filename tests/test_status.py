@@ -43,6 +43,7 @@ def test_values_are_the_contract() -> None:
         "OFF_BALANCE": 1024,
         "TOO_FAST": 2048,
         "TOO_SHORT": 4096,
+        "INPUT_OUTSIDE": 8192,
         "NOT_FINITE": 1 << 16,
         "NO_LENGTH": 1 << 17,
     }

@@ -15,16 +15,26 @@ from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.checks import check_takes, moves_joints, tasks_of
-from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Task, field_of
+from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Moving, Task, field_of, may_of
 
 
-def checked_tasks(method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
+def checked_moving(skeleton: Skeleton, moving: Moving) -> bytes | None:
+    """What every joint may do by `moving`; None where goals say it."""
+    if moving is None:
+        return None
+    _check_skeleton(skeleton)
+    return may_of(skeleton, moving)
+
+
+def checked_tasks(
+    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], may: bytes | None = None
+) -> tuple[Task, ...]:
     """The goals as tasks, after a look at what they are for and whether the method takes that."""
     _check_skeleton(skeleton)
     if not isinstance(pose, Pose):
         raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
     skeleton._check_joints("pose", pose.joints)
-    tasks = tasks_of(skeleton, goals, pose.dtype)
+    tasks = tasks_of(skeleton, goals, pose.dtype, may)
     check_takes(method, skeleton, tasks, scaled=pose.scales is not None)
     return tasks
 
@@ -85,10 +95,10 @@ class Found(NamedTuple):
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
-def tasks_to_come(method: str, skeleton: Skeleton, goals: Sequence[Goal]) -> tuple[Task, ...]:
+def tasks_to_come(method: str, skeleton: Skeleton, goals: Sequence[Goal], may: bytes | None = None) -> tuple[Task, ...]:
     """Goals with ellipses as tasks, checked as those with arrays are."""
     _check_skeleton(skeleton)
-    tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
+    tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float), may)
     check_takes(method, skeleton, tasks, scaled=False)
     return tasks
 
@@ -119,7 +129,7 @@ def prepared(
     moves = moves_joints(skeleton, tasks, options)
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
     given = _for_core(numbered), options, len(arguments), moves
-    return _core.Prepared(method, skeleton._data, *given, history, places, judge)
+    return _core.Prepared(method, skeleton._data, *given, history, places, judge, tasks[0].may)
 
 
 def _with_zeros(goal: Goal) -> Goal:
@@ -178,7 +188,7 @@ class Batch:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
-            operands = *self._operands(block, options), self.stopped, self.fps, judge
+            operands = *self._operands(block, options), self.stopped, self.fps, judge, self.tasks[0].may
             _core.solve(method, self.skeleton._data, *operands)
 
         on_threads(self._blocks(workers), workers, solve_block, self._stop)

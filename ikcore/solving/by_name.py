@@ -14,7 +14,7 @@ from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
-from ikcore.solving.batch import prepared, tasks_to_come
+from ikcore.solving.batch import checked_moving, prepared, tasks_to_come
 from ikcore.solving.checks import checked_goals, moves_joints
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import METHODS, checked_options, numbers_of
@@ -73,7 +73,8 @@ class Solver:
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""
         numbers = numbers_of(self.method, self.options)
-        tasks = tasks_to_come(self.method, self.skeleton, self.goals)
+        may = checked_moving(self.skeleton, self.options.get("moving"))
+        tasks = tasks_to_come(self.method, self.skeleton, self.goals, may)
         made = prepared(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
         object.__setattr__(self, "_prepared", made)
         object.__setattr__(self, "_moves", moves_joints(self.skeleton, tasks, numbers))

@@ -15,7 +15,7 @@ from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.skeleton import Skeleton, ancestors
 from ikcore.solving.table import FPS, METHODS, TAKEN
-from ikcore.tasks import Task, all_tasks, sliding
+from ikcore.tasks import MAY_TURN, Task, all_tasks, sliding
 
 
 def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
@@ -34,10 +34,12 @@ def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
     return goals
 
 
-def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
+def tasks_of(
+    skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any], may: bytes | None = None
+) -> tuple[Task, ...]:
     """The goals in numbers of `dtype`, checked against the skeleton and each other."""
     goals = checked_goals(goals)
-    tasks = all_tasks(skeleton, goals, dtype)
+    tasks = all_tasks(skeleton, goals, dtype, may)
     _check_points(skeleton, tasks)
     if all(task.kind == "POSTURE" for task in tasks):
         raise ValueError(
@@ -79,7 +81,7 @@ def _check_between(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
         joint, other = skeleton.names[task.joint], skeleton.names[task.other]
         raise ValueError(
             f"goals[{task.goal}]: nothing that may turn or slide is between {joint!r} and {other!r}: start chain higher"
-            f" up, or give other_chain, the first joint that may turn for {other!r}"
+            f" up, or give other_chain, the first joint that may turn for {other!r}; with moving, name one there"
         )
 
 
@@ -113,6 +115,7 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
         if any(skeleton.limits):
             _check_limits(method, skeleton, task)
         _check_caps(method, skeleton, task)
+        _check_gap(method, skeleton, task)
         if task.pole is not None:
             _check_word(method, "POLE", f"{where}.pole: ")
         if method in _FORMS:
@@ -150,6 +153,9 @@ def _check_form(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> Non
         for joint in _FORMS[method](skeleton, first, f"goals[{goal}]", turns="TURN" in kinds):
             if (other := turned.setdefault(joint, goal)) != goal:
                 raise ValueError(f"goals[{other}] and goals[{goal}] both turn joint {skeleton.names[joint]!r}")
+            if first.may is not None and not first.may[joint] & MAY_TURN:
+                name = skeleton.names[joint]
+                raise ValueError(f"moving: {method} turns {name!r} for goals[{goal}]; name it there, or use dls")
 
 
 def _limb_joints(skeleton: Skeleton, task: Task, where: str, *, turns: bool) -> list[int]:
@@ -201,13 +207,25 @@ def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
             _check_word(method, "CAP", f"caps: {skeleton.names[joint]!r} has one, and ", "give it none")
 
 
+def _check_gap(method: str, skeleton: Skeleton, task: Task) -> None:
+    """Refuse a chain with a joint that `moving` leaves out between those that turn, which is one more limit."""
+    turning = task.turning(skeleton)
+    if task.may is None or not turning:
+        return
+    inside = {joint for chain, _ in task._chains(skeleton) for joint in chain[:-1]}
+    still = [joint for joint in sorted(inside - set(turning)) if set(ancestors(skeleton, joint)[1:]) & set(turning)]
+    if still:
+        _check_word(method, "LIMITS", f"moving: {skeleton.names[still[0]]!r} does not turn below one that does, and ")
+
+
 def _check_pole(method: str, skeleton: Skeleton, task: Task, tasks: tuple[Task, ...]) -> None:
     """Refuse a pole whose chain cannot turn as a whole, as check_pole has it in check.c."""
     where = f"goals[{task.goal}].pole: "
     if task.kind != "PLACE":
         raise ValueError(f"{where}{method} takes none but of a Reach; use aim for a Look that rolls towards one")
     kinds = {at: limit.kind if (limit := skeleton.limits[at]) else "free" for at in task.path(skeleton)}
-    base = next((at for at, kind in kinds.items() if kind != "locked"), -1)
+    free = [at for at, kind in kinds.items() if kind != "locked" and (task.may is None or task.may[at] & MAY_TURN)]
+    base = free[0] if free else -1
     wanted = ("TURN", False, task.joint, task.offset)  # a rotation that goes with the place
     turned = any((other.kind, other.relative, other.joint, other.offset) == wanted for other in tasks)
     beside = any(task.offset) and not turned

@@ -10,11 +10,12 @@ from ikcore._arrays import thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
+from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.checks import moves_joints
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method, numbers_of
+from ikcore.tasks import Moving
 
 
 @method
@@ -31,6 +32,7 @@ def two_bone(
     stretch_max: float = 1.0,
     min_bend: float = 0.0,
     max_bend: float = math.pi,
+    moving: Moving = None,
     workers: int = 1,
     strict: bool = False,
 ) -> Solution:
@@ -50,6 +52,7 @@ def aim(
     *,
     rotation_tolerance: float = 1e-4,
     twist: float = 0.0,
+    moving: Moving = None,
     workers: int = 1,
     strict: bool = False,
 ) -> Solution:
@@ -76,13 +79,21 @@ def aim(
 
 
 def _solve(
-    name: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], *, workers: int, strict: bool, **options: float
+    name: str,
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    moving: Moving,
+    workers: int,
+    strict: bool,
+    **options: float,
 ) -> Solution:
     """What every closed form does."""
-    numbers, threads = numbers_of(name, options), thread_count(workers)
-    if item := solve_single(name, skeleton, pose, goals, numbers):
-        return Solution.of_item(name, skeleton, pose, goals, item)
-    tasks = checked_tasks(name, skeleton, pose, goals)
+    numbers, threads, may = numbers_of(name, options), thread_count(workers), checked_moving(skeleton, moving)
+    if item := solve_single(name, skeleton, pose, goals, numbers, may=may):
+        return Solution.of_item(name, skeleton, pose, goals, item, may)
+    tasks = checked_tasks(name, skeleton, pose, goals, may)
     moves = moves_joints(skeleton, tasks, numbers)
     for task in tasks:
         if moves and any(task.offset):
@@ -91,7 +102,7 @@ def _solve(
             )
     found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
     Batch(skeleton, pose, tasks, found, sequence=False, fps=0.0).solve(name, numbers, threads)
-    return Solution.of(name, skeleton, pose, goals, found, strict=strict)
+    return Solution.of(name, skeleton, pose, goals, found, may, strict=strict)
 
 
 # --- how good a pose is for them --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from ikcore.skeleton import Skeleton
 from ikcore.solving.iterative import iterate
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method
+from ikcore.tasks import Moving
 
 
 @method
@@ -23,6 +24,7 @@ def fabrik(
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,
     restarts: int = 0,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -60,6 +62,7 @@ def follow(
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,
     restarts: int = 0,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -91,6 +94,7 @@ def circle(
     iterations: int = 200,
     tolerance: float = 1e-5,
     rotation_tolerance: float = 1e-4,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -133,6 +137,7 @@ def spring(
     effector_ratio: float = 0.5,
     root_strength: float = 0.0,
     root_ratio: float = 0.5,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -171,6 +176,7 @@ def ccd(
     start_from_tail: bool = True,
     feedback: float = 0.0,
     bounce: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,

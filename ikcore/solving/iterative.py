@@ -11,11 +11,12 @@ from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
+from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.checks import check_speeds, frame_rate, moves_joints
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import SWITCHES, numbers_of
+from ikcore.tasks import Moving
 
 
 def iterate(
@@ -24,6 +25,7 @@ def iterate(
     pose: Pose,
     goals: Sequence[Goal],
     *,
+    moving: Moving,
     workers: int,
     sequence: bool,
     fps: float | None,
@@ -40,11 +42,11 @@ def iterate(
             switch(name, value)
     if options.get("restarts"):
         _check_restarts(pose, sequence=sequence, history=history)
-    threads = thread_count(workers)
+    threads, may = thread_count(workers), checked_moving(skeleton, moving)
     wanted = {"history": history, "goal_errors": goal_errors}
-    if not sequence and (item := solve_single(method, skeleton, pose, goals, numbers, **wanted)):
-        return Solution.of_item(method, skeleton, pose, goals, item)
-    tasks = checked_tasks(method, skeleton, pose, goals)
+    if not sequence and (item := solve_single(method, skeleton, pose, goals, numbers, may=may, **wanted)):
+        return Solution.of_item(method, skeleton, pose, goals, item, may)
+    tasks = checked_tasks(method, skeleton, pose, goals, may)
     shape = items_of(pose, tasks)
     if sequence:
         check_speeds(method, skeleton, tasks, rate)
@@ -56,7 +58,7 @@ def iterate(
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
     Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0).solve(method, numbers, threads)
-    return Solution.of(method, skeleton, pose, goals, found, strict=strict)
+    return Solution.of(method, skeleton, pose, goals, found, may, strict=strict)
 
 
 def _check_restarts(pose: Pose, *, sequence: bool, history: bool) -> None:

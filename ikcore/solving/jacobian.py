@@ -10,6 +10,7 @@ from ikcore.skeleton import Skeleton
 from ikcore.solving.iterative import iterate
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method
+from ikcore.tasks import Moving
 
 
 @method
@@ -31,6 +32,7 @@ def dls(
     posture: float = 0.0,
     manipulability: float = 0.0,
     settle: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -76,6 +78,7 @@ def transpose(
     max_error: float = 0.0,
     gain: float = 1.0,
     project: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -124,6 +127,7 @@ def pinv(
     posture: float = 0.0,
     manipulability: float = 0.0,
     settle: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -172,6 +176,7 @@ def svf(
     posture: float = 0.0,
     manipulability: float = 0.0,
     settle: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -215,6 +220,7 @@ def sdls(
     posture: float = 0.0,
     manipulability: float = 0.0,
     settle: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -258,6 +264,7 @@ def gauss_seidel(
     damping: float = 0.0,
     max_step: float = 1.0,
     max_error: float = 0.0,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -303,6 +310,7 @@ def sns(
     posture: float = 0.0,
     manipulability: float = 0.0,
     settle: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -348,6 +356,7 @@ def newton(
     max_step: float = 1.0,
     max_error: float = 0.0,
     project: bool = False,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -390,6 +399,7 @@ def lbfgsb(
     restarts: int = 0,
     memory: int = 6,
     max_step: float = 1.0,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,

@@ -36,13 +36,14 @@ def solve_single(
     history: bool = False,
     goal_errors: bool = False,
     judge: bool = False,
+    may: bytes | None = None,
 ) -> Item | None:
     """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
     if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
         return None
     return _core.solve_single(
         method,
-        (options, history, goal_errors, judge),
+        (options, history, goal_errors, judge, may),
         tuple(goals),
         pose.rotations,
         pose.translations,
@@ -68,10 +69,10 @@ _FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
 
 def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
     """Make the function in C for goals of a structure, and keep it; None where there is none."""
-    method, (options, history, goal_errors, judge), *_ = structure
+    method, (options, history, goal_errors, judge, may), *_ = structure
     try:
         opened = [_opened(goal) for goal in goals]
-        tasks = tasks_to_come(method, skeleton, opened)
+        tasks = tasks_to_come(method, skeleton, opened, may)
         places = places_of(tasks) if goal_errors else None
         wanted: dict[str, Any] = {"history": history, "places": places, "judge": judge}
         made = prepared(method, skeleton, opened, tasks, options, single=True, **wanted)

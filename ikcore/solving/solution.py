@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from ikcore.solving.single import Item
 
 
+# Of which method what, and what every joint may do meanwhile.
+Asked = tuple[str, tuple[Goal, ...], bytes | None]
+
+
 @record
 class Solution:
     """What a solver found, item by item.
@@ -46,7 +50,8 @@ class Solution:
     iterations : (...) int32 array
         How many it took.
     status : (...) int32 array
-        `Status` flags; 0 means that all goals are reached.
+        `Status` flags; 0 means that all goals are reached, and INPUT_OUTSIDE alone that they are from a pose outside
+        limits.
     history : (..., iterations + 1) array or None
         With ``history=True``: the largest distance that the method sees, in units of length, before the first iteration
         and after each; NaN beyond the last. What it sees of a chain of a tenth of the longest reach is ten times the
@@ -64,11 +69,20 @@ class Solution:
     history: NDArray[Any] | None
     goal_errors: NDArray[Any] | None
     _skeleton: Skeleton = field(repr=False)
-    _asked: tuple[tuple[str, tuple[Goal, ...]], ...] = field(repr=False)  # of which method what
+    _asked: tuple[Asked, ...] = field(repr=False)
+    _came: Pose = field(repr=False)  # which is looked at where a word about it is wanted
 
     @classmethod
     def of(
-        cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], found: Found, *, strict: bool
+        cls,
+        method: str,
+        skeleton: Skeleton,
+        pose: Pose,
+        goals: Sequence[Goal],
+        found: Found,
+        may: bytes | None,
+        *,
+        strict: bool,
     ) -> Solution:
         """What a method found, after a word about items that cannot be used."""
         status.report_unusable(method, found.status, strict=strict)
@@ -82,23 +96,27 @@ class Solution:
             found.history,
             None if errors is None else by_goal(all_tasks(skeleton, goals, pose.dtype), errors),
             skeleton,
-            ((method, tuple(goals)),),
+            ((method, tuple(goals), may),),
+            pose,
         )
 
     @classmethod
-    def of_item(cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item) -> Solution:
+    def of_item(
+        cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item, may: bytes | None
+    ) -> Solution:
         """The same of one item of which there is nothing to say."""
         turned, moved, error, angle, iterations, said, history, errors = item
         after = Pose.of_item(turned, pose.translations if moved is None else moved, pose.scales)
-        return cls(after, error, angle, iterations, said, history, errors, skeleton, ((method, tuple(goals)),))
+        asked = ((method, tuple(goals), may),)
+        return cls(after, error, angle, iterations, said, history, errors, skeleton, asked, pose)
 
     @property
     def _tasks(self) -> tuple[Task, ...]:
         """What the goals ask for: made again where a word about them is wanted, which is seldom."""
         made: list[Task] = []
-        for method, goals in self._asked:
+        for method, goals, may in self._asked:
             before = made[-1].goal + 1 if made else 0
-            tasks = all_tasks(self._skeleton, goals, self.pose.dtype)
+            tasks = all_tasks(self._skeleton, goals, self.pose.dtype, may)
             if method == "aim":
                 tasks = tuple(task._replace(kind="AIM", offset=task.axis) for task in tasks)
             made += [task._replace(goal=before + task.goal) for task in tasks]
@@ -142,7 +160,9 @@ class Solution:
         lines = [_verdict(name, flags, int(np.asarray(self.iterations)[at]))]
         if flags.usable:
             lines += [line for task in tasks for line in _goal_lines(self._skeleton, pose, world, task, flags)]
-        if flags.usable and flags:
+        if Status.INPUT_OUTSIDE in flags:
+            lines += _input_lines(self._skeleton, self._came, shape, at, tasks)
+        if flags.usable and flags & ~Status.INPUT_OUTSIDE:
             turning = sorted({joint for task in tasks for joint in task.turning(self._skeleton)})
             lines += [line for joint in turning for line in _limit_lines(self._skeleton, pose, joint)]
         slides = any(sliding(self._skeleton, [task]) for task in tasks)
@@ -204,6 +224,8 @@ _ADVICE = {
     Status.LEVEL: "nothing, where the goals of levels before are to come first; else put the goals on one level",
     Status.OFF_BALANCE: "more joints that may turn or slide, or a wider polygon",
     Status.TOO_FAST: "later frames, which come nearer, or larger speeds and accelerations in the limits",
+    Status.INPUT_OUTSIDE: "a pose within limits, or limits that allow it: rotations are measured from rest, and a "
+    "position from the joint's offset, so for a root without one it is a range of the world",
     Status.NOT_FINITE: "look for NaN in this item's pose and goals; a goal of weight 0 may have them",
     Status.NO_LENGTH: "look at offsets and scales (joints of the chain are all at one place) and at normals of planes; "
     "a joint alone moves only where its limit has a position",
@@ -230,8 +252,8 @@ def _name(at: tuple[int, ...], shape: tuple[int, ...], *, is_worst: bool) -> str
 
 def _verdict(name: str, flags: Status, iterations: int) -> str:
     after = f" after {iterations} iteration{'s' * (iterations != 1)}"
-    if flags == 0:
-        return f"{name} reaches its goals{after}."
+    if flags & ~Status.INPUT_OUTSIDE == 0:
+        return f"{name} reaches its goals{after}{': ' * bool(flags)}{flags.sentence if flags else ''}."
     return f"{name}{after}: {flags.sentence}."
 
 
@@ -277,6 +299,35 @@ def _place_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task, statu
         lines.append(f"Its chain from {start} reaches {reach:.3g}: the position is {abs(beyond):.3g} too {side}.")
     return lines
 
+
+def _input_lines(
+    skeleton: Skeleton, came: Pose, shape: tuple[int, ...], at: tuple[int, ...], tasks: Sequence[Task]
+) -> list[str]:
+    """Which joints that move were outside their limits in the pose that came in, and by how much."""
+
+    def item(array: NDArray[Any], joint: int) -> NDArray[Any]:
+        return np.asarray(np.broadcast_to(array, (*shape, *array.shape[-2:]))[at][joint], np.float64)
+
+    lines = []
+    for joint in sorted({joint for task in tasks for joint in (*task.turning(skeleton), *sliding(skeleton, [task]))}):
+        if (limit := skeleton.limits[joint]) is None:
+            continue
+        name, turns = skeleton.names[joint], any(joint in task.turning(skeleton) for task in tasks)
+        angle = float(limit.violation(from_rest(skeleton, joint, item(came.rotations, joint)))) if turns else 0.0
+        if angle > _OUTSIDE:
+            lines.append(f"{name} came in {np.degrees(angle):.3g} degrees outside its limit.")
+        if limit.position is None or joint not in sliding(skeleton, tasks):
+            continue
+        offset = skeleton.offsets[joint]
+        place = (offset if came.translations is None else item(came.translations, joint)) - offset
+        low, high = np.asarray(limit.position)
+        if (off := float(distance(place, np.clip(place, low, high)))) > 0:
+            lines.append(f"{name} came in {off:.3g} outside its position, which is measured from its offset.")
+    return lines
+
+
+# So small an angle outside a limit (0.01 degrees) is not worth a line.
+_OUTSIDE = 0.000175
 
 # A joint stands at its limit where so small a turn (0.1 degrees) leaves it.
 _NEAR_A_LIMIT = 0.00175

@@ -19,13 +19,13 @@ from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
-from ikcore.solving.batch import Batch, Found, items_of
+from ikcore.solving.batch import Batch, Found, checked_moving, items_of
 from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, tasks_of
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
 from ikcore.solving.table import METHODS, checked_options, numbers_of
-from ikcore.status import Status
-from ikcore.tasks import Task, sliding
+from ikcore.status import INPUT_OUTSIDE, Status
+from ikcore.tasks import Moving, Task, sliding
 
 
 @record
@@ -52,6 +52,16 @@ class Stage:
         object.__setattr__(self, "goals", tuple(checked_goals(goals)))
         object.__setattr__(self, "options", MappingProxyType(checked))
 
+    def _with(self, moving: Moving) -> Stage:
+        """The same with that, where it has none of its own."""
+        if moving is None or self.options.get("moving") is not None:
+            return self
+        return Stage(self.method, self.goals, **{**self.options, "moving": moving})
+
+    def _may(self, skeleton: Skeleton) -> bytes | None:
+        """What every joint may do in it."""
+        return checked_moving(skeleton, self.options.get("moving"))
+
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"Stage({self.method!r}, {list(self.goals)!r}{options})"
@@ -73,6 +83,7 @@ def stages(
     pose: Pose,
     stages: Sequence[Stage],
     *,
+    moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -92,6 +103,8 @@ def stages(
         Where to start. The leading axes of poses and goals broadcast.
     stages : list of Stage
         What is solved, in this order.
+    moving : str, int or list of these, optional
+        Who may move in stages that have no `moving` of their own, as in the methods.
     workers : int, optional
         How many threads, -1 for all cores. The result is the same to the bit.
     sequence : bool, optional
@@ -127,7 +140,7 @@ def stages(
         switch(name, value)
     rate = frame_rate(fps, sequence=sequence)
     threads = thread_count(workers)
-    given = _checked(stages)
+    given = [stage._with(moving) for stage in _checked(stages)]
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     for index, stage in enumerate(given):
         common: dict[str, Any] = {"workers": threads, "strict": strict}
@@ -158,7 +171,7 @@ def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: flo
         return pose  # which the first stage refuses
     tasks: tuple[Task, ...] = ()
     for stage in stages:
-        asked = tasks_of(skeleton, stage.goals, pose.dtype)
+        asked = tasks_of(skeleton, stage.goals, pose.dtype, stage._may(skeleton))
         check_speeds(stage.method, skeleton, asked, fps)
         tasks += asked
     shape = items_of(pose, tasks)
@@ -200,7 +213,8 @@ def _judged(
         None,
         np.concatenate([stage.by_goal for stage in after], axis=-2) if goal_errors else None,
         skeleton,
-        tuple((stage.method, tuple(stage.goals)) for stage in stages),
+        tuple((stage.method, tuple(stage.goals), stage._may(skeleton)) for stage in stages),
+        pose,
     )
 
 
@@ -242,15 +256,16 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_e
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
     numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
     goals = [_without_pole(goal) for goal in stage.goals]
-    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors):
+    may = stage._may(skeleton)
+    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors, may=may):
         _, _, error, angle, _, status, _, errors = item
-        return _After(status != 0, error, angle, errors)
-    judged = tasks_of(skeleton, goals, last.dtype)
+        return _After(status & ~_NOTES != 0, error, angle, errors)
+    judged = tasks_of(skeleton, goals, last.dtype, may)
     moves = bool(sliding(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
     Batch(skeleton, last, judged, found, sequence=False, fps=0.0).solve(_JUDGE, numbers, workers)
     assert found.goal_errors is not None
-    return _After(found.status != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))
+    return _After(found.status & ~_NOTES != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))
 
 
 def _without_pole(goal: Any) -> Goal:
@@ -266,10 +281,10 @@ _TOLERANCES = ("tolerance", "rotation_tolerance")
 _CONFLICT = int(Status.CONFLICT)
 
 # What a status says that is true of a pose whose goals are met as well.
-_NOTES = int(Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_WEIGHT)
+_NOTES = int(Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_WEIGHT | Status.INPUT_OUTSIDE)
 
 
 def _status_of(solved: Any, missed: Any) -> Any:
     """What there is to say of a stage: notes, and where its goals are missed in the end, why."""
-    moved_away = (solved == 0) * _CONFLICT
+    moved_away = (solved & ~INPUT_OUTSIDE == 0) * _CONFLICT
     return (solved & _NOTES) | missed * (solved | moved_away)

@@ -164,6 +164,11 @@ goals : list of Goal
     What should be reached, together.
 """
 _COMMON = {
+    "moving": """\
+moving : str, int or list of these, optional
+    Who may move: a joint and all that hangs from it, or a list of joints. Of the joints on the chains of goals no other
+    turns or slides. Default: all of these, where some goal is more than a guard (`Inside`, `Outside`) without chain.
+""",
     "workers": """\
 workers : int, optional
     How many threads, -1 for all cores. The result is the same to the bit.

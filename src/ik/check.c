@@ -9,7 +9,7 @@ static int hangs_from(const ik_skeleton *skeleton, const ik_goal *goal, int join
 
 static const char *check_pole(const ik_solve_job *job, const ik_goal *goal) {
     const ik_skeleton *skeleton = job->skeleton;
-    int base = pole_base(skeleton, goal);
+    int base = pole_base(job, goal);
     int last = pole_ends_beside(job, goal) || goal->joint == base ? goal->joint : skeleton->parents[goal->joint];
     if (goal->relative || base < 0 || base == last) return "a goal's pole needs a chain of two bones or more";
     if (kind_of(skeleton, base) != IK_FREE) return "a goal's pole needs a chain whose first joint has no limit";
@@ -34,9 +34,11 @@ static const char *refused(unsigned takes, unsigned what, const char *sentence) 
 static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, unsigned takes, int joint, int chain) {
     const ik_skeleton *skeleton = job->skeleton;
     const char *wrong = NULL;
+    int gap = 0; /* a joint below may not turn */
     for (int end = chain < 0 ? -1 : skeleton->parents[chain]; joint != end && joint >= 0 && !wrong;
          joint = skeleton->parents[joint]) {
-        if (is_sliding(skeleton, joint)) {
+        const int turns = may_turn(job, joint), slides = may_slide(job, joint);
+        if (slides) {
             wrong = refused(takes, IK_TAKES_SLIDES, refused_SLIDES);
             if (!wrong && job->scales.rows.data)
                 wrong = "a joint of a goal's chain slides, which needs poses without scales";
@@ -44,9 +46,14 @@ static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, uns
                 wrong = "a joint of a goal's chain slides, and its translation has no place";
         }
         if (!wrong && job->frames > 1 && !(job->fps > 0) &&
-            (has_speed(limit_of(skeleton, joint), 0) || has_speed(limit_of(skeleton, joint), 1)))
+            ((turns && has_speed(limit_of(skeleton, joint), 0)) || (slides && has_speed(limit_of(skeleton, joint), 1))))
             wrong = "a limit in a goal's chain has a speed or an acceleration, which needs frames in a second";
         if (joint == goal->joint && !turns_itself(goal)) continue;
+        gap |= !turns;
+        if (!turns) continue;
+        if (!wrong && gap)
+            wrong = refused(takes, IK_TAKES_LIMITS,
+                            "a joint between those that turn may not, which a method without limits does not take");
         if (!wrong && kind_of(skeleton, joint) != IK_FREE) wrong = refused(takes, IK_TAKES_LIMITS, refused_LIMITS);
         if (!wrong && is_stiff(limit_of(skeleton, joint)))
             wrong = refused(takes, IK_TAKES_STIFFNESS, refused_STIFFNESS);
@@ -236,6 +243,9 @@ static const char *check_form(const ik_solve_job *job, unsigned takes, int bones
         const char *wrong = check_goal(job, goal, takes);
         if (wrong) return wrong;
         if (bones_of(job->skeleton, goal) != bones) return "a goal's chain is longer or shorter than the form";
+        for (int joint = 0; joint < job->skeleton->count; joint++)
+            if (turns(job->skeleton, goal, joint) && !may_turn(job, joint))
+                return "a closed form turns a joint that may not turn";
     }
     for (const ik_goal *goal = job->goals; goal < end; goal++)
         for (const ik_goal *before = job->goals; before < goal; before++)

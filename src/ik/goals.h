@@ -35,6 +35,15 @@ static inline int kind_of(const ik_skeleton *skeleton, int joint) {
 static inline int is_sliding(const ik_skeleton *skeleton, int joint) {
     return skeleton->limits && skeleton->limits[joint].slides;
 }
+/* Whether a solve may turn or slide a joint of a goal's chain. */
+static inline int may_move(const ik_solve_job *job, int joint, int how) {
+    return !job->moving || (job->moving[joint] & how);
+}
+static inline int may_turn(const ik_solve_job *job, int joint) { return may_move(job, joint, IK_MAY_TURN); }
+static inline int may_slide(const ik_solve_job *job, int joint) {
+    return is_sliding(job->skeleton, joint) && may_move(job, joint, IK_MAY_SLIDE);
+}
+
 /* Whether it turns (0) or slides (1) only so fast. */
 static inline int has_speed(const ik_limit *limit, int slides) {
     return limit && (limit->speed[slides] > 0 || limit->acceleration[slides] > 0);
@@ -50,10 +59,11 @@ static inline int is_stiff(const ik_limit *limit) {
 }
 
 /* The joint that a chain with a pole turns about, and the one it leads to; what lies between is what bends. */
-static inline int pole_base(const ik_skeleton *skeleton, const ik_goal *goal) {
+static inline int pole_base(const ik_solve_job *job, const ik_goal *goal) {
+    const ik_skeleton *skeleton = job->skeleton;
     int base = -1, end = skeleton->parents[goal->chain];
     for (int joint = goal->joint; joint != end; joint = skeleton->parents[joint])
-        if (kind_of(skeleton, joint) != IK_LOCKED) base = joint;
+        if (kind_of(skeleton, joint) != IK_LOCKED && may_turn(job, joint)) base = joint;
     return base;
 }
 

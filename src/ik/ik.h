@@ -50,15 +50,18 @@ extern "C" {
 #endif
 
 /* Rows of numbers. Row i of item `data` starts i * stride bytes after it; neighbouring numbers of a row stand `step`
- * bytes apart. stride 0 gives every item the same row. data NULL: an optional input not given, an output not wanted.
- * Every number must be aligned for its type. Inputs are never written. Of a job with frames, those of every frame start
- * `frame` bytes after those of the one before it. */
+ * bytes apart; step 0 means packed, as the size of a number does. stride 0 gives every item the same row. data NULL: an
+ * optional input not given, an output not wanted. Every number must be aligned for its type. Inputs are never written.
+ * Of a job with frames, those of every frame start `frame` bytes after those of the one before it. */
 typedef struct ik_rows {
     void *data;
     ptrdiff_t stride;
     ptrdiff_t step;
     ptrdiff_t frame;
 } ik_rows;
+
+/* Bytes from one number of a row to the next; a number has `size` bytes. */
+static inline ptrdiff_t ik_step(const ik_rows *rows, size_t size) { return rows->step ? rows->step : (ptrdiff_t)size; }
 
 /* A list of `count` rows for every item: row k of an item stands k * next bytes after its first, which is in `rows`. */
 typedef struct ik_lists {
@@ -85,6 +88,7 @@ typedef struct ik_lists {
     X(OFF_BALANCE, 1 << 10, "the centre of mass is outside of where it should be")                                     \
     X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for")                                        \
     X(TOO_SHORT, 1 << 12, "the curve is shorter than the chain, whose rest goes straight on")                          \
+    X(INPUT_OUTSIDE, 1 << 13, "the pose that came in breaks the limit of a joint, which was moved into its limit")     \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so what came in is not changed")   \
     X(NO_LENGTH, 1 << 17, "the chain, its curve or a plane's normal has no length, so the input pose is returned")
 
@@ -504,8 +508,9 @@ typedef struct ik_limit {
     double angles[3][2];   /* EULER: lowest and highest about each of those axes */
     double stiffness[3];   /* about the axes of the frame: 0 moves freely, 1 not at all */
     int slides;            /* not 0: the joint may move along the axes of its parent's space, as far as */
-    double position[3][2]; /* lowest and highest say, relative to its offset; infinite: any way. Where it does not slide
-                              a pose's translation stays what it is */
+    double position[3][2]; /* lowest and highest say, relative to its offset; infinite: any way. So the translation of
+                              a root is from offset + lowest to offset + highest, whatever pose comes in. Where it does
+                              not slide a pose's translation stays what it is */
     double speed[2]; /* of frames that follow each other: how fast the joint may turn, radians a second, and slide,
                         lengths a second; 0: as fast as it likes */
     double acceleration[2]; /* and by how much that may change in a second */
@@ -923,9 +928,16 @@ enum ik_takes {
     X(aim, aims, IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,                         \
       "one joint a goal turns in closed form, until an axis of it points at a place")
 
+/* What a joint may do in a solve: bits of ik_solve_job.moving. */
+enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };
+
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).
- * Of these, those slide whose limits let them. Everything else keeps its local rotation and translation to the bit.
+ * Of these, those slide whose limits let them. `moving` leaves some of them out, for all goals at once. Everything else
+ * keeps its local rotation and translation to the bit.
+ *
+ * A joint that moves is brought into its limit first. INPUT_OUTSIDE says that the pose that came in had one outside:
+ * turned by more than rotation_tolerance, or slid by more than the tolerance and rounding.
  *
  * The reach that a tolerance is of is that of the goal's chain; of one that has none, the longest of all. AT_LIMIT says
  * that some joint may not turn towards the goals, but may turn away, or that limits lock every joint of a goal's chain.
@@ -951,24 +963,28 @@ typedef struct ik_solve_job {
     const ik_skeleton *skeleton;
     const ik_goal *goals;
     int goal_count;
-    ik_options options;     /* those of the method, as ik_..._options gives them */
-    int frames;             /* 0: as 1. With more, `solved` and `moved` share no rows with what comes in */
-    double fps;             /* of them in a second; matters where a limit has a speed or an acceleration */
-    ik_lists rotations;     /* (4) local rotation of every joint, of any length */
-    ik_lists translations;  /* (3) optional: of every joint, in place of its offset */
-    ik_lists scales;        /* (3) optional */
-    ik_lists solved;        /* (4) the local rotations afterwards; may be the very rows of `rotations` */
-    ik_lists moved;         /* (3) the local translations afterwards; optional where no joint slides and no bone
-                               stretches. May be the very rows of `translations` */
-    ik_rows status;         /* int32_t */
-    ik_rows error;          /* the largest distance by which a goal is missed; NaN where not finite */
-    ik_rows rotation_error; /* the largest angle, of a TURN or LOOK, radians; likewise */
-    int judge;              /* of closed forms: not 0: nothing turns, the pose that comes in is judged */
-    ik_lists goal_errors;   /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
-    ik_rows iterations;     /* int32_t */
-    ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
-                         iteration and after each, that of a chain times the longest reach by its own; those beyond the
-                         last are left as they are */
+    ik_options options;          /* those of the method, as ik_..._options gives them */
+    int frames;                  /* 0: as 1. With more, `solved` and `moved` share no rows with what comes in */
+    double fps;                  /* of them in a second; matters where a limit has a speed or an acceleration */
+    const unsigned char *moving; /* optional, of every joint: whether it may turn (IK_MAY_TURN), slide (IK_MAY_SLIDE) or
+                                    both, where a goal's chain leads through it; NULL: all may. A method without limits
+                                    takes no joint that may not turn between those that may; a closed form takes none
+                                    that it turns */
+    ik_lists rotations;          /* (4) local rotation of every joint, of any length */
+    ik_lists translations;       /* (3) optional: of every joint, in place of its offset */
+    ik_lists scales;             /* (3) optional */
+    ik_lists solved;             /* (4) the local rotations afterwards; may be the very rows of `rotations` */
+    ik_lists moved;              /* (3) the local translations afterwards; optional where no joint slides and no bone
+                                    stretches. May be the very rows of `translations` */
+    ik_rows status;              /* int32_t */
+    ik_rows error;               /* the largest distance by which a goal is missed; NaN where not finite */
+    ik_rows rotation_error;      /* the largest angle, of a TURN or LOOK, radians; likewise */
+    int judge;                   /* of closed forms: not 0: nothing turns, the pose that comes in is judged */
+    ik_lists goal_errors; /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
+    ik_rows iterations;   /* int32_t */
+    ik_lists history;     /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
+                             iteration and after each, that of a chain times the longest reach by its own; those beyond the
+                             last are left as they are */
     int (*stop)(void *context); /* optional: asked by the thread that solves, at least every few milliseconds and as
                                    often as every few microseconds, so let it be quick. Not 0: the solve ends, and it is
                                    asked no more. Items that are done by then are written; of the others nothing is,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static double number_at(const ik_rows *rows, ptrdiff_t frame, int column) {
-    return *(const double *)((const char *)rows->data + frame * rows->stride + column * rows->step);
+    return *(const double *)((const char *)rows->data + frame * rows->stride + column * ik_step(rows, sizeof(double)));
 }
 
 /* The frame of the contact that a frame of the stance is as. */

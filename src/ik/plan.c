@@ -18,21 +18,23 @@ static void mark_way(const ik_skeleton *skeleton, int *marks, int joint) {
         marks[joint] |= ON_THE_WAY;
 }
 
-static void mark_chain(const ik_skeleton *skeleton, int *marks, int joint, int itself, int chain) {
+static void mark_chain(const ik_solve_job *job, int *marks, int joint, int itself, int chain) {
+    const ik_skeleton *skeleton = job->skeleton;
     for (int end = chain < 0 ? -1 : skeleton->parents[chain], last = joint; joint != end && joint >= 0;
          joint = skeleton->parents[joint]) {
-        if (joint != last || itself) marks[joint] |= TURNS;
-        if (is_sliding(skeleton, joint)) marks[joint] |= SLIDES;
+        if ((joint != last || itself) && may_turn(job, joint)) marks[joint] |= TURNS;
+        if (may_slide(job, joint)) marks[joint] |= SLIDES;
     }
 }
 
 /* Every joint from the chain on that moves the centre of mass. */
-static void mark_weighed(const ik_skeleton *skeleton, int *marks, int chain) {
+static void mark_weighed(const ik_solve_job *job, int *marks, int chain) {
+    const ik_skeleton *skeleton = job->skeleton;
     for (int joint = 0; joint < skeleton->count; joint++) {
         if (!has_mass(skeleton, joint)) continue;
         mark_way(skeleton, marks, joint);
         if (chain < 0 || is_ancestor(skeleton, chain, joint))
-            mark_chain(skeleton, marks, joint, is_vector(skeleton->joints[joint].centre), chain);
+            mark_chain(job, marks, joint, is_vector(skeleton->joints[joint].centre), chain);
     }
 }
 
@@ -42,15 +44,15 @@ static void mark(const ik_solve_job *job, int *marks) {
         marks[joint] = 0;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
         if (is_weighed(goal)) {
-            mark_weighed(skeleton, marks, goal->chain);
+            mark_weighed(job, marks, goal->chain);
             continue;
         }
         mark_way(skeleton, marks, goal->joint);
         if (goal->kind == IK_POSTURE) continue;
-        mark_chain(skeleton, marks, goal->joint, turns_itself(goal), goal->chain);
+        mark_chain(job, marks, goal->joint, turns_itself(goal), goal->chain);
         if (!goal->relative) continue;
         mark_way(skeleton, marks, goal->other);
-        if (goal->other_chain >= 0) mark_chain(skeleton, marks, goal->other, turns_other(goal), goal->other_chain);
+        if (goal->other_chain >= 0) mark_chain(job, marks, goal->other, turns_other(goal), goal->other_chain);
     }
 }
 
@@ -173,7 +175,7 @@ static void add_goal(ik_plan *plan, const int *node_of_joint, int g) {
     if (other >= 0) plan->nodes[other].place = 1;
     if (goal->kind == IK_OUTSIDE) plan->nodes[start_of(plan, node)].place = 1;
     if (!goal->pole.data) return;
-    int base = node_of_joint[pole_base(plan->job->skeleton, goal)];
+    int base = node_of_joint[pole_base(plan->job, goal)];
     plan->bends[plan->bend_count++] = (ik_bend){g, base, pole_ends_beside(plan->job, goal) ? node : joint};
 }
 

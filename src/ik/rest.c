@@ -270,7 +270,8 @@ ik_rested ik_rest(const ik_rest_job *job, void *scratch) {
 
 static double above_at(const ik_foot *foot, int point, ptrdiff_t frame) {
     const ik_rows *places = &foot->soles[point], *stood = &foot->stood[point];
-    return *(const double *)((const char *)places->data + frame * places->stride + foot->axis * places->step) -
+    return *(const double *)((const char *)places->data + frame * places->stride +
+                             foot->axis * ik_step(places, sizeof(double))) -
            *(const double *)((const char *)stood->data + frame * stood->stride);
 }
 

@@ -19,7 +19,7 @@ enum { PER_POINT = 4 * sizeof(double) + 2 * sizeof(int32_t) + sizeof(char) };
 size_t ik_surface_scratch(ptrdiff_t points) { return (size_t)points * PER_POINT; }
 
 static double number_at(const ik_rows *rows, ptrdiff_t item, int column) {
-    return *(const double *)((const char *)rows->data + item * rows->stride + column * rows->step);
+    return *(const double *)((const char *)rows->data + item * rows->stride + column * ik_step(rows, sizeof(double)));
 }
 
 /* Rows of memory that holds some items alone, so that these keep their numbers; none before them is asked for. */

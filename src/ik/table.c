@@ -203,7 +203,7 @@ static void descend(search *s, size_t node, int levels, int first, int count) {
 static int load_query(search *s, const ik_rows *queries, ptrdiff_t item) {
     const char *row = (const char *)queries->data + item * queries->stride;
     for (int column = 0; column < s->columns; column++) {
-        memcpy(&s->query[column], row + column * queries->step, sizeof(double));
+        memcpy(&s->query[column], row + column * ik_step(queries, sizeof(double)), sizeof(double));
         if (!isfinite(s->query[column])) return 0;
     }
     return 1;

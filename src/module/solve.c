@@ -274,6 +274,17 @@ static const method *find_method(const char *name) {
     return NULL;
 }
 
+/* What every joint may do, a byte each; None: all that goals ask for. The object keeps them. */
+static int add_moving(ik_solve_job *job, PyObject *moving) {
+    if (moving == Py_None) return 0;
+    if (PyBytes_Check(moving) && PyBytes_Size(moving) == job->skeleton->count) {
+        job->moving = (const unsigned char *)PyBytes_AsString(moving);
+        return 0;
+    }
+    PyErr_SetString(PyExc_TypeError, "solve: moving: expected a byte for every joint, or None");
+    return -1;
+}
+
 /* byte: see listener. */
 static int run(const method *method, const call *call, const char *byte) {
     const char *wrong = method->check(&call->job, method->takes);
@@ -301,18 +312,18 @@ static int run(const method *method, const call *call, const char *byte) {
 
 static PyObject *solve(PyObject *module, PyObject *args) {
     const char *name;
-    PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs, *stop = NULL;
+    PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs, *stop = NULL, *moving = Py_None;
     double fps = 0;
     int judge = 0;
-    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!dp", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
+    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!dpO", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
                           &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop, &fps,
-                          &judge))
+                          &judge, &moving))
         return NULL;
     const char *byte = stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL;
     const method *method = find_method(name);
     call call = {.job.skeleton = skeleton_of(module, skeleton), .job.fps = fps, .job.judge = judge};
     if (!method || !call.job.skeleton) return NULL;
-    int failed = add_options(&call.job.options, method, options) < 0 ||
+    int failed = add_options(&call.job.options, method, options) < 0 || add_moving(&call.job, moving) < 0 ||
                  add_pose(&call, rotations, translations, scales) < 0 || add_goals(&call, goals) < 0 ||
                  add_outputs(&call, outputs) < 0 || run(method, &call, byte) < 0;
     free((void *)call.job.goals);
@@ -335,7 +346,7 @@ typedef struct {
 enum { GOAL_PARTS = GOAL_ROWS + GOAL_POINTS };
 
 typedef struct {
-    PyObject_HEAD PyObject *skeleton;
+    PyObject_HEAD PyObject *skeleton, *moving; /* kept for the call */
     const method *method;
     call call;        /* without arrays */
     goal_part *parts; /* GOAL_PARTS for every goal */
@@ -415,19 +426,21 @@ static int prepare_places(prepared *self, PyObject *places) {
 
 static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const char *name;
-    PyObject *skeleton, *goals, *options, *places = Py_None;
+    PyObject *skeleton, *goals, *options, *places = Py_None, *moving = Py_None;
     int arguments, moves, history = 0, judge = 0;
-    if (keywords || !PyArg_ParseTuple(args, "sOO!O!ip|pOp", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type,
-                                      &options, &arguments, &moves, &history, &places, &judge))
+    if (keywords || !PyArg_ParseTuple(args, "sOO!O!ip|pOpO", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type,
+                                      &options, &arguments, &moves, &history, &places, &judge, &moving))
         return NULL;
     prepared *self = (prepared *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
     self->skeleton = Py_NewRef(skeleton);
+    self->moving = Py_NewRef(moving);
     self->arguments = arguments;
     self->moves = moves;
     self->history = history;
     self->call.job.judge = judge;
-    if (prepare(self, PyType_GetModule(type), name, goals, options) == 0 && prepare_places(self, places) == 0)
+    if (prepare(self, PyType_GetModule(type), name, goals, options) == 0 && prepare_places(self, places) == 0 &&
+        add_moving(&self->call.job, moving) == 0)
         return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return NULL;
@@ -440,6 +453,7 @@ static void prepared_dealloc(PyObject *object) {
     free(self->parts);
     free(self->places);
     Py_XDECREF(self->skeleton);
+    Py_XDECREF(self->moving);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
@@ -656,7 +670,8 @@ static PyObject *call_prepared(PyObject *object, PyObject *args, PyObject *keywo
 
 static PyType_Slot prepared_slots[] = {
     {Py_tp_doc,
-     "Prepared(method, skeleton, goals, options, arguments, moves, history=False, places=None, judge=False)\n--\n\n"
+     "Prepared(method, skeleton, goals, options, arguments, moves, history=False, places=None, judge=False, "
+     "moving=None)\n--\n\n"
      "Called with rotations, translations and scales of one item and so many arguments: rotations, "
      "translations where joints move, error, rotation error, iterations, status, history where wanted, and the errors "
      "of goals where their places are given: twice the number of a goal, and 1 more for an angle. Or None for what is "
@@ -800,7 +815,7 @@ static PyObject *solve_single(PyObject *module, PyObject *args) {
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
      "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., fps=..., judge=..., "
-     "/)\n--\n\n"
+     "moving=..., /)\n--\n\n"
      "Arrays of one item, of items, or of frames that follow each other and items. "
      "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
      " last three where they are not None. Ends before all is done"

@@ -152,6 +152,7 @@ static void turn_ray(block *b, const wish *w, choice limited) {
     place(b);
     look(b, w->goal, weight, &s);
     normalize(b, local, before);
+    note_outside(b, joint);
     memset(going, 1, sizeof going);
     for (int pass = 0; pass < (free ? 1 : PASSES) && any_of(going, b->count); pass++) /* the first one rolls it */
         aim_once(b, joint, &s, pass ? 0 : twist_of(b, w->goal), !pass && w->goal->pole.data, going, held);

@@ -69,7 +69,7 @@ static ik_rows from_item(ik_rows rows, ptrdiff_t first) {
 }
 
 static number *number_at(const ik_rows *rows, int item, int column) {
-    return (number *)((char *)rows->data + item * rows->stride + column * rows->step);
+    return (number *)((char *)rows->data + item * rows->stride + column * ik_step(rows, sizeof(number)));
 }
 
 static void put(const ik_rows *to, int item, const number *row, int columns) {
@@ -247,10 +247,10 @@ static ik_lists cones_of(const ik_skeleton *skeleton, const ik_limit *limit, num
     return list;
 }
 
-/* What its limit allows in place of the local rotations of a joint; `limited` where they were something else. */
-static void bring_back(block *b, int joint, choice limited) {
+/* What its limit allows in place of the local rotations of a joint, and by what angle they are outside. 0: anything. */
+static int allow(block *b, int joint, turn allowed, single outside) {
     const ik_limit *limit = limit_of(b->job.skeleton, joint);
-    if (!limit || limit->kind == IK_FREE) return;
+    if (!limit || limit->kind == IK_FREE) return 0;
     number rest[4], to_rest[4], kind = (number)limit->kind, frame[4], twist[2], swing[4], axes[3], lowest[3],
                                 highest[3], cones[IK_CONES][4];
     narrowed(b->job.skeleton->rests + 4 * joint, rest, 4);
@@ -263,8 +263,7 @@ static void bring_back(block *b, int joint, choice limited) {
         axes[k] = (number)limit->axes[k];
         lowest[k] = (number)limit->angles[k][0], highest[k] = (number)limit->angles[k][1];
     }
-    turn q, projected, allowed;
-    single outside;
+    turn q, projected;
     ik_rows local = of_joint(&b->job.solved, joint);
     multiply(b, only(to_rest), local, q);
     ik_limit_project_job job = {.q = ROWS(q),
@@ -280,11 +279,29 @@ static void bring_back(block *b, int joint, choice limited) {
                                 .violation = ROWS(outside)};
     TYPED(limit_project)(&job, b->count);
     multiply(b, only(rest), ROWS(projected), allowed);
+    return 1;
+}
+
+/* Brings a joint into its limit; `limited` where it was outside. */
+static void bring_back(block *b, int joint, choice limited) {
+    turn allowed;
+    single outside;
+    ik_rows local = of_joint(&b->job.solved, joint);
+    if (!allow(b, joint, allowed, outside)) return;
     for (int i = 0; i < b->count; i++) {
         if (!(outside[i] > 0)) continue;
         put(&local, i, allowed[i], 4);
         limited[i] = 1;
     }
+}
+
+/* Says where the pose that comes in has a joint outside its limit, which is about to be brought into that. */
+static void note_outside(block *b, int joint) {
+    turn allowed;
+    single outside;
+    if (b->again || !allow(b, joint, allowed, outside)) return;
+    for (int i = 0; i < b->count; i++)
+        if (outside[i] > (number)b->job.options.rotation_tolerance) b->status[i] |= IK_INPUT_OUTSIDE;
 }
 
 /* From the plane of a pole anew in every round; else from the pose, once. */

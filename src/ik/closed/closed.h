@@ -39,7 +39,7 @@ static void start_from(block *b, const choice chosen) {
 /* Items that cannot be used keep the pose that came in. */
 static void restore(block *b, choice unusable) {
     for (int i = 0; i < b->count; i++)
-        unusable[i] = b->status[i] >= IK_UNUSABLE;
+        if ((unusable[i] = b->status[i] >= IK_UNUSABLE)) b->status[i] &= ~IK_INPUT_OUTSIDE;
     if (any_of(unusable, b->count)) start_from(b, unusable);
 }
 
@@ -48,7 +48,7 @@ static void solve_once(block *b, const form *form, choice off) {
     choice limited = {0}, unusable;
     memset(off, 0, BLOCK);
     for (int i = 0; i < b->count; i++)
-        b->status[i] = 0, b->error[i] = b->angle[i] = 0;
+        b->status[i] &= IK_INPUT_OUTSIDE, b->error[i] = b->angle[i] = 0;
     for (int w = 0; w < b->wish_count && !b->job.judge; w++)
         form->turn(b, &b->wishes[w], limited);
     restore(b, unusable);
@@ -58,7 +58,7 @@ static void solve_once(block *b, const form *form, choice off) {
     for (int i = 0; i < b->count; i++) {
         off[i] &= !unusable[i];
         if (off[i] && limited[i]) b->status[i] |= IK_AT_LIMIT;
-        if (off[i] && b->status[i] == 0) b->status[i] = IK_STALLED;
+        if (off[i] && (b->status[i] & ~IK_INPUT_OUTSIDE) == 0) b->status[i] |= IK_STALLED;
     }
 }
 
@@ -147,6 +147,7 @@ static void solve_block(block *b, const form *form) {
     choice again;
     memset(again, 1, sizeof again);
     b->again = 0;
+    memset(b->status, 0, sizeof b->status);
     start_from(b, again);
     solve_once(b, form, again);
     if (b->job.judge) memset(again, 0, sizeof again);

@@ -89,12 +89,15 @@ static void turn_limb(block *b, const wish *w, choice limited) {
         turned[i] = status[i] < IK_UNUSABLE && of_tip[i] != 0;
         if (w->rotation && turned[i] && of_tip[i] < 1) b->status[i] |= IK_PARTIAL_WEIGHT;
     }
+    note_outside(b, root);
+    note_outside(b, mid);
     bring_within_parent(b, root, at_root);
     turn_joint(b, root, at_root, moved, limited);
     bring_within_parent(b, mid, at_mid);
     turn_joint(b, mid, at_mid, moved, limited);
     if (stretch_max > 1) stretch_bone(b, mid, stretch), stretch_bone(b, tip, stretch);
     if (!w->rotation) return;
+    note_outside(b, tip);
     bring_within_parent(b, tip, at_tip);
     turn_joint(b, tip, at_tip, turned, limited);
 }

@@ -1,7 +1,7 @@
 /* ik_limit_project, row by row: limits from numbers, and rotations to what they allow. */
 
 ik_inline number row_number(const ik_rows *rows, ptrdiff_t item, int column) {
-    return *(const number *)((const char *)rows->data + item * rows->stride + column * rows->step);
+    return *(const number *)((const char *)rows->data + item * rows->stride + column * lanes_step(rows));
 }
 
 /* A whole number below count; anything else is 0. */

@@ -69,8 +69,7 @@ ik_inline two_bone_2d_out two_bone_2d(two_bone_2d_in in) {
 }
 
 static void two_bone_2d_rows(const ik_two_bone_2d_job *job, ptrdiff_t first, ptrdiff_t last) {
-    ik_rows x = job->target, y = job->target;
-    y.data = (char *)y.data + y.step;
+    const ik_rows x = lanes_column(&job->target, 0), y = lanes_column(&job->target, 1);
     EACH_GROUP (at, first, last) {
         two_bone_2d_out out = two_bone_2d((two_bone_2d_in){
             lanes_load_real(&job->length1, at),

@@ -39,7 +39,7 @@ ik_outline void past_gather(const ik_past *past, const ik_lists *lists, group at
         const char *row = lanes_row(rows, at, k < at.count ? k : at.count - 1) + joint * lists->next;
         if (frame >= 0) row += (frame - past->frame) * rows->frame;
         for (int column = 0; column < columns; column++)
-            lane[column][k] = frame < 0 ? 0 : *(const number *)(row + column * rows->step);
+            lane[column][k] = frame < 0 ? 0 : *(const number *)(row + column * lanes_step(rows));
     }
 }
 

@@ -69,7 +69,8 @@ static void solve_copy(const ik_plan *plan, group at) {
     const ik_lists *from = &plan->job->rotations, *to = &plan->job->solved;
     const ptrdiff_t size = sizeof(number);
     if (from->rows.data == to->rows.data) return;
-    int packed = from->rows.step == size && to->rows.step == size && from->next == 4 * size && to->next == 4 * size;
+    const ptrdiff_t from_step = lanes_step(&from->rows), to_step = lanes_step(&to->rows);
+    int packed = from_step == size && to_step == size && from->next == 4 * size && to->next == 4 * size;
     for (const ik_still *run = plan->still; run < plan->still + plan->still_count; run++)
         for (int lane = 0; lane < at.count; lane++) {
             const char *source = lanes_row(&from->rows, at, lane) + run->first * from->next;
@@ -80,8 +81,8 @@ static void solve_copy(const ik_plan *plan, group at) {
             }
             for (int joint = 0; joint < run->count; joint++)
                 for (int i = 0; i < 4; i++)
-                    memcpy(copy + joint * to->next + i * to->rows.step,
-                           source + joint * from->next + i * from->rows.step, sizeof(number));
+                    memcpy(copy + joint * to->next + i * to_step, source + joint * from->next + i * from_step,
+                           sizeof(number));
         }
 }
 
@@ -158,6 +159,37 @@ static mask solve_is_no_better(const solve *s, group at, const verdict *v) {
     real error = lanes_load_option(&s->job->error, at, LARGEST) / s->results[UNSCALE];
     real angle = lanes_load_option(&s->job->rotation_error, at, 0);
     return ~mask_less(v->error + v->rotation_error, error + angle);
+}
+
+/* Whether the pose that came in has node k outside its limit, by more than the tolerances and rounding. */
+static mask solve_came_outside_at(const solve *s, group at, int k, real slack) {
+    const ik_plan *plan = s->plan;
+    const ik_node *node = &plan->nodes[k];
+    mask outside = mask_splat(0);
+    if (node->locked || joint_is_limited(plan, k)) {
+        const quat came = quat_unit(lanes_load_joint_quat(&s->job->rotations, at, node->joint));
+        const quat allowed = node->locked ? solve_locked(plan, k, came) : solve_allowed(plan, k, came);
+        const quat off = {allowed.w - came.w, vec3_sub(allowed.v, came.v)}; /* as long as half the angle */
+        const real most = real_splat((number)(0.5 * s->job->options.rotation_tolerance) + LIMIT_TOLERANCE);
+        outside |= mask_less(most * most, quat_dot(off, off));
+    }
+    if (node->slides) {
+        const vec3 came = given_translation(s->job, at, node->joint), off = vec3_sub(came, solve_slid(plan, k, came));
+        const real rounding = real_splat(LIMIT_TOLERANCE) * vec3_length(came);
+        outside |= mask_less(slack + rounding, vec3_length(off));
+    }
+    return outside;
+}
+
+/* The same of all nodes. A later round starts from what the first has found, which has said it. */
+static mask solve_came_outside(const solve *s, group at, const verdict *v) {
+    const ik_plan *plan = s->plan;
+    mask outside = mask_splat(0);
+    if (s->round) return lanes_load_status(&s->job->status, at) & mask_splat(IK_INPUT_OUTSIDE);
+    const real slack = real_splat((number)s->job->options.tolerance) * v->reach * s->results[UNSCALE];
+    for (int k = 0; k < plan->count; k++)
+        outside |= solve_came_outside_at(s, at, k, slack);
+    return outside & mask_splat(IK_INPUT_OUTSIDE);
 }
 
 /* Returns the lanes that keep what an earlier round has stored. */
@@ -237,6 +269,7 @@ static void solve_finish(solve *s) {
     mask said = real_bits(s->results[SAID]) | (s->world.held & mask_splat(IK_TOO_FAST));
     verdict v = solve_judge(s->plan, at, &s->world, s->results[ITERATIONS], said);
     if (mask_any(v.missed)) v.said = solve_why(s->plan, at, &s->world, s->solved, &v);
+    if (s->plan->limited || s->plan->slides) v.said |= solve_came_outside(s, at, &v);
     solve_store_goal_errors(s, at, &v, solve_store(s, at, &v));
     s->result_count = 0;
 }

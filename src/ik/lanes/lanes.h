@@ -25,8 +25,11 @@ ik_inline ptrdiff_t lanes_item(group at, int lane) { return at.items ? at.items[
 #define EACH_GROUP(at, first, last)                                                                                    \
     for (group at = lanes_group(first, last); at.count > 0; at = lanes_group(at.first + LANES, last))
 
+/* Bytes from number to number of a row. */
+ik_inline ptrdiff_t lanes_step(const ik_rows *rows) { return ik_step(rows, sizeof(number)); }
+
 ik_inline ik_rows lanes_column(const ik_rows *rows, int column) {
-    return (ik_rows){(char *)rows->data + column * rows->step, rows->stride, rows->step};
+    return (ik_rows){(char *)rows->data + column * lanes_step(rows), rows->stride, rows->step};
 }
 
 ik_inline ik_rows lanes_list_row(const ik_lists *lists, ptrdiff_t k) {
@@ -39,7 +42,7 @@ ik_inline char *lanes_row(const ik_rows *rows, group at, int lane) {
 
 /* Takes rows for ones without gaps; returns whether they are, or not given. */
 ik_inline int lanes_take_packed(ik_rows *rows, int columns) {
-    const ptrdiff_t stride = rows->stride, step = rows->step;
+    const ptrdiff_t stride = rows->stride, step = lanes_step(rows);
     rows->stride = columns * (ptrdiff_t)sizeof(number), rows->step = sizeof(number);
     return rows->data == NULL || (stride == rows->stride && (columns == 1 || step == rows->step));
 }
@@ -47,7 +50,7 @@ ik_inline int lanes_take_packed(ik_rows *rows, int columns) {
 /* Whether a whole group of rows of `columns` numbers lies in memory without gaps. */
 ik_inline int lanes_packed(const ik_rows *rows, group at, int columns) {
     return at.count == LANES && !at.items && rows->stride == columns * (ptrdiff_t)sizeof(number) &&
-           (columns == 1 || rows->step == sizeof(number));
+           (columns == 1 || lanes_step(rows) == sizeof(number));
 }
 
 ik_inline real real_load(const void *from) {
@@ -150,7 +153,9 @@ ik_inline quads lanes_interleave(real a, real b, real c, real d) { return (quads
 /* Rows without gaps in themselves, but with anything between one and the next, as those of one joint of many poses
  * have. They are moved in pieces of 16 bytes, and the pieces turned into lanes by shuffles that stay within 16 bytes.
  */
-ik_inline int lanes_solid(const ik_rows *rows, group at) { return at.count == LANES && rows->step == sizeof(number); }
+ik_inline int lanes_solid(const ik_rows *rows, group at) {
+    return at.count == LANES && lanes_step(rows) == sizeof(number);
+}
 
 #if LANES > 1
 
@@ -333,13 +338,13 @@ ik_outline void lanes_gather(const ik_rows *rows, group at, int columns, number 
     for (int k = 0; k < LANES; k++) {
         const char *row = lanes_row(rows, at, k < at.count ? k : at.count - 1);
         for (int column = 0; column < columns; column++)
-            lane[column][k] = *(const number *)(row + column * rows->step);
+            lane[column][k] = *(const number *)(row + column * lanes_step(rows));
     }
 }
 
 /* One column of the one row that all lanes have. */
 ik_inline real lanes_only(const ik_rows *rows, int column) {
-    return real_splat(*(const number *)((const char *)rows->data + column * rows->step));
+    return real_splat(*(const number *)((const char *)rows->data + column * lanes_step(rows)));
 }
 
 ik_inline real lanes_load_real(const ik_rows *rows, group at) {
@@ -384,11 +389,11 @@ ik_inline void lanes_store_packed_quads(void *to, quads q) {
 ik_outline void lanes_scatter(const ik_rows *rows, group at, int columns, number (*quad)[4]) {
     for (int k = 0; k < LANES && k < at.count; k++) {
         char *to = lanes_row(rows, at, k);
-        if (rows->step == sizeof(number))
+        if (lanes_step(rows) == sizeof(number))
             memcpy(to, quad[k], (size_t)columns * sizeof(number));
         else
             for (int i = 0; i < columns; i++)
-                *(number *)(to + i * rows->step) = quad[k][i];
+                *(number *)(to + i * lanes_step(rows)) = quad[k][i];
     }
 }
 

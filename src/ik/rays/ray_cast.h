@@ -429,7 +429,7 @@ ik_inline void ray_hit(ray_block *block, const ik_cast_job *job, int body, int i
         number turned = 0; /* what the matrix does to points, its transpose does to normals, the other way */
         for (int k = 0; matrix->data && k < 3; k++) {
             const char *row = (const char *)matrix->data + ray_frame(block, job, item) * matrix->stride;
-            turned += *(const number *)(row + (3 * k + axis) * matrix->step) * normal[k];
+            turned += *(const number *)(row + (3 * k + axis) * lanes_step(matrix)) * normal[k];
         }
         block->normal[axis][item] = matrix->data ? turned : normal[axis];
     }
