@@ -44,7 +44,21 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, bounds, newton, lbfgsb, postures, which)
+        chains = (
+            fabrik,
+            leader,
+            circle,
+            spring,
+            ccd,
+            ewbik,
+            jacobians,
+            bounds,
+            newton,
+            lbfgsb,
+            postures,
+            which,
+            shapes,
+        )
         for picture in (
             *limb,
             aim,
@@ -756,6 +770,19 @@ def which() -> Figure:
             joints = rope.forward(found.pose).positions
             line(panel, joints, BLUE, shade=shade, width=2, marker="o", markersize=2.5)
             dot(panel, target, GREEN)
+    return figure
+
+
+def shapes() -> Figure:
+    """A long tail and one target by six methods: bent evenly, folded, with a corner."""
+    names = ["dls", "sdls", "circle", "fabrik", "follow", "spring"]
+    tail = ik.Skeleton.chain([[x, 0, 0] for x in range(21)])
+    start, target = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.02]), (21, 1))), 9 * direction(1.4)
+    figure, panels = scenes(*names, x=(-2.5, 8.5), y=(-2, 11))
+    for panel, name in zip(panels, names, strict=True):
+        found = ik.solve(tail, start, [ik.Reach(20, target)], name, iterations=2000)
+        line(panel, tail.forward(found.pose).positions, BLUE, width=1.5, marker="o", markersize=1.5)
+        dot(panel, target, GREEN)
     return figure
 
 

@@ -149,3 +149,12 @@ def test_caps_and_bounce_keep_their_way() -> None:
     for options in ({"max_step": 0.05}, {"feedback": 2.0}, {"bounce": True}):
         found = ik.ccd(skeleton, ik.Pose(start), [ik.Reach(8, target)], **options)
         assert found.iterations > 0
+
+
+@pytest.mark.parametrize("method", ["svf", "sns", "sdls", "dls"])
+def test_a_straight_tail_meets_targets_near_its_full_reach(method: str) -> None:
+    """At 99 to 99.9 % of it, in all directions: 20 bones as they come, in a line."""
+    rng = np.random.default_rng(20)
+    tail = ik.Skeleton.chain([[x, 0, 0] for x in range(21)])
+    targets = 20 * rng.uniform(0.99, 0.999, (200, 1)) * ref.unit(rng.normal(size=(200, 3)))
+    assert np.mean(ik.solve(tail, tail.rest, [ik.Reach(20, targets)], method).status == 0) > 0.98

@@ -231,6 +231,30 @@ def test_where_limits_hold_a_step_a_level_has_what_it_has_without_those_after_it
 
 
 @pytest.mark.parametrize("method", ["dls", "pinv", "svf", "sdls"])
+def test_a_ball_at_its_limit_turns_along_it_for_a_lower_level(method: str) -> None:
+    """A shoulder at the edge of its cone, whose arm is on the second level and points farther out than it may: the end
+    of the arm is as near as the nearest place on the edge. The arm beside it is on the first level and free."""
+    rng, half = np.random.default_rng(0), 0.5
+    limits = [ik.Limit.locked(), ik.Limit.cone([1, 0, 0], half, twist=(-0.2, 0.2)), None, None, None, None]
+    offsets = [[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0], [-1, 0, 0], [-1, 0, 0]]
+    arms = ik.Skeleton([-1, 0, 1, 0, 3, 4], offsets, limits=limits)
+    around = rng.uniform(0, 2 * np.pi, 50)
+    best, edge = (
+        np.stack([0 * angle, np.cos(angle), np.sin(angle)], axis=-1)
+        for angle in (around + rng.uniform(-1, 1, 50), around)
+    )
+    start = np.tile([1.0, 0, 0, 0], (50, 6, 1))
+    start[:, 1] = ik.rotations.exp(half * edge)
+    out = ik.rotations.rotate(ik.rotations.exp(half * best), [1.0, 0, 0])
+    far = out + (out - [np.cos(half), 0, 0])
+    goals = [ik.Reach(5, [-1.2, 0.6, 0.3]), ik.Reach(2, far, level=1)]
+    places = arms.forward(ik.solve(arms, ik.Pose(start), goals, method, iterations=1000).pose).positions
+    assert np.linalg.norm(places[:, 5] - [-1.2, 0.6, 0.3], axis=-1).max() < 1e-5
+    left, least = (np.linalg.norm(there - far, axis=-1) for there in (places[:, 2], out))
+    assert (left - least).max() < 1e-3
+
+
+@pytest.mark.parametrize("method", ["dls", "pinv", "svf", "sdls"])
 def test_with_few_iterations_lower_levels_hold_the_first_up_and_a_last_stage_puts_it_right(method: str) -> None:
     """As docs/goals.md says; with many it is met."""
     rng = np.random.default_rng(0)

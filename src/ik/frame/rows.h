@@ -48,10 +48,13 @@ ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
 
 /* ---- how willingly */
 
-/* Node k turns about an axis. */
+/* Node k turns about an axis. It is free (0), held (1), or held about its first axis (2) or two (3) alone. */
 ik_inline real rows_willing(const ik_plan *plan, columns c, int k, int axis) {
-    number willing = 1 - (number)plan->nodes[k].limit->stiffness[axis];
-    return real_splat(willing) * (real_splat(1) - *column(c, rows_fixed(plan, plan->nodes[k].slot)));
+    const real fixed = *column(c, rows_fixed(plan, plan->nodes[k].slot)), zero = real_splat(0);
+    mask held = mask_less(zero, fixed);
+    if (axis == 1) held &= ~mask_equal(fixed, real_splat(2));
+    if (axis == 2) held &= mask_equal(fixed, real_splat(1));
+    return real_select(held, zero, real_splat(1 - (number)plan->nodes[k].limit->stiffness[axis]));
 }
 
 /* A node slides along an axis of its parent. */

@@ -5,8 +5,9 @@
  * eigenvector of A is not gain but 1 / (1 / gain + damping). With gain = 1 / eigenvalue that is Levenberg's damping. */
 
 /* A share of the largest eigenvalue; 0 as long as steps get on. After one that does not, ANSWER_DAMPING or four times
- * as much as before; after one that does a quarter, until that is less. */
+ * as much as before; after one that does a quarter, until that is less than ANSWER_LEAST. */
 #define ANSWER_DAMPING (number)0.1
+#define ANSWER_LEAST   (number)1e-5
 
 /* Of several levels it is as in dls: a lower one is damped more, and all the time, since its steps bend what those
  * before it have reached. As published they are not damped. */
@@ -21,9 +22,9 @@ ik_inline real answer_damping(const ik_plan *plan, columns c) {
 }
 
 static void answer_adapt(const ik_plan *plan, columns c, mask waits, mask better) {
-    const real zero = real_splat(0), first = real_splat(ANSWER_DAMPING), was = answer_damping(plan, c);
-    real less = real_select(mask_less(first, was), real_splat(0.25f) * was, zero);
-    real more = real_max(first, real_splat(4) * was);
+    const real zero = real_splat(0), least = real_splat(ANSWER_LEAST), was = answer_damping(plan, c);
+    real less = real_select(mask_less(least, was), real_splat(0.25f) * was, zero);
+    real more = real_select(mask_less(zero, was), real_splat(4) * was, real_splat(ANSWER_DAMPING));
     *column(c, dls_state(plan, DLS_DAMPING)) = real_select(waits, was, real_select(better, less, more));
 }
 

@@ -5,7 +5,11 @@
  * holds a lower level must change nothing for those before: the first level alone, until nothing goes over; then what
  * the second adds to that, which no row of the first sees, as far as the first joint that would go over; that one stays
  * where it is, the others go on without it; and so on, postures last. So a level has exactly the step that it has
- * without those after it; but where only these keep it from being too long. */
+ * without those after it; but where only these keep it from being too long.
+ *
+ * Unless `textbook`, a ball that a lower level would take over its limit may still turn along it: only across is it
+ * held, and where two bounds meet (swing and twist) along their edge. The limit bends, so the step of levels before
+ * changes by the square of that turn. */
 
 /* Whether a step may have to be solved by stages. */
 ik_inline int dls_has_stages(const ik_plan *plan) { return plan->levels > 1 && !plan->job->options.project; }
@@ -17,7 +21,42 @@ ik_inline int dls_held(const ik_plan *plan, int slot) { return posture_columns(p
 ik_inline int dls_allowed(const ik_plan *plan, int slot) { return dls_held(plan, plan->slots) + 3 * slot; }
 ik_inline int dls_pinned_by(const ik_plan *plan, int slot) { return dls_allowed(plan, plan->slots) + 3 * slot; }
 ik_inline int dls_stage(const ik_plan *plan) { return dls_pinned_by(plan, plan->columns_of_slides); }
-ik_inline int dls_columns(const ik_plan *plan) { return dls_stage(plan) + dls_has_stages(plan); }
+
+/* Directions in which balls at their limits are held: across the limit that was met first, and across a second one. */
+ik_inline int dls_normal(const ik_plan *plan, int slot) { return dls_stage(plan) + 1 + 3 * slot; }
+ik_inline int dls_second(const ik_plan *plan, int slot) { return dls_normal(plan, plan->slots) + 3 * slot; }
+ik_inline int dls_columns(const ik_plan *plan) {
+    return dls_has_stages(plan) ? dls_second(plan, plan->slots) : dls_stage(plan);
+}
+
+/* Whether a ball at its limit may still turn along it: where all axes are alike. */
+ik_inline int dls_may_follow(const ik_plan *plan, int k) {
+    if (!dls_has_stages(plan) || plan->job->options.textbook) return 0;
+    if (!joint_is_limited(plan, k) || joint_is_hinge(plan, k)) return 0;
+    const double *stiffness = plan->nodes[k].limit->stiffness;
+    return stiffness[0] == stiffness[1] && stiffness[1] == stiffness[2];
+}
+
+/* Lanes in which it does: rows_fixed is 2 or 3. */
+ik_inline mask dls_follows(const ik_plan *plan, columns c, int slot) {
+    return mask_less(real_splat(1), *column(c, rows_fixed(plan, slot)));
+}
+
+/* Axes of balls that turn along their limits: the first (and second) is across. After turns_start. */
+static void dls_set_axes(const ik_plan *plan, columns c) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        if (!dls_may_follow(plan, plan->node_of_slot[slot])) continue;
+        const mask follows = dls_follows(plan, c, slot);
+        const vec3 normal = column_vec3(c, dls_normal(plan, slot)), second = column_vec3(c, dls_second(plan, slot));
+        const vec3 beside = vec3_select(mask_equal(*column(c, rows_fixed(plan, slot)), real_splat(3)), second,
+                                        vec3_perpendicular(normal));
+        const vec3 axes[3] = {normal, beside, vec3_cross(normal, beside)};
+        for (int i = 0; i < 3; i++) {
+            const int axis = step_axis(plan, slot) + 3 * i;
+            column_set_vec3(c, axis, vec3_select(follows, axes[i], column_vec3(c, axis)));
+        }
+    }
+}
 
 static const rows_moves dls_all = {step_own, step_slide}, dls_kept_back = {dls_held, dls_pinned_by};
 
@@ -58,6 +97,20 @@ ik_inline vec3 dls_on_way(const ik_plan *plan, columns c, int slot, real share) 
     return vec3_add(from, vec3_scale(share, vec3_sub(to, from)));
 }
 
+/* A ball that turns along its limit is led aside by this share of its way at most: a limit bends; but where two meet,
+ * at the end of a twist as well, there is no more to be had. */
+#define DLS_LED (number)0.1
+
+/* Where a ball is `out` of its limit, by a way in that direction: it is across the first bound, or a second one. */
+static void dls_note_normals(const ik_plan *plan, columns c, int slot, mask out, vec3 off) {
+    const real fixed = *column(c, rows_fixed(plan, slot));
+    const int first = dls_normal(plan, slot), second = dls_second(plan, slot);
+    const vec3 normal = vec3_select(out & mask_equal(fixed, real_splat(0)), off, column_vec3(c, first));
+    const vec3 rest = vec3_direction(vec3_sub(off, vec3_scale(vec3_dot(off, normal), normal))).unit;
+    column_set_vec3(c, first, normal);
+    column_set_vec3(c, second, vec3_select(out & mask_less(fixed, real_splat(3)), rest, column_vec3(c, second)));
+}
+
 /* Over limits after that share of the way, which is for stages; others go all of it. */
 static void dls_find_over(const ik_plan *plan, columns c, real share, dls_nearest *nearest) {
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -66,13 +119,17 @@ static void dls_find_over(const ik_plan *plan, columns c, real share, dls_neares
         vec3 wanted = column_vec3(c, step_own(plan, slot));
         if (dls_has_stages(plan)) wanted = dls_on_way(plan, c, slot, share);
         vec3 turn = wanted;
-        mask over =
-            IK_NAME(turns_allow)(plan, c, k, &turn) & mask_equal(*column(c, rows_fixed(plan, slot)), real_splat(0));
+        const real fixed = *column(c, rows_fixed(plan, slot));
+        mask out = IK_NAME(turns_allow)(plan, c, k, &turn), over = out & mask_equal(fixed, real_splat(0));
         column_set_vec3(c, dls_allowed(plan, slot), turn);
         real way = vec3_length(turn);
         if (dls_has_stages(plan)) {
             direction off = vec3_direction(vec3_sub(wanted, turn));
-            real along = vec3_dot(off.unit, vec3_sub(wanted, column_vec3(c, dls_held(plan, slot))));
+            const vec3 added = vec3_sub(wanted, column_vec3(c, dls_held(plan, slot)));
+            dls_note_normals(plan, c, slot, out, off.unit);
+            const mask too_far = mask_less(real_splat(DLS_LED) * vec3_length(added), off.length);
+            over |= out & mask_less(real_splat(1), fixed) & too_far;
+            real along = vec3_dot(off.unit, added);
             way = real_select(dls_adds(plan, c), dls_share(off.length, along), way);
         }
         dls_nearer(nearest, over, way, slot);
@@ -97,12 +154,21 @@ static void dls_find_slid_over(const ik_plan *plan, columns c, dls_nearest *near
     }
 }
 
+/* What becomes of rows_fixed of a ball that may turn along its limit: for a first level it is held, as it counts on
+ * what that does. */
+static real dls_held_as(const ik_plan *plan, columns c, real fixed) {
+    const real one = real_splat(1);
+    const real more = real_select(mask_equal(fixed, real_splat(0)), real_splat(2), fixed + one);
+    return real_select(dls_adds(plan, c) & mask_less(fixed, real_splat(3)), more, one);
+}
+
 static void dls_hold_turns(const ik_plan *plan, columns c, real which) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!joint_is_limited(plan, plan->node_of_slot[slot])) continue;
         mask held = mask_equal(which, real_splat((number)slot));
-        real *fixed = column(c, rows_fixed(plan, slot));
-        *fixed = real_select(held, real_splat(1), *fixed);
+        real *fixed = column(c, rows_fixed(plan, slot)), as = real_splat(1);
+        if (dls_may_follow(plan, plan->node_of_slot[slot])) as = dls_held_as(plan, c, *fixed);
+        *fixed = real_select(held, as, *fixed);
         vec3 allowed = column_vec3(c, dls_allowed(plan, slot)), before = column_vec3(c, dls_held(plan, slot));
         column_set_vec3(c, dls_held(plan, slot), vec3_select(held, allowed, before));
     }
@@ -126,7 +192,7 @@ static void dls_go(const ik_plan *plan, columns c, real share, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot], held = dls_held(plan, slot);
         vec3 from = column_vec3(c, held), to = dls_on_way(plan, c, slot, share);
-        if (joint_is_hinge(plan, k)) IK_NAME(turns_allow)(plan, c, k, &to);
+        if (joint_is_hinge(plan, k) || dls_may_follow(plan, k)) IK_NAME(turns_allow)(plan, c, k, &to);
         to = vec3_select(chosen, to, from);
         column_set_vec3(c, held, to);
         column_set_vec3(c, dls_allowed(plan, slot), vec3_select(chosen, to, column_vec3(c, dls_allowed(plan, slot))));
@@ -166,6 +232,15 @@ static real dls_stage_now(const ik_plan *plan, columns c) {
     return *stage;
 }
 
+/* Balls that are held turn along their limits from now on: levels that follow add to what has been found. */
+static void dls_loosen(const ik_plan *plan, columns c, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        if (!dls_may_follow(plan, plan->node_of_slot[slot])) continue;
+        real *fixed = column(c, rows_fixed(plan, slot));
+        *fixed = real_select(chosen & mask_equal(*fixed, real_splat(1)), real_splat(2), *fixed);
+    }
+}
+
 /* In lanes where a stage is done the next follows, or the first, if all levels together will not do. Returns those. */
 static mask dls_next_stage(const ik_plan *plan, columns c, mask waits) {
     const real zero = real_splat(0), one = real_splat(1);
@@ -174,8 +249,22 @@ static mask dls_next_stage(const ik_plan *plan, columns c, mask waits) {
     if (!mask_any(done | fails)) return done;
     *stage = real_select(fails, one, real_select(done, *stage + one, *stage));
     mask more = done & mask_less(*stage, real_splat((number)(plan->levels + posture_is_any(plan) + 1)));
-    if (mask_any(more)) dls_go(plan, c, one, more);
+    if (!mask_any(more)) return fails;
+    dls_go(plan, c, one, more);
+    dls_loosen(plan, c, more);
     return fails | more;
+}
+
+/* Balls that turn along their limits, which are round, stay on them. */
+static void dls_lead(const ik_plan *plan, columns c, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        if (!dls_may_follow(plan, k)) continue;
+        const mask follows = chosen & dls_follows(plan, c, slot);
+        vec3 wanted = column_vec3(c, step_own(plan, slot)), turn = wanted;
+        IK_NAME(turns_allow)(plan, c, k, &turn);
+        column_set_vec3(c, step_own(plan, slot), vec3_select(follows, turn, wanted));
+    }
 }
 
 /* In lanes where joints would go over their limits, the one with the least way to go is held from now on. Returns
@@ -185,6 +274,7 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     dls_find_over(plan, c, real_splat(1), &nearest);
     if (plan->slides) dls_find_slid_over(plan, c, &nearest);
     mask waits = ~mask_less(nearest.which, real_splat(0));
+    if (dls_has_stages(plan)) dls_lead(plan, c, ~waits);
     if (!mask_any(waits)) return waits;
     mask adds = dls_has_stages(plan) ? waits & dls_adds(plan, c) : mask_splat(0);
     if (mask_any(adds)) dls_go(plan, c, dls_share_within(plan, c, adds, &nearest), adds);

@@ -120,6 +120,7 @@ static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, leve
 /* How far off all is, and as rows what of that the step goes for, besides what is held. */
 ik_inline errors dls_look(const ik_plan *plan, columns c, rows_system s) {
     IK_NAME(turns_start)(plan, c);
+    if (dls_has_stages(plan)) dls_set_axes(plan, c);
     rows_start(plan, c);
     errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, *column(c, dls_state(plan, DLS_LEVEL)), s.y, s.step);
     dls_cut_error(plan, c, s.y, s.step);
