@@ -165,7 +165,8 @@ def _notes(job, ready, baked, nothing):
     """What ikcore has to say and is not said yet, with options as the panel calls them."""
     still = [note for note in baked.notes if note.unchanged]
     said = list(ready.notes)
-    said += [f"{note}; {REMEDIES[note.remedy]}" if note.remedy else note for note in baked.notes if note not in still]
+    others = [note for note in ready.still_true(baked.notes) if not note.unchanged]
+    said += [f"{note}; {REMEDIES[note.remedy]}" if note.remedy else note for note in others]
     if still and not nothing:
         said += [AGAIN] if job.source else still
     if job.carrier and root_moved(ready):

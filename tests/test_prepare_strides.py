@@ -59,10 +59,11 @@ def test_unfitted_strides_surge_and_say_so() -> None:
     left = baked(1.0, 0.0)
     assert np.ptp(np.round(rises(left))) >= 1
     assert [note.remedy for note in left.notes] == ["fit_strides"]
-    assert not baked(1.0).notes
     clip = gaits.walking(1.0, seconds=6).clip
-    (note,) = prepare.prepare(clip, stairs(), stride=0.4).notes
+    ready = prepare.prepare(clip, stairs(), stride=0.4)
+    (note,) = ready.notes
     assert note.startswith("strides are 0.")
+    assert not ready.still_true(left.notes)
 
 
 def test_the_body_goes_up_more_evenly() -> None:
@@ -142,5 +143,5 @@ def test_a_loop_ground_that_moves_and_a_share_out_of_range_are_refused() -> None
         prepare.fit_strides(ik.Clip(clip.skeleton, clip.pose, clip.fps, loop=True), contacts, stairs())
     with pytest.raises(ValueError, match="ground: expected one at rest"):
         prepare.fit_strides(clip, contacts, FLOOR.moved(translations=np.zeros((len(clip), 3))))
-    with pytest.raises(ValueError, match="^share: expected 0 to"):
+    with pytest.raises(ValueError, match="share: expected"):
         prepare.fit_strides(clip, contacts, stairs(), share=1)

@@ -35,7 +35,7 @@ _UNITS = {
 _WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
 _SPACE = 4.0  # legs: room for who stands
 _TREAD = 0.99  # the upward part of the normals of treads
-_SURGES = 3  # times that strides climb more, then less, or the other way round: more than a flight and its landings
+_SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
 
 
 def of(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene, noise: float) -> tuple[Note, ...]:
@@ -139,9 +139,9 @@ def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> N
         return None
     level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
     scale = max(motion.scale for motion in motions)
-    climbs = [abs(to.lift - start.lift) / scale for start, to in pairwise(level)]
-    more = [last > first for first, last in pairwise(climbs) if abs(last - first) > STEP]
-    if sum(first != last for first, last in pairwise(more)) < _SURGES:
+    rises = [(to.lift - start.lift) / scale for start, to in pairwise(level)]
+    surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
+    if sum(surges) < _SURGES:
         return None
     sentence = "strides do not fit the steps: some climb more of them than others, so that the body surges"
     return Note(sentence, "fit_strides")

@@ -116,7 +116,7 @@ def _baked(job: Job) -> Outcome:
         workers=job.threads,
     )
     before, after = baked.measured()
-    notes = [*ready.notes, *(_with_option(note) for note in baked.notes if not (ready.notes and note.unchanged))]
+    notes = [*ready.notes, *map(_with_option, ready.still_true(baked.notes))]
     commands.put(job.output, baked.clip.write)
     if job.page:
         commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))

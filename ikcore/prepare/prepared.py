@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,11 @@ class Prepared(NamedTuple):
     contacts: Contacts
     notes: tuple[Note, ...]
     drag: float
+
+    def still_true(self, notes: Iterable[Note]) -> list[Note]:
+        """Notes of the bake without those that advise what has been done, or say that nothing has changed."""
+        done = {note.remedy for note in self.notes}
+        return [note for note in notes if note.remedy not in done - {None} and not (done and note.unchanged)]
 
 
 def prepare(

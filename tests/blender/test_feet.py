@@ -342,7 +342,7 @@ def test_what_cannot_go_on_its_way_is_told_how_to_stay(tmp_path):
     with pytest.raises(RuntimeError) as error:
         bake(ground="PLANE", plane_height=0.1)
     assert "has constraint Hold, so what walks on the spot cannot be sent on its way: mute that or" in str(error.value)
-    assert "or switch off Send on Its Way" in str(error.value)
+    assert "or switch off Add Forward Motion" in str(error.value)
 
 
 def test_what_changes_nothing_says_why(tmp_path, addon, capfd):
