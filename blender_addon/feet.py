@@ -129,32 +129,35 @@ def _with_soles(context, job, clip, floor=None):
 
 def _bake(job, seen, times, progress):
     with report.timed(times, "baked"):
-        baked = _baked(job, seen, lambda share: progress(BAKING * share))
-    if job.held and report.sent(job, baked):
-        raise CannotBakeError(f"{job.held}, so {report.held_up(baked)}")
+        ready, baked = _baked(job, seen, lambda share: progress(BAKING * share))
+    if job.held and report.root_moved(ready):
+        raise CannotBakeError(f"{job.held}, so {report.held_up(ready)}")
     with report.timed(times, "measured"):
         nothing = report.idle(job, (seen.clip, seen.reading.clip), baked)
-        told = report.of(job, baked, seen.notes, nothing)
+        told = report.of(job, ready, baked, seen.notes, nothing)
     told.times, told.trails = times, trails.of_bake(job, seen, baked)
     return baked, told
 
 
 def _baked(job, seen, progress):
+    """What is baked, and the result."""
     clip, floor = seen.clip, _floor(job, seen)
-    whole = job.part == (0, len(clip))
+    whole, contacts = job.part == (0, len(clip)), _contacts(job, seen, floor)
+    chosen = job.preparation if whole else {**job.preparation, "noise": False}
+    ready = bridge.library.prepare.prepare(clip, floor, feet=seen.feet, contacts=contacts, **chosen)
     baked = bridge.library.bake_feet(
-        clip,
+        ready.clip,
         floor,
         feet=seen.feet,
-        contacts=_contacts(job, seen, floor),
-        settings=job.settings,
+        contacts=contacts if ready.clip is clip else ready.contacts,
+        settings=dataclasses.replace(job.settings, unlock=job.settings.unlock + ready.drag),
         legs=job.chosen,
         frames=None if whole else job.part,
         pelvis=job.pelvis,
         earlier=seen.reading.clip,
         progress=progress,
     )
-    return _carried(job, baked, clip)
+    return ready, _carried(job, baked, clip)
 
 
 def _carried(job, baked, clip):

@@ -36,6 +36,7 @@ class Job:
     carrier: tuple[str, str] | None  # a root that cannot be moved, and the bone below it that goes on its way instead
     held: str | None  # what holds such a root, as a sentence, if there is no such bone
     settings: object  # ikcore.BakeSettings
+    preparation: dict  # of `ikcore.prepare.prepare`
 
     @property
     def key(self):
@@ -109,6 +110,7 @@ def _asked(context, armature, request, bare):
         carrier=carrier,
         held=held,
         settings=options.settings(request),
+        preparation=options.preparation(request),
     )
 
 

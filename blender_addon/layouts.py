@@ -17,9 +17,9 @@ def ground(layout, options):
 def contacts(layout, options):
     """When feet are planted, and how fast."""
     layout.prop(options, "keyed_contacts")
-    layout.prop(options, "travelling")
-    layout.prop(options, "steady")
-    layout.prop(options, "stride")
+    layout.prop(options, "root_motion")
+    layout.prop(options, "denoise")
+    layout.prop(options, "fit_strides")
     layout.prop(options, "lock")
     column = layout.column()
     column.active = options.lock

@@ -99,22 +99,19 @@ class FootOptions(FrameRange):
         soft_max=1,
         precision=3,
     )
-    travelling: BoolProperty(
-        name="Send on Its Way",
-        description="What walks on the spot is sent on its way, over the ground. Otherwise it stays on the spot, and "
-        "planted feet go back on the ground as fast as it would go",
+    root_motion: BoolProperty(
+        name="Add Forward Motion",
+        description="In-place walks move forward at the speed of their feet. Off: they stay in place",
         default=True,
     )
-    steady: BoolProperty(
-        name="Steady",
-        description="What shakes from frame to frame, as badly captured motion does, is steadied: the root, the legs "
-        "and what they hang on",
-        default=True,
+    denoise: BoolProperty(
+        name="Remove Jitter",
+        description="Remove capture noise from the root and the legs before the feet are planted",
+        default=False,
     )
-    stride: FloatProperty(
+    fit_strides: FloatProperty(
         name="Fit Strides",
-        description="By what share strides may be longer or shorter, so that feet come down on the treads of stairs "
-        "and every stride climbs as many. 0 leaves them as they are",
+        description="How much step length may change to land on the treads. 0 leaves it as it is",
         subtype="FACTOR",
         default=0,
         min=0,
@@ -336,15 +333,24 @@ def hand_back(feet, request):
 
 def settings(options):
     """The options as ikcore has them."""
-    steps = ("tolerance", "unlock", "blend", "clearance", "align", "shift", "straight", "weight", "stride")
+    steps = ("tolerance", "unlock", "blend", "clearance", "align", "shift", "straight", "weight")
     chosen = {name: _plain(getattr(options, name)) for name in steps}
     chosen |= {name: _plain(math.degrees(getattr(options, name))) for name in ("pitch", "roll", "toe")}
     if options.limit_pelvis:
         chosen |= {name: _plain(getattr(options, name)) for name in ("lift", "drop")}
     if not options.auto_tilt:
         chosen["tilt"] = _plain(options.tilt)
-    chosen |= {name: getattr(options, name) for name in ("lock", "pelvis", "travelling", "steady")}
+    chosen |= {name: getattr(options, name) for name in ("lock", "pelvis")}
     return bridge.library.BakeSettings(**chosen)
+
+
+def preparation(options):
+    """What `ikcore.prepare.prepare` does to a clip before it is baked."""
+    return {
+        "root_motion": options.root_motion,
+        "noise": options.denoise,
+        "stride": _plain(options.fit_strides),
+    }
 
 
 def _plain(number):

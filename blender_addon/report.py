@@ -17,11 +17,10 @@ JUMPS = 10.0  # lengths of a leg a second: no foot is faster, seen from its hip
 MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
 NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
 AGAIN = "nothing has changed since it was baked before"
-STAYS = "switch off Send on Its Way"
-OTHERWISE = {
-    "travelling": f"{STAYS} to keep it there",
-    "steady": "switch off Steady to keep that",
-    "stride": "Fit Strides says by what share they may change",
+REMEDIES = {
+    "add_root_motion": "Add Forward Motion lets it travel",
+    "denoise": "Remove Jitter smooths that",
+    "fit_strides": "raise Fit Strides to adjust step length",
 }
 LEAST = 1e-4  # what is told of lengths, in metres, or in units where the scene has no others
 _latest = Last()
@@ -120,7 +119,7 @@ def slid(lines):
     return f": feet slid up to {before}, now {after}"
 
 
-def of(job, baked, notes, nothing):
+def of(job, ready, baked, notes, nothing):
     """The report of a bake, given why it has changed nothing, if that is so."""
     before, after = baked.measured()
     lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
@@ -130,7 +129,7 @@ def of(job, baked, notes, nothing):
     first, end = max(job.part[0], _begins(baked)), job.part[1]
     found = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(found)]
-    said = [note[:1].upper() + note[1:] for note in _notes(job, baked, nothing)]
+    said = [note[:1].upper() + note[1:] for note in _notes(job, ready, baked, nothing)]
     return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said], idle=nothing)
 
 
@@ -150,25 +149,27 @@ def _begins(baked):
     return max(jumps)
 
 
-def sent(job, baked):
-    """Whether the way of the root is another: what walked on the spot was sent on its way, or strides were fitted."""
-    return bool((job.settings.travelling and baked.contacts.way.any()) or (baked.strides != 1).any())
+def root_moved(ready):
+    """Whether the preparation of a clip has changed the path of its root."""
+    return any(note.remedy in ("add_root_motion", "fit_strides") for note in ready.notes)
 
 
-def held_up(baked):
+def held_up(ready):
     """What a root that is held keeps from happening, and what to do."""
-    if (baked.strides != 1).any():
+    if any(note.remedy == "fit_strides" for note in ready.notes):
         return "strides cannot be fitted to the ground: mute that or apply it first, or set Fit Strides to 0"
-    return f"what walks on the spot cannot be sent on its way: mute that or apply it first, or {STAYS}"
+    return "in-place motion cannot travel: mute that or apply it first, or switch off Add Forward Motion"
 
 
-def _notes(job, baked, nothing):
+def _notes(job, ready, baked, nothing):
     """What ikcore has to say and is not said yet, with options as the panel calls them."""
-    still = [note for note in baked.notes if note.startswith(NOTHING)]
-    said = [f"{note}; {OTHERWISE[note.setting]}" if note.setting else note for note in baked.notes if note not in still]
+    still = [note for note in baked.notes if note.unchanged]
+    said = list(ready.notes)
+    others = [note for note in ready.still_true(baked.notes) if not note.unchanged]
+    said += [f"{note}; {REMEDIES[note.remedy]}" if note.remedy else note for note in others]
     if still and not nothing:
         said += [AGAIN] if job.source else still
-    if job.carrier and sent(job, baked):
+    if job.carrier and root_moved(ready):
         root, carrier = job.carrier
         said.append(f"In place of {root}, which is held, {carrier} went: bones that do not hang on it stay")
     return said

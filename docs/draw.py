@@ -926,7 +926,10 @@ def strides() -> Figure:
     figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
     walk = ik.samples.walk(8, speed=0.8, step=0.45).clip
     for panel, share in zip(figure.subplots(2, 1), (0.0, 0.4), strict=True):
-        baked = ik.bake_feet(walk, demo.stairs(), settings=ik.BakeSettings(stride=share))
+        contacts = ik.Contacts.detect(walk)
+        fitted = ik.prepare.fit_strides(walk, contacts, demo.stairs(), share=share)
+        settings = ik.BakeSettings(unlock=0.2 + fitted.drag)
+        baked = ik.bake_feet(fitted.clip, demo.stairs(), contacts=contacts, settings=settings)
         step_profile(panel)
         hips = baked.clip.skeleton.forward(baked.clip.pose).positions[:, 0]
         line(panel, hips, GREY, width=1.5, view=PROFILE)

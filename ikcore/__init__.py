@@ -34,7 +34,7 @@ from ikcore.solving.table import Method, Methods, Option, meant_by, methods
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 if TYPE_CHECKING:
-    from ikcore import feet
+    from ikcore import feet, prepare
     from ikcore.bake import Baked, BakeSettings, FootLock, bake_feet
     from ikcore.clips import bvh, gltf, samples
     from ikcore.clips.clip import Clip, FormatError
@@ -52,6 +52,7 @@ _MODULES = {
     "bvh": "clips.bvh",
     "feet": "feet",
     "gltf": "clips.gltf",
+    "prepare": "prepare",
     "report": "pages.report",
     "samples": "clips.samples",
     "terrain": "grounds.terrain",
@@ -151,6 +152,7 @@ __all__ = [
     "momentum",
     "newton",
     "pinv",
+    "prepare",
     "report",
     "rotations",
     "samples",

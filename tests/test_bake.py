@@ -330,9 +330,10 @@ def test_a_loop_uphill_climbs_with_its_root() -> None:
 
 @pytest.mark.parametrize("name", ["floor", *GROUNDS])
 def test_a_loop_on_the_spot_walks(name: str) -> None:
-    """As the one that travels does: it is sent on its way first."""
+    """As the one that travels does, once it has root motion."""
     ground = FLOOR if name == "floor" else GROUNDS[name]
-    there, here = (ik.bake_feet(looped(2, 30, on_the_spot=spot), ground, feet=feet()).clip for spot in (True, False))
+    clips = ik.prepare.add_root_motion(looped(2, 30, on_the_spot=True)), looped(2, 30)
+    there, here = (ik.bake_feet(clip, ground, feet=feet()).clip for clip in clips)
     assert apart(there, here) < 2e-3
 
 
@@ -903,10 +904,11 @@ def test_no_contact_at_all() -> None:
 
 
 def test_a_treadmill_is_left() -> None:
-    """Feet and body of one that walks on the spot, when it is sent on its way, are those of one that walked."""
+    """Feet and body of an in-place clip that got root motion are those of one that walked."""
     clip = gaits.moved(walk(), np.arange(241)[:, np.newaxis] / 60 * [0, 0, -1.3])
     contacts = ik.Contacts.detect(clip, feet())
-    baked = ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts)
+    travels = ik.prepare.add_root_motion(clip, contacts)
+    baked = ik.bake_feet(travels, FLOOR, feet=feet(), contacts=contacts.at_rest())
     assert apart(baked.clip, walk()) < 0.02
     np.testing.assert_allclose(translations(baked.clip)[-1, 0, 2] - translations(baked.clip)[0, 0, 2], 5.2, atol=0.05)
     assert apart(baked.clip, baked.source) < 0.01

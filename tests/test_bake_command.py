@@ -295,7 +295,7 @@ def test_presets_and_settings(
 
     monkeypatch.setattr(baking, "bake_feet", noted)
     default = ik.BakeSettings()
-    switches = ("lock", "travelling", "steady")
+    switches = ("lock",)
     values: dict[str, Any] = dict.fromkeys(switches, False)
     values |= {"pelvis": "lowest", "tilt": 0.5, "lift": 0.3, "drop": 0.3, "straight": 0.9}
     for field in dataclasses.fields(ik.BakeSettings):

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import samples, terrain
+from ikcore import prepare, samples, terrain
 from ikcore._arrays import plain
 from ikcore.bake import notes
 from ikcore.bake.scene import Scene
@@ -40,49 +40,49 @@ def unchanged(clip: ik.Clip, other: ik.Clip) -> bool:
     return all(np.array_equal(*(getattr(pose, name) for pose in poses)) for name in ("rotations", "translations"))
 
 
-# --- on the spot -----------------------------------------------------------------------------------------------------
+# --- in place --------------------------------------------------------------------------------------------------------
 
 
-def test_what_walks_on_the_spot_is_sent_on_its_way_and_that_is_said() -> None:
-    baked = ik.bake_feet(SPOT, ik.Ground.plane())
-    (said,) = baked.notes
-    assert said == "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s"
-    assert said.setting == "travelling"
+def test_root_motion_is_the_callers_and_a_note_says_that_it_would_help() -> None:
+    said = ik.bake_feet(SPOT, ik.Ground.plane()).notes[0]
+    assert said == "it walks in place, its feet as fast as at 1.3 m/s, and stays there"
+    assert said.remedy == "add_root_motion"
     again = pickle.loads(pickle.dumps(said))
-    assert (again, again.setting) == (said, said.setting)
-    assert not baked.on_the_spot
+    assert (again, again.remedy) == (said, said.remedy)
+    ready = prepare.prepare(SPOT, ik.Ground.plane())
+    assert [(note, note.remedy) for note in ready.notes] == [
+        ("root motion was added: 5.2 m at 1.3 m/s", "add_root_motion")
+    ]
+    assert not ik.bake_feet(ready.clip, ik.Ground.plane(), contacts=ready.contacts).in_place
 
 
 @pytest.mark.parametrize("height", [0.0, 0.1])
-def test_without_travelling_it_stays_on_the_spot(height: float) -> None:
-    """Its planted feet go back as fast as it lacks: on its own floor nothing changes."""
-    settings = ik.BakeSettings(travelling=False)
-    baked = ik.bake_feet(SPOT, ik.Ground.plane(height=height), settings=settings)
-    assert baked.on_the_spot
-    assert baked.notes[0] == "it walks on the spot and stays there: its feet stand as if it went 1.3 m/s"
+def test_without_root_motion_it_stays_in_place(height: float) -> None:
+    """Its planted feet go back as fast as it would travel: on its own floor nothing changes."""
+    baked = ik.bake_feet(SPOT, ik.Ground.plane(height=height))
+    assert baked.in_place
     assert unchanged(baked.clip, SPOT) == (height == 0)
     _, after = baked.measured()
-    assert after.on_the_spot
+    assert after.in_place
     for measured in after.measures.values():
         assert max(measured.drift_most, measured.penetration, measured.floating) < 1e-3
     moved = np.asarray(baked.clip.pose.translations) - SPOT.pose.translations
     np.testing.assert_allclose(moved[:, 0], np.tile([0, height, 0], (len(SPOT), 1)), atol=1e-6)
 
 
-def test_on_the_spot_feet_are_mended_as_on_their_way() -> None:
-    """Those that slide beside what they lack."""
+def test_in_place_feet_are_mended_as_with_root_motion() -> None:
+    """Those that slide relative to the belt."""
     sway = 0.02 * np.sin(np.arange(len(SPOT)) / 9)[:, np.newaxis] * [1, 0, 0]
-    slides, settings = gaits.moved(SPOT, sway), ik.BakeSettings(travelling=False)
-    before, after = ik.bake_feet(slides, ik.Ground.plane(), settings=settings).measured()
-    _, gone = ik.bake_feet(slides, ik.Ground.plane()).measured()
+    slides = gaits.moved(SPOT, sway)
+    before, after = ik.bake_feet(slides, ik.Ground.plane()).measured()
+    _, gone = ik.bake_feet(prepare.add_root_motion(slides), ik.Ground.plane()).measured()
     for side in ("left", "right"):
         assert before.measures[side].drift_most > 0.015
         assert after.measures[side].drift_most < max(0.001, 1.1 * gone.measures[side].drift_most) < 0.005
 
 
-def test_on_the_spot_on_bumps_feet_stand_on_what_is_there() -> None:
-    ground, settings = terrain.bumps(0.04, spacing=1.5, count=8), ik.BakeSettings(travelling=False)
-    _, after = ik.bake_feet(SPOT, ground, settings=settings).measured()
+def test_in_place_on_bumps_feet_stand_on_the_ground() -> None:
+    _, after = ik.bake_feet(SPOT, terrain.bumps(0.04, spacing=1.5, count=8)).measured()
     for measured in after.measures.values():
         assert max(measured.penetration, measured.floating) < 0.01
 
@@ -179,12 +179,15 @@ def test_the_command_says_it_too(
     Path("floor.obj").write_text("v -9 0 -9\nv -9 0 9\nv 9 0 9\nv 9 0 -9\nf 1 2 3 4\n", encoding="utf-8")
     command = ["bake", "spot.bvh", "--ground", "floor.obj", "--unit", "1", "--up", "Y", "--report", "pages"]
     assert cli.main([*command, "-o", "out.bvh"]) == 0
-    said = "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s; with --no-travelling it stays"
-    assert f"ikcore: spot.bvh: {said}\n" in capsys.readouterr().err
-    assert f"I{said[1:]}." in Path("pages/spot.html").read_text(encoding="utf-8")
-    assert cli.main([*command, "-o", "out.bvh", "--no-travelling", "--json"]) == 0
+    said = "root motion was added: 5.2 m at 1.3 m/s"
+    shown = capsys.readouterr().err
+    assert f"ikcore: spot.bvh: {said}\n" in shown
+    assert "nothing has changed" not in shown
+    assert f"R{said[1:]}." in Path("pages/spot.html").read_text(encoding="utf-8")
+    assert cli.main([*command, "-o", "out.bvh", "--no-root-motion", "--json"]) == 0
     (clip,) = json.loads(capsys.readouterr().out)["clips"]
-    assert clip["notes"][0].startswith("it walks on the spot and stays there")
+    assert clip["notes"][0].startswith("it walks in place")
+    assert clip["notes"][0].endswith("; --root-motion mends that")
     moved = np.asarray(ik.Clip.read("out.bvh").pose.translations)[:, 0] - np.asarray(SPOT.pose.translations)[:, 0]
     assert np.abs(moved[:, [0, 2]]).max() < 1e-5
 

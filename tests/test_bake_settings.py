@@ -262,7 +262,6 @@ def test_what_cannot_be_is_refused_by_name(name: str, value: Any) -> None:
         *[(name, None) for name in ("lift", "straight", "blend")],
         *[("weight", value) for value in (True, "1")],
         *[("lock", value) for value in (3, None)],
-        ("steady", "no"),
     ],
 )
 def test_what_is_of_another_kind_is_refused_by_name(name: str, value: Any) -> None:

@@ -600,7 +600,7 @@ def test_a_treadmill_that_varies(speed: Callable[[Array], Array], fps: float) ->
     np.testing.assert_allclose(contacts.treadmill[:, 2], speed(seconds(clip)), atol=0.06)
     for side, point in KEYS:
         assert metrics.agreement(contacts.planted(side, point), made.planted(side)) >= 0.95
-    gone = contacts.travelling(clip)
+    gone = ik.prepare.add_root_motion(clip, contacts)
     soles = BARE.positions(gone.skeleton, gone.pose)
     for side in SIDES:
         stances = metrics.runs(made.planted(side))
@@ -619,7 +619,7 @@ def test_a_clip_that_goes_on_its_way(up: str) -> None:
     made = gaits.walking()
     clip = there(made, 0.0, 0, 1.2).clip.convert(up=up, unit=0.01)
     contacts = ik.Contacts.detect(clip)
-    gone = contacts.travelling(clip)
+    gone = ik.prepare.add_root_motion(clip, contacts)
     feet = ik.Feet.detect(clip.skeleton, clip=clip)
     for side in SIDES:
         still = feet.positions(gone.skeleton, gone.pose)[side, "ball"]
@@ -629,14 +629,14 @@ def test_a_clip_that_goes_on_its_way(up: str) -> None:
         )
     again = ik.Contacts.detect(gone)
     assert not again.treadmill.any()
-    assert again.travelling(gone) is gone
+    assert ik.prepare.add_root_motion(gone, again) is gone
     for key in KEYS:
         assert metrics.agreement(again.planted(*key), contacts.planted(*key)) > 0.98
     assert gone.pose.translations is not None
     assert clip.pose.translations is not None
     np.testing.assert_array_equal(gone.pose.translations[:, 1:], clip.pose.translations[:, 1:])
     with pytest.raises(ValueError, match="clip: expected the 241 frames of these contacts, got 10"):
-        contacts.travelling(clip[:10])
+        ik.prepare.add_root_motion(clip[:10], contacts)
 
 
 def test_confidence_is_low_where_nothing_carries_the_body() -> None:

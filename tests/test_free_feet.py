@@ -284,9 +284,12 @@ def test_half_of_it(clip: ik.Clip, climbed: ik.bake.Baked) -> None:
 
 def test_strides_are_fitted(clip: ik.Clip) -> None:
     brisk = hung(ik.samples.walk(8, speed=0.8, step=0.45).clip)
-    baked = ik.bake_feet(brisk, stairs(), settings=ik.BakeSettings(stride=0.4))
-    assert (baked.strides != 1).any()
-    assert np.abs(baked.strides - 1).max() <= 0.4
+    contacts = ik.Contacts.detect(brisk)
+    fitted = ik.prepare.fit_strides(brisk, contacts, stairs())
+    assert (fitted.shares != 1).any()
+    assert np.abs(fitted.shares - 1).max() <= 0.4
+    settings = ik.BakeSettings(unlock=0.2 + fitted.drag)
+    baked = ik.bake_feet(fitted.clip, stairs(), contacts=contacts, settings=settings)
     left = baked.measured()[1].measures["left"]
     assert max(left.floating, left.penetration, left.penetration_swing) < 0.002
 

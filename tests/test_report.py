@@ -148,7 +148,7 @@ def test_a_result_that_travels_may_have_a_source_on_the_spot() -> None:
     for record in after.measures.values():
         assert record.drift_most < 2e-3
         assert record.pelvis_path < 0.01
-    assert (before.on_the_spot, after.on_the_spot) == (True, False)
+    assert (before.in_place, after.in_place) == (True, False)
     assert "on the spot" not in report.page("walk", after, before)
 
 
@@ -160,7 +160,7 @@ def test_a_result_on_the_spot_of_a_source_on_the_spot_goes_as_far() -> None:
         assert record.drift_most < 2e-3
         assert record.penetration == pytest.approx(0.03, abs=1e-6)
         assert record.deviation == pytest.approx(np.hypot(0.02, 0.03), abs=1e-6)
-    assert after.on_the_spot
+    assert after.in_place
 
 
 def test_a_source_stands_on_its_own_ground() -> None:
@@ -502,7 +502,7 @@ def test_what_was_sent_on_its_way_is_not_sent_again() -> None:
     baked = ik.bake_feet(shifted(WALK.clip, back), ik.Ground.plane(height=0.05))
     assert baked.contacts.treadmill.any()
     for measured in baked.measured():
-        assert not measured.on_the_spot
+        assert not measured.in_place
         assert all(record.drift_most < 5e-3 for record in measured.measures.values())
 
 

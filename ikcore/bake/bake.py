@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,6 @@ from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
 from ikcore.bake.made import standing
 from ikcore.bake.motion import legs_of, place_of
-from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
 from ikcore.bake.plan import Plan, planned, start_of
 from ikcore.bake.progress import Progress
@@ -28,6 +27,7 @@ from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.intervals import blocks
 from ikcore.feet.measured import Measured, before_and_after
+from ikcore.feet.note import Note
 from ikcore.grounds.ground import Ground
 from ikcore.pages import report
 
@@ -41,8 +41,7 @@ class Baked:
     clip : Clip
         The motion on the ground.
     source : Clip
-        What it was made of: the clip that came in, steadied if it shook, on its way if it walked on the spot, with its
-        strides as they were fitted to the ground.
+        The clip that came in.
     ground : Ground
         What it stands on.
     feet : Feet
@@ -57,14 +56,11 @@ class Baked:
     stances : int
         How many contacts with the ground there are.
     notes : tuple of Note
-        Sentences, which are str: that a clip on the spot was sent on its way, or one that shook was steadied; why
-        nothing has changed, if so, or ground is missing or seems to be in another unit; that feet go through a wall, or
-        legs do not get to where feet should go.
-        Their `setting` names what of `BakeSettings` would have it otherwise.
-    strides : (strides,) array
-        How long each is beside what it was, where `stride` of the settings had them fitted to the ground.
-    on_the_spot : bool
-        Whether it walks on the spot and has stayed there: it is measured as if it went its way.
+        Sentences, which are str: why nothing has changed, if so, or ground is missing or seems to be in another unit;
+        that feet go through a wall, or legs do not get to where feet should go; and, with a `remedy`, that the clip
+        should be prepared by a function of `ikcore.prepare` first.
+    in_place : bool
+        Whether the clip walks in place: it is measured as if it travelled.
 
     Examples
     --------
@@ -83,13 +79,12 @@ class Baked:
     short: dict[str, Array]
     stances: int
     notes: tuple[Note, ...] = ()
-    strides: Array = field(default_factory=lambda: np.zeros(0))
-    on_the_spot: bool = False
+    in_place: bool = False
 
     def measured(self) -> tuple[Measured, Measured]:
         """How the source does on the ground, and how the result does, by the contacts of the source."""
         source, clip, feet, ground = self.source, self.clip, self.feet, self.ground
-        return before_and_after(source, clip, feet, ground, self.contacts, on_the_spot=self.on_the_spot)
+        return before_and_after(source, clip, feet, ground, self.contacts, in_place=self.in_place)
 
     def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
         """Write a page of pictures: the feet before and after, contacts, knees and measures.
@@ -135,9 +130,8 @@ def bake_feet(
     Parameters
     ----------
     clip : Clip
-        The motion. If it walks on the spot, it is sent on its way first, unless `travelling` of the settings is False.
-        If it shakes from frame to frame its legs and what they hang on are steadied, unless `steady` is False, or only
-        some legs or frames change.
+        The motion. It is baked as it is: `ikcore.prepare` removes capture noise, adds root motion to an in-place
+        clip, and fits strides to stairs. A note says when one of these would help.
     ground : Ground
         What to stand on, with the axis and the unit of the clip. If it moves, over as many frames as the clip.
     feet : Feet, optional
@@ -193,10 +187,8 @@ def bake_feet(
     say(0.7)
     baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
     say(1.0)
-    alike = None if start.goes or start.scene.shakes else part.earlier
-    said = notes.of_result(plan.notes, baked, alike, plan.missed, short, plan.scale, still=part.still)
-    clip, feet, contacts, strided = start.clip, start.feet, start.contacts, start.strides
-    return Baked(baked, clip, ground, feet, contacts, rise, short, plan.stances, said, strided, start.stays)
+    said = notes.of_result(plan.notes, baked, part.earlier, plan.missed, short, plan.scale, still=part.still)
+    return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, plan.stances, said, start.in_place)
 
 
 def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> tuple[Clip, Array, dict[str, Array]]:
@@ -267,8 +259,6 @@ def _check(
     if not ground.parts:
         raise ValueError("ground: expected something to stand on, got nothing")
     ground._check_frames(len(clip))
-    if settings is not None and settings.stride:
-        _check_stride(clip, ground, settings, part=frames is not None or legs is not None)
     if clip.loop:
         loops.check(clip)
     if clip.loop and ground.moves:
@@ -292,19 +282,6 @@ def _check(
 def _are_two(frames: tuple[int, int]) -> bool:
     pair = isinstance(frames, (tuple, list, np.ndarray)) and len(frames) == 2
     return pair and all(isinstance(frame, (int, np.integer)) for frame in frames)
-
-
-def _check_stride(clip: Clip, ground: Ground, settings: BakeSettings, *, part: bool) -> None:
-    """Fitted strides move all of a clip, over ground that is at rest, and a loop would end elsewhere."""
-    what = {
-        "a loop": clip.loop,
-        "ground that moves": ground.moves,
-        "what stays on the spot": not settings.travelling,
-        "some legs or frames alone": part,
-    }
-    for name, applies in what.items():
-        if applies:
-            raise ValueError(f"stride: expected 0 for {name}, got {settings.stride:g}; strides are fitted as a whole")
 
 
 def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:

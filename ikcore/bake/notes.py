@@ -19,6 +19,7 @@ from ikcore.bake.way import Way
 from ikcore.clips.clip import Clip
 from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
 from ikcore.feet.intervals import blocks
+from ikcore.feet.note import Note
 from ikcore.grounds.ground import Plane
 
 # How many of one unit are another one, and which two that are.
@@ -34,52 +35,30 @@ _UNITS = {
 _WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
 _SPACE = 4.0  # legs: room for who stands
 _TREAD = 0.99  # the upward part of the normals of treads
-_SOME = 3  # strides that climb much more than the one before, or less: more than chance
+_SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
 
 
-class Note(str):
-    """A sentence.
-
-    Attributes
-    ----------
-    setting : str or None
-        Of `BakeSettings`, what would have it otherwise, if something does; how that is switched each face says itself.
-    """
-
-    setting: str | None
-
-    def __new__(cls, sentence: str, setting: str | None = None) -> Note:
-        """As it is, with what it names."""
-        made = super().__new__(cls, sentence)
-        made.setting = setting
-        return made
-
-
-def of(
-    clip: Clip, lacks: Array, stances: list[Stance], ways: list[Way], scene: Scene, strides: Array
-) -> tuple[Note, ...]:
+def of(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene, noise: float) -> tuple[Note, ...]:
     """What there is to say of a bake before its result is known: `of_result` says what is left.
 
     Parameters
     ----------
     clip : Clip
         What is baked.
-    lacks : (frames, 3) array
-        The way that the clip lacks on the spot.
     stances : list of Stance
         Of all legs, placed.
     ways : list of Way
         Where the legs go.
     scene : Scene
         Where.
-    strides : (n,) array
-        How long each is beside what it was, where they were fitted.
+    noise : float
+        By how much the hips shake from frame to frame.
     """
     motions = [way.motion for way in ways]
     said = (
-        _travelling(lacks, clip, scene),
-        _steady(scene.shakes, clip),
-        _strides(strides, stances, motions, scene),
+        _in_place(clip, scene),
+        _noisy(noise, clip),
+        _strides(stances, motions, scene),
         _through(ways, scene),
         *_stand(clip, stances, ways, scene),
     )
@@ -140,37 +119,32 @@ def nowhere(motions: list[LegMotion], scene: Scene) -> str:
     return "ground: there is none under any foot" + _place(motions, scene)
 
 
-def _travelling(lacks: Array, clip: Clip, scene: Scene) -> Note | None:
-    if not lacks.any():
-        return None
-    way = float(size(np.diff(lacks, axis=0)).sum()) * clip.unit
-    speed = f"{plain(way * clip.fps / (len(lacks) - 1))} m/s"
+def _in_place(clip: Clip, scene: Scene) -> Note | None:
     if scene.way is None:
-        return Note(f"it walks on the spot and was sent on its way, {plain(way)} m at {speed}", "travelling")
-    return Note(f"it walks on the spot and stays there: its feet stand as if it went {speed}")
-
-
-def _steady(shakes: float, clip: Clip) -> Note | None:
-    if not shakes:
         return None
-    return Note(f"it shook by {plain(1000 * shakes * clip.unit)} mm from frame to frame and was steadied", "steady")
+    way = scene.way[: len(clip)]
+    speed = float(size(np.diff(way, axis=0)).sum()) * clip.unit * clip.fps / max(len(clip) - 1, 1)
+    return Note(f"it walks in place, its feet as fast as at {plain(speed)} m/s, and stays there", "add_root_motion")
 
 
-def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
-    """How they were fitted; or that they should be, where some climb much more than others and ground is in steps."""
-    if (shares != 1).any():
-        return Note(
-            f"strides are {plain(shares.min())} to {plain(shares.max())} times as long, to meet the ground", "stride"
-        )
-    if len(shares) or scene.made or scene.ground.moves:
+def _noisy(noise: float, clip: Clip) -> Note | None:
+    if not noise:
+        return None
+    return Note(f"it shakes by {plain(1000 * noise * clip.unit)} mm from frame to frame", "denoise")
+
+
+def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
+    """That strides should be fitted, where some climb much more than others and the ground has steps."""
+    if scene.made or scene.ground.moves:
         return None
     level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
     scale = max(motion.scale for motion in motions)
     rises = [(to.lift - start.lift) / scale for start, to in pairwise(level)]
     surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
-    if sum(surges) < _SOME:
+    if sum(surges) < _SURGES:
         return None
-    return Note("strides do not fit the steps: some climb more of them than others, so that the body surges", "stride")
+    sentence = "strides do not fit the steps: some climb more of them than others, so that the body surges"
+    return Note(sentence, "fit_strides")
 
 
 def _through(ways: list[Way], scene: Scene) -> Note | None:

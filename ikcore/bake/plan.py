@@ -9,21 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore.bake import floors as floor
-from ikcore.bake import loops, notes, partial, quaternions, strides
+from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of, nearer_of
 from ikcore.bake.made import hangs, standing
-from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
-from ikcore.bake.notes import Note
+from ikcore.bake.motion import LegMotion, place_of, with_tips
 from ikcore.bake.partial import Part
 from ikcore.bake.passed import passed_by
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Stance, foot_of, leave, stances_of, stay
-from ikcore.bake.steady import Steadied, steadied
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Steps, Way, ways_of
 from ikcore.bake.write import pelvis_of
@@ -32,25 +30,27 @@ from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import EXACT
 from ikcore.feet.intervals import blocks
+from ikcore.feet.note import Note
 from ikcore.grounds.ground import Ground
+from ikcore.prepare.denoise import noise_of
 
 
 @dataclass(slots=True, eq=False)
 class Start:
-    """What is baked: a clip on its way, its legs over time, and when they stand.
+    """What is baked: a clip, its legs over time, and when they stand.
 
     Attributes
     ----------
     clip, feet, contacts
-        As they were given or found; the clip on its way, with strides as they were fitted, which are `strides`.
+        As they were given or found.
     motions : list of LegMotion
         The legs over all of `whole`.
     whole, held
         The clip and its contacts; of a loop three rounds, each of which gets `round` ahead.
-    lacks : (frames, 3) array
-        The way that the clip lacks on the spot.
     scene : Scene
         Where.
+    noise : float
+        How much the hips shake from frame to frame, where that was looked for.
     """
 
     clip: Clip
@@ -60,19 +60,13 @@ class Start:
     whole: Clip
     held: Contacts
     round: Array | None
-    lacks: Array
-    strides: Array
     scene: Scene
+    noise: float
 
     @property
-    def stays(self) -> bool:
-        """Whether it walks on the spot, and stays there."""
-        return bool(self.lacks.any()) and not self.scene.settings.travelling
-
-    @property
-    def goes(self) -> bool:
-        """Whether it walked on the spot, and was sent on its way."""
-        return bool(self.lacks.any()) and self.scene.settings.travelling
+    def in_place(self) -> bool:
+        """Whether the clip walks in place."""
+        return self.scene.way is not None
 
 
 @dataclass(slots=True, eq=False)
@@ -132,19 +126,10 @@ def start_of(
     legs: Collection[str] | None,
     frames: tuple[int, int] | None,
 ) -> Start:
-    """Legs and contacts as given, or found; on its way what walks on the spot, with its strides fitted if wanted.
-
-    What shakes is steadied, unless only a part of it is to change. Contacts are those of the clip as it shakes, by
-    which it is known how still feet are that stand.
-    """
+    """Legs and contacts as given, or found."""
     told, feet = feet is not None, Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     complete = partial.whole(clip, feet, legs, frames)
-    steady = steadied(clip, feet) if settings.steady and complete else Steadied(clip, 0.0)
-    if steady.shakes and not told:
-        feet = _bare(feet).with_soles(steady.clip)
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
-    lacks, clip = contacts.way, steady.clip
-    clip = contacts.travelling(clip) if settings.travelling else clip
     say(0.1)
     whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
@@ -153,15 +138,10 @@ def start_of(
     if made and given is None and not hangs(exact):
         contacts = Contacts.detect(clip, feet, ground)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
-    way = held.way if lacks.any() and not settings.travelling else None
-    here = ground, clip.fps, "XYZ".index(clip.up), settings, workers
-    scene = Scene(*here, made, kept and settings.lock, way, steady.shakes)
-    strided = strides.fitted(clip, motions, contacts, scene) if settings.stride and not made else strides.left(clip)
-    if strided.clip is not clip:
-        whole = clip = strided.clip
-        motions = legs_of(clip, with_tips(feet, clip))
-        scene = dataclasses.replace(scene, settings=_unlocked(settings, strided.slides, motions))
-    return Start(clip, feet, contacts, motions, whole, held, ahead, lacks, strided.shares, scene)
+    way = held.travel if contacts.treadmill.any() else None
+    scene = Scene(ground, clip.fps, "XYZ".index(clip.up), settings, workers, made, kept and settings.lock, way)
+    noise = noise_of(clip, feet) if complete and not kept else 0.0
+    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, noise)
 
 
 def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan:
@@ -183,7 +163,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         toes = [toes_of(way, floors, scene, loop=clip.loop) for way, floors in zip(ways, under, strict=True)]
     _weigh(ways, toes, body, scene.settings.weight)
     # of the ground where feet are to go: that a body holds them back has a note of its own
-    said = notes.of(clip, start.lacks, stances, ways, scene, start.strides)
+    said = notes.of(clip, stances, ways, scene, start.noise)
     missed = notes.missed(stances, motions, scene)
     held: dict[str, Array] = {}
     if part.still:
@@ -201,12 +181,6 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
 def _bare(feet: Feet) -> Feet:
     """Legs without soles, but for tips, which are known."""
     return Feet(tuple(leg if leg.ankle is None else dataclasses.replace(leg, soles={}) for leg in feet))
-
-
-def _unlocked(settings: BakeSettings, slides: float, motions: list[LegMotion]) -> BakeSettings:
-    """Feet may be as much farther from their plants as strides that were fitted drag them."""
-    most = slides / min(motion.scale for motion in motions)
-    return dataclasses.replace(settings, unlock=settings.unlock + most)
 
 
 def _ways(

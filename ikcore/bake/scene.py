@@ -42,9 +42,7 @@ class Scene:
     kept : bool
         Whether its feet stand exactly on it, as after a bake.
     way : (frames, 3) array, optional
-        How far a clip should have come that walks on the spot, and stays there.
-    shakes : float
-        By how much the clip shook, which was steadied; else 0.
+        How far an in-place clip would have come.
     """
 
     ground: Ground
@@ -55,7 +53,6 @@ class Scene:
     made: bool
     kept: bool
     way: Array | None = None
-    shakes: float = 0.0
 
     @property
     def up(self) -> Array:

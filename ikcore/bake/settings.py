@@ -48,14 +48,6 @@ class BakeSettings:
         more).
     weight : float, default: 1
         How much of it all is done.
-    travelling : bool, default: True
-        Whether a clip that walks on the spot is sent on its way, over the ground. Without, it stays on the spot, and
-        its planted feet go back on the ground there as fast as it lacks.
-    steady : bool, default: True
-        Whether a clip whose body shakes from frame to frame is steadied: its roots, its legs and what these hang on.
-    stride : float, default: 0
-        By what share strides may be longer or shorter, so that feet come down on the treads of stairs and every stride
-        climbs as much. 0.4 does for most stairs; 0 leaves them as long as they are.
 
     Examples
     --------
@@ -81,9 +73,6 @@ class BakeSettings:
     straight: float = 0.985
     tilt: float | None = None
     weight: float = 1.0
-    travelling: bool = True
-    steady: bool = True
-    stride: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
@@ -94,9 +83,8 @@ class BakeSettings:
                 raise TypeError(f"{name}: expected a number, got {value!r}")
             if not low <= value <= high:
                 raise ValueError(f"{name}: expected {low:g} to {high:g}, got {value!r}")
-        for name in ("lock", "travelling", "steady"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+        if not isinstance(self.lock, (bool, np.bool_)):
+            raise TypeError(f"lock: expected True or False, got {self.lock!r}")
         if self.pelvis not in ("balanced", "lowest"):
             raise ValueError(f"pelvis: expected 'balanced' or 'lowest', got {self.pelvis!r}")
 
@@ -134,7 +122,6 @@ _RANGES = {
     "straight": (0.5, 1),
     "tilt": (0, 1),
     "weight": (0, 1),
-    "stride": (0, 0.9),
 }
 
 PRESETS = {

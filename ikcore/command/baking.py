@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ikcore.bake import Baked, BakeSettings, bake_feet
-from ikcore.bake.notes import Note
 from ikcore.command import commands, many, measuring
 from ikcore.command.commands import CommandError, Grounds, Up
 from ikcore.command.measuring import Outcome
-from ikcore.feet import Measured, verdicts
+from ikcore.feet import Feet, Measured, verdicts
+from ikcore.feet.note import Note
 from ikcore.pages import report
+from ikcore.prepare import prepare
 
-_OTHERWISE = {
-    "travelling": "with --no-travelling it stays",
-    "steady": "with --no-steady it shakes on",
-    "stride": "--stride says by what share strides may change",
-}  # by the setting that a note names
+_OPTIONS = {"add_root_motion": "--root-motion", "denoise": "--denoise", "fit_strides": "--fit-strides 0.4"}
 _SHORT = 1e-3  # of a leg, by which it is out of reach
 
 
@@ -32,6 +29,9 @@ class How:
 
     ground: Grounds
     settings: BakeSettings
+    denoise: bool = False
+    root_motion: bool = True
+    fit_strides: float = 0.0
     up: Up | None = None
     unit: float | None = None
     legs: tuple[str, ...] | None = None
@@ -93,16 +93,30 @@ def _baked(job: Job) -> Outcome:
     ground = commands.ground(how.ground, clip.up, clip.unit)
     assert ground is not None  # the command line asks for one
     first, stop = how.frames or (None, None)
-    baked = bake_feet(
-        dataclasses.replace(clip, loop=True) if how.loop else clip,
+    if how.loop:
+        clip = dataclasses.replace(clip, loop=True)
+    feet = Feet.detect(clip.skeleton, clip=clip)
+    ready = prepare(
+        clip,
         ground,
-        settings=how.settings,
+        feet=feet,
+        noise=how.denoise,
+        root_motion=how.root_motion,
+        stride=how.fit_strides,
+        workers=job.threads,
+    )
+    baked = bake_feet(
+        ready.clip,
+        ground,
+        feet=None if ready.clip is clip else feet,
+        contacts=None if ready.clip is clip else ready.contacts,
+        settings=dataclasses.replace(how.settings, unlock=how.settings.unlock + ready.drag),
         legs=how.legs,
         frames=(first or 0, len(clip) if stop is None else stop) if how.frames else None,
         workers=job.threads,
     )
     before, after = baked.measured()
-    notes = [_with_option(note) for note in baked.notes]
+    notes = [*ready.notes, *map(_with_option, ready.still_true(baked.notes))]
     commands.put(job.output, baked.clip.write)
     if job.page:
         commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))
@@ -111,8 +125,8 @@ def _baked(job: Job) -> Outcome:
 
 
 def _with_option(note: Note) -> str:
-    """With the option that has it otherwise."""
-    return f"{note}; {_OTHERWISE[note.setting]}" if note.setting else str(note)
+    """With the option that would help."""
+    return f"{note}; {_OPTIONS[note.remedy]} mends that" if note.remedy else str(note)
 
 
 def _moved(baked: Baked, after: Measured) -> dict[str, Any]:

@@ -129,6 +129,12 @@ def _add_bake(subcommands: Any) -> None:
     command.add_argument("--loop", action="store_true", help="clips are played over and over: last frame = first")
     _add_axes(command)
     _add_work(command)
+    group = command.add_argument_group("preparation", "what is done to a clip before it is baked")
+    help = "whether in-place clips get root motion, as fast as their feet go (default: yes)"
+    group.add_argument("--root-motion", action=argparse.BooleanOptionalAction, default=True, help=help)
+    group.add_argument("--denoise", action="store_true", help="remove capture noise from root and legs")
+    help = "let strides change by up to this share of their length, so that feet land on treads; 0.4 suits most stairs"
+    group.add_argument("--fit-strides", type=float, metavar="N", default=0.0, help=help)
     group = command.add_argument_group("settings", "lengths are metres for a leg of 0.87 m; see docs/bake.md")
     help = "where to start from (default: default)"
     group.add_argument("--preset", choices=PRESETS, default="default", help=help)
@@ -205,6 +211,9 @@ def _bake(options: argparse.Namespace) -> int:
     how = baking.How(
         ground=_grounds(options, options.ground),
         settings=settings,
+        denoise=options.denoise,
+        root_motion=options.root_motion,
+        fit_strides=options.fit_strides,
         up=options.up,
         unit=options.unit,
         legs=options.legs,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -18,7 +17,6 @@ from ikcore.feet.human import BRIEF
 from ikcore.feet.intervals import runs
 from ikcore.feet.paths import POINTS, Key, Paths, keys, straight
 from ikcore.grounds.ground import Ground
-from ikcore.pose import Pose
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -179,46 +177,16 @@ class Contacts:
         return runs(~np.any([weights > 0.5 for weights in self.weights.values()], axis=0))
 
     @property
-    def way(self) -> Array:
-        """What the root of a clip on the spot lacks (frames, 3): how far it should have come; zeros of others."""
+    def travel(self) -> Array:
+        """How far the root of an in-place clip should have come (frames, 3); zeros of others."""
         if not self.treadmill.any():
             return np.zeros_like(self.treadmill)
         steps = (self.treadmill[1:] + self.treadmill[:-1]) / (2 * self.fps)
         return np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)
 
-    def travelling(self, clip: Clip) -> Clip:
-        """The clip that goes on its way: what it lacks on the spot is added to its roots, so that its feet stand.
-
-        Parameters
-        ----------
-        clip : Clip
-            The one that these contacts were found in.
-
-        Returns
-        -------
-        Clip
-            The same one if nothing is missing.
-
-        Examples
-        --------
-        >>> import ikcore as ik
-        >>> clip = ik.samples.walk(seconds=3, speed=1.2).clip
-        >>> moved = clip.pose.translations.copy()
-        >>> moved[:, 0, 2] -= 1.2 * np.arange(len(clip)) / clip.fps
-        >>> there = ik.Clip(clip.skeleton, ik.Pose(clip.pose.rotations, moved), clip.fps)
-        >>> walks = ik.Contacts.detect(there).travelling(there)
-        >>> (walks.pose.translations - clip.pose.translations)[-1, 0].round(1) + 0
-        array([0., 0., 0.])
-        """
-        if len(clip) != len(self.treadmill):
-            raise ValueError(f"clip: expected the {len(self.treadmill)} frames of these contacts, got {len(clip)}")
-        if not self.treadmill.any():
-            return clip
-        way, pose, roots = self.way, clip.pose, clip.skeleton.parents < 0
-        at = clip.skeleton.offsets if pose.translations is None else pose.translations
-        at = np.array(np.broadcast_to(at, (len(clip), len(clip.skeleton), 3)), pose.rotations.dtype)
-        at[:, roots] += way[:, np.newaxis].astype(at.dtype)
-        return dataclasses.replace(clip, pose=Pose(pose.rotations, at, pose.scales))
+    def at_rest(self) -> Contacts:
+        """The same contacts of a clip that has got its root motion."""
+        return Contacts(self.fps, self.weights, self.ground, self.confidence, np.zeros_like(self.treadmill))
 
     def __repr__(self) -> str:
         frames = len(next(iter(self.weights.values())))

@@ -21,6 +21,7 @@ from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import surface_under
 from ikcore.feet.soles import points
 from ikcore.grounds.ground import Ground
+from ikcore.prepare.root_motion import add_root_motion
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -42,8 +43,8 @@ class Measured:
         Of its source, where it has one.
     ground : Ground or None
         What it walks on; None for a floor found under the feet.
-    on_the_spot : bool
-        Whether the clip is measured on the way that it lacks, see `Contacts.travelling`.
+    in_place : bool
+        Whether the clip walks in place and is measured as if it travelled, see `ikcore.prepare.add_root_motion`.
     points : dict of str to tuple of str
         By leg, the points of the sole that are measured: those of heel, ball and toe that are known.
     tracks : dict of str to Track
@@ -66,7 +67,7 @@ class Measured:
     feet: Feet
     contacts: Contacts
     ground: Ground | None
-    on_the_spot: bool
+    in_place: bool
     points: dict[str, tuple[str, ...]]
     tracks: dict[str, Track]
     lengths: dict[str, float]
@@ -94,8 +95,8 @@ def measure(
 ) -> Measured:
     """Measure all legs of a clip.
 
-    A clip that walks on the spot is measured on the way that it lacks, see `Contacts.travelling`; so is one made of it,
-    unless it goes that way itself.
+    A clip that walks in place is measured as if it travelled, see `ikcore.prepare.add_root_motion`; so is one made of
+    it, unless it travels itself.
 
     Parameters
     ----------
@@ -146,11 +147,11 @@ def measure(
     contacts = contacts or Contacts.detect(clip, feet, ground)
     there = _on_its_way(clip, feet, contacts, source)
     found = _measured(_Places(there, feet), ground, contacts, source.tracks if source else None)
-    return dataclasses.replace(found, clip=clip, on_the_spot=there is not clip)
+    return dataclasses.replace(found, clip=clip, in_place=there is not clip)
 
 
 def before_and_after(
-    source: Clip, clip: Clip, feet: Feet, ground: Ground, contacts: Contacts, *, on_the_spot: bool = False
+    source: Clip, clip: Clip, feet: Feet, ground: Ground, contacts: Contacts, *, in_place: bool = False
 ) -> tuple[Measured, Measured]:
     """Measure what a clip was made of and the clip, both on the ground of the clip, so that they compare.
 
@@ -168,7 +169,7 @@ def before_and_after(
         What the clip walks on.
     contacts : Contacts
         When the source stands, and how high that is.
-    on_the_spot : bool, default: False
+    in_place : bool, default: False
         Whether both walk on the spot: then feet slide that do not go back as fast as contacts say.
 
     Returns
@@ -188,13 +189,13 @@ def before_and_after(
     [0.1, 0.0]
     """
     _check(clip, source)
-    way = contacts.way if on_the_spot else None
+    way = contacts.travel if in_place else None
     was, now = (_Places(each, with_soles(each, feet), way) for each in (source, clip))
     before, own = _measured(was, ground, contacts), was.tracks(None, contacts)
     after = _measured(now, ground, contacts, own, beyond=False)
     return (
-        dataclasses.replace(before, on_the_spot=on_the_spot),
-        dataclasses.replace(after, on_the_spot=on_the_spot),
+        dataclasses.replace(before, in_place=in_place),
+        dataclasses.replace(after, in_place=in_place),
     )
 
 
@@ -237,11 +238,11 @@ def _check(clip: Clip, source: Clip) -> None:
 
 def _on_its_way(clip: Clip, feet: Feet, contacts: Contacts, source: Measured | None) -> Clip:
     """What it lacks on the spot is added; not to a result that has been given it, which is nearer its source then."""
-    moved = contacts.travelling(clip)
+    moved = add_root_motion(clip, contacts)
     if source is None or moved is clip:
         return moved
     hips = free.hips(clip.skeleton, feet)
-    way = _joints(source.contacts.travelling(source.clip) if source.on_the_spot else source.clip, hips)
+    way = _joints(add_root_motion(source.clip, source.contacts) if source.in_place else source.clip, hips)
     return min(moved, clip, key=lambda each: float(np.nan_to_num(np.abs(_joints(each, hips) - way)).sum()))
 
 

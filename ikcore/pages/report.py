@@ -228,7 +228,7 @@ def _about(measured: Measured, source: Measured | None) -> str:
         ground = "on ground that moves, drawn as it is on the first frame and feet where they are on it"
     beside = "; before and after, both by the contacts of before" if source else ""
     speed = float(np.linalg.norm(measured.contacts.treadmill, axis=-1).mean()) * clip.unit
-    belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if measured.on_the_spot else ""
+    belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if measured.in_place else ""
     return f"{frames}, {ground}{beside}{belt}."
 
 

@@ -238,34 +238,41 @@ def test_setting(walker, name):
     walks.assert_feet(walker, wanted, FRAMES)
 
 
-@pytest.mark.parametrize("travelling", [True, False])
-def test_what_walks_on_the_spot_is_sent_on_its_way_or_stays(tmp_path, addon, travelling, capfd):
-    """As ikcore does it; and the report says what was done, and which switch does the other."""
+@pytest.mark.parametrize("root_motion", [True, False])
+def test_in_place_motion_travels_or_stays(tmp_path, addon, root_motion, capfd):
+    """As ikcore does it; and the report says what was done, or which option would do it."""
     walker = walks.walk(tmp_path, slide=0)
-    settings = ik.BakeSettings(travelling=travelling)
-    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"), settings=settings)
-    assert bake(ground="PLANE", plane_height=0.1, travelling=travelling) == {"FINISHED"}
+    floor = ik.Ground.plane(height=0.1, up="z")
+    wanted = prepared_and_baked(walks.read(walker), floor, root_motion=root_motion)
+    assert bake(ground="PLANE", plane_height=0.1, root_motion=root_motion) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
     (said,) = addon.report.latest(walker).notes
-    assert said.startswith("It walks on the spot and " + ("was sent on its way" if travelling else "stays there"))
-    assert said.endswith("; switch off Send on Its Way to keep it there") == travelling
-    assert "without" not in said
+    assert said.startswith("Root motion was added" if root_motion else "It walks in place")
+    assert said.endswith("; Add Forward Motion lets it travel") == (not root_motion)
     assert f". {said}" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("steady", [True, False])
-def test_what_shakes_is_steadied_or_left(tmp_path, addon, steady):
-    """As ikcore does it with soles that are measured as it shakes; and the report says how much it did."""
+def prepared_and_baked(clip, ground, **options):
+    """As the extension does it, with soles that are measured before the preparation."""
+    feet = ik.Feet.detect(clip.skeleton, clip=clip)
+    ready = ik.prepare.prepare(clip, ground, feet=feet, **options)
+    settings = ik.BakeSettings(unlock=0.2 + ready.drag)
+    contacts = None if ready.clip is clip else ready.contacts
+    return ik.bake_feet(ready.clip, ground, feet=feet, contacts=contacts, settings=settings)
+
+
+@pytest.mark.parametrize("denoise", [True, False])
+def test_jitter_is_removed_or_left(tmp_path, addon, denoise):
+    """As ikcore does it; and the report says how much there was, or which option removes it."""
     walker = walks.walk(tmp_path, shakes=0.003)
     clip, floor = walks.read(walker), ik.Ground.plane(up="z")
-    feet = ik.Feet.detect(clip.skeleton, clip=clip)
-    each = [ik.bake_feet(clip, floor, feet=feet, settings=ik.BakeSettings(steady=on)) for on in (steady, not steady)]
-    wanted, other = each
+    wanted, other = (prepared_and_baked(clip, floor, noise=each) for each in (denoise, not denoise))
     assert np.abs(wanted.clip.pose.rotations - other.clip.pose.rotations).max() > 1e-3
-    assert bake(ground="PLANE", plane_height=0, steady=steady) == {"FINISHED"}
+    assert bake(ground="PLANE", plane_height=0, denoise=denoise) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
     notes = addon.report.latest(walker).notes
-    assert any("and was steadied; switch off Steady" in note for note in notes) == steady
+    assert any("was removed" in note for note in notes) == denoise
+    assert any("; Remove Jitter smooths that" in note for note in notes) == (not denoise)
 
 
 def on_unfit_steps():
@@ -280,14 +287,14 @@ def test_strides_are_fitted_to_steps(tmp_path, addon):
     walker = walks.walk(tmp_path, slide=1, seconds=4)
     names, frames = on_unfit_steps(), range(1, 122)
     clip, ground = walks.read(walker), walks.ground_of(names)
-    wanted = ik.bake_feet(clip, ground, settings=ik.BakeSettings(stride=0.4))
-    assert (wanted.strides != 1).any(), "the test fits nothing"
+    wanted = prepared_and_baked(clip, ground, stride=0.4)
+    assert wanted.source is not clip, "the test fits nothing"
     assert on(names) == {"FINISHED"}
     (said,) = addon.report.latest(walker).notes
     assert said.startswith("Strides do not fit the steps")
-    assert said.endswith("; Fit Strides says by what share they may change")
+    assert said.endswith("; raise Fit Strides to adjust step length")
     bpy.ops.ed.undo_push()
-    assert on(names, stride=0.4, restart=True) == {"FINISHED"}
+    assert on(names, fit_strides=0.4, restart=True) == {"FINISHED"}
     walks.assert_feet(walker, wanted, frames)
     (said,) = addon.report.latest(walker).notes
     assert said.startswith("Strides are 0.")
@@ -297,7 +304,7 @@ def test_strides_of_a_root_that_is_held_are_not_fitted(tmp_path):
     walker = walks.walk(tmp_path, slide=1, seconds=4)
     held(walker, hips=True)
     with pytest.raises(RuntimeError, match="so strides cannot be fitted to the ground: mute that or apply it first"):
-        on(on_unfit_steps(), stride=0.4)
+        on(on_unfit_steps(), fit_strides=0.4)
 
 
 def held(walker, *, hips=False):
@@ -319,35 +326,14 @@ def test_below_a_root_that_is_held_the_next_bone_goes_on_its_way(tmp_path, addon
     held(walker)
     walker.rotation_euler, walker.scale = (0, 0, 0.7), (2, 2, 2)
     bpy.context.view_layer.update()
-    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    wanted = prepared_and_baked(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
     way = np.linalg.norm(np.ptp(wanted.clip.pose.translations[:, 0], axis=0))
     assert way > 1, "the test does not move"
     assert bake(ground="PLANE", plane_height=0.1, keys=keys) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES, tolerance=0.03 if keys == "TOLERANCE" else 1e-4)
     sent, instead = addon.report.latest(walker).remarks()
-    assert "was sent on its way" in sent
+    assert "Root motion was added" in sent
     assert instead == "In place of holder, which is held, Hips went: bones that do not hang on it stay"
-
-
-@pytest.mark.parametrize("steady", [True, False])
-def test_what_shakes_is_steadied_or_not(tmp_path, steady):
-    """As in ikcore with soles that are measured as it shakes, and not the same."""
-    walker, rng = walks.walk(tmp_path, slide=1), np.random.default_rng(1)
-    animation = walker.animation_data
-    for (path, _), curve in rigs.curves_of(animation.action, animation.action_slot).items():
-        if path.endswith(".location"):
-            for key in curve.keyframe_points:
-                key.co.y += rng.normal(0, 0.01)
-            curve.update()
-    clip, ground = walks.read(walker), ik.Ground.plane(height=0.05, up="z")
-    feet = ik.Feet.detect(clip.skeleton, clip=clip)
-    wanted, other = (
-        ik.bake_feet(clip, ground, feet=feet, settings=ik.BakeSettings(steady=each)).clip.pose.translations
-        for each in (steady, not steady)
-    )
-    assert np.abs(wanted - other).max() > 0.005
-    assert bake(ground="PLANE", plane_height=0.05, steady=steady) == {"FINISHED"}
-    np.testing.assert_allclose(walks.read(walker).pose.translations[:, 0], wanted[:, 0], atol=1e-4)
 
 
 def test_what_cannot_go_on_its_way_is_told_how_to_stay(tmp_path):
@@ -355,8 +341,8 @@ def test_what_cannot_go_on_its_way_is_told_how_to_stay(tmp_path):
     held(walker, hips=True)
     with pytest.raises(RuntimeError) as error:
         bake(ground="PLANE", plane_height=0.1)
-    assert "has constraint Hold, so what walks on the spot cannot be sent on its way: mute that or" in str(error.value)
-    assert "or switch off Send on Its Way" in str(error.value)
+    assert "has constraint Hold, so in-place motion cannot travel: mute that or" in str(error.value)
+    assert "or switch off Add Forward Motion" in str(error.value)
 
 
 def test_what_changes_nothing_says_why(tmp_path, addon, capfd):
@@ -1241,7 +1227,9 @@ def test_rigs(rig):
     assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
     feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
     assert [item.hip for item in armature.ikcore_feet.legs] == [leg.hip for leg in feet] == RIGS[rig]
-    wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
+    ground = ik.Ground.plane(up="z")
+    ready = ik.prepare.prepare(clip, ground, feet=feet)
+    wanted = ik.bake_feet(ready.clip, ground, feet=feet, contacts=None if ready.clip is clip else ready.contacts)
     assert bake(ground="PLANE") == {"FINISHED"}
     walks.assert_feet(armature, wanted, range(1, 21))
 

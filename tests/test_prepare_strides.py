@@ -1,4 +1,4 @@
-"""Strides that fit stairs: one step each, or two, feet on treads, no surge; else as they were."""
+"""Strides fitted to stairs: one step each, or two, feet on treads, no surge; elsewhere as they were."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from test_bake import FLOOR, Array, feet, positions, same, stairs, translations, walk
 
 import ikcore as ik
-from ikcore import terrain
+from ikcore import prepare, terrain
 
 RUN, RISE, BEGIN = 0.35, 0.15, 2.0
 
@@ -18,8 +18,13 @@ RUN, RISE, BEGIN = 0.35, 0.15, 2.0
 @functools.cache
 def baked(speed: float = 1.2, stride: float = 0.4) -> ik.Baked:
     """A walk whose strides are `speed` * 0.55 s long, on the stairs of test_bake."""
-    clip = gaits.walking(speed, seconds=6).clip
-    return ik.bake_feet(clip, stairs(), settings=ik.BakeSettings(stride=stride))
+    return bake(gaits.walking(speed, seconds=6).clip, stairs(), stride)
+
+
+def bake(clip: ik.Clip, ground: ik.Ground, stride: float) -> ik.Baked:
+    fitted = prepare.fit_strides(clip, ik.Contacts.detect(clip), ground, share=stride)
+    settings = ik.BakeSettings(unlock=0.2 + fitted.drag)
+    return ik.bake_feet(fitted.clip, ground, contacts=ik.Contacts.detect(clip), settings=settings)
 
 
 def footfalls(of: ik.Baked) -> Array:
@@ -51,12 +56,14 @@ def test_every_stride_climbs_as_many_steps(speed: float) -> None:
 
 
 def test_unfitted_strides_surge_and_say_so() -> None:
-    left = baked(1.2, 0.0)
+    left = baked(1.0, 0.0)
     assert np.ptp(np.round(rises(left))) >= 1
-    assert [note.setting for note in left.notes] == ["stride"]
-    (note,) = baked(1.2).notes
+    assert [note.remedy for note in left.notes] == ["fit_strides"]
+    clip = gaits.walking(1.0, seconds=6).clip
+    ready = prepare.prepare(clip, stairs(), stride=0.4)
+    (note,) = ready.notes
     assert note.startswith("strides are 0.")
-    assert note.setting == "stride"
+    assert not ready.still_true(left.notes)
 
 
 def test_the_body_goes_up_more_evenly() -> None:
@@ -84,7 +91,7 @@ def test_feet_stand_on_treads() -> None:
 @pytest.mark.parametrize("share", [0.1, 0.25, 0.4])
 def test_no_stride_changes_by_more_than_that(share: float) -> None:
     clip = gaits.walking(1.2, seconds=6).clip
-    of = ik.bake_feet(clip, stairs(), settings=ik.BakeSettings(stride=share))
+    of = bake(clip, stairs(), share)
     along = positions(of.clip, of.clip.skeleton.names[0])[:, 2]
     middles = sorted((start + stop - 1) // 2 for leg in of.feet for start, stop in of.contacts.intervals(leg.name))
     was = positions(clip, clip.skeleton.names[0])[:, 2]
@@ -93,11 +100,9 @@ def test_no_stride_changes_by_more_than_that(share: float) -> None:
 
 
 def test_where_ground_is_level_nothing_changes() -> None:
-    with_it = ik.bake_feet(walk(), FLOOR, feet=feet(), settings=ik.BakeSettings(stride=0.5))
-    assert same(with_it.clip, ik.bake_feet(walk(), FLOOR, feet=feet()).clip)
-    slope = ik.Ground.plane([0, 1, -0.15])
-    with_it = ik.bake_feet(walk(), slope, feet=feet(), settings=ik.BakeSettings(stride=0.5))
-    assert same(with_it.clip, ik.bake_feet(walk(), slope, feet=feet()).clip)
+    contacts = ik.Contacts.detect(walk(), feet())
+    for ground in (FLOOR, ik.Ground.plane([0, 1, -0.15])):
+        assert prepare.fit_strides(walk(), contacts, ground, share=0.5).clip is walk()
 
 
 def test_who_walks_another_way_is_fitted_alike() -> None:
@@ -108,11 +113,8 @@ def test_who_walks_another_way_is_fitted_alike() -> None:
     moved[:, 0] = ik.rotations.rotate(turn, moved[:, 0]) + away
     turned = clip.pose.rotations.copy()
     turned[:, 0] = ik.rotations.multiply(turn, turned[:, 0])
-    other = ik.bake_feet(
-        ik.Clip(clip.skeleton, ik.Pose(turned, moved), clip.fps),
-        stairs().moved(rotations=turn, translations=away),
-        settings=ik.BakeSettings(stride=0.4),
-    )
+    there = ik.Clip(clip.skeleton, ik.Pose(turned, moved), clip.fps)
+    other = bake(there, stairs().moved(rotations=turn, translations=away), 0.4)
     expected = ik.rotations.rotate(turn, footfalls(baked(1.2))) + away
     assert np.abs(footfalls(other) - expected).max() < 0.03  # rounding may choose the next of two places as good
 
@@ -129,19 +131,17 @@ def test_on_a_bend_feet_keep_to_the_way() -> None:
     turned[:, 0] = ik.rotations.multiply(turn, turned[:, 0])
     bent = ik.Clip(clip.skeleton, ik.Pose(turned, moved), clip.fps)
     ground = terrain.stairs(12, rise=0.15, run=0.35, width=20, landing=6)
-    of = ik.bake_feet(bent, ground, settings=ik.BakeSettings(stride=0.3, lock=True))
+    of = bake(bent, ground, 0.3)
     hips = positions(of.source, names)
     assert np.abs(np.hypot(hips[:, 0], hips[:, 2]) - radius).max() < 0.15
     assert not same(of.source, bent)
 
 
-@pytest.mark.parametrize("what", ["a loop", "ground that moves", "what stays on the spot", "some legs or frames"])
-def test_what_is_not_fitted_is_refused(what: str) -> None:
-    settings = ik.BakeSettings(stride=0.3, travelling=what != "what stays on the spot")
-    clip, ground, frames = walk(), stairs(), (10, 50) if what.startswith("some") else None
-    if what == "a loop":
-        clip = ik.Clip(clip.skeleton, clip.pose, clip.fps, loop=True)
-    if what == "ground that moves":
-        ground = FLOOR.moved(translations=np.zeros((len(clip), 3)))
-    with pytest.raises(ValueError, match=f"stride: expected 0 for {what}"):
-        ik.bake_feet(clip, ground, settings=settings, frames=frames)
+def test_a_loop_ground_that_moves_and_a_share_out_of_range_are_refused() -> None:
+    clip, contacts = walk(), ik.Contacts.detect(walk(), feet())
+    with pytest.raises(ValueError, match="clip: expected no loop"):
+        prepare.fit_strides(ik.Clip(clip.skeleton, clip.pose, clip.fps, loop=True), contacts, stairs())
+    with pytest.raises(ValueError, match="ground: expected one at rest"):
+        prepare.fit_strides(clip, contacts, FLOOR.moved(translations=np.zeros((len(clip), 3))))
+    with pytest.raises(ValueError, match="share: expected"):
+        prepare.fit_strides(clip, contacts, stairs(), share=1)
