@@ -16,6 +16,7 @@ from ikcore.bake.made import standing
 from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
+from ikcore.bake.penetration import Penetration
 from ikcore.bake.plan import Plan, planned, start_of
 from ikcore.bake.progress import Progress
 from ikcore.bake.scene import Array, Scene
@@ -193,7 +194,9 @@ def bake_feet(
     baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
     say(1.0)
     alike = None if start.goes or start.scene.shakes else part.earlier
-    said = notes.of_result(plan.notes, baked, alike, plan.missed, short, plan.scale, still=part.still)
+    changed = [motion for motion in start.motions if motion.leg.name in part.legs]
+    depth = Penetration(start.clip, changed, start.contacts, ground, part.share == 1)
+    said = notes.of_result(plan.notes, baked, alike, plan.missed, short, depth, plan.scale, still=part.still)
     clip, feet, contacts, strided = start.clip, start.feet, start.contacts, start.strides
     return Baked(baked, clip, ground, feet, contacts, rise, short, plan.stances, said, strided, start.stays)
 

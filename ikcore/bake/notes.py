@@ -13,6 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footing import WALL
 from ikcore.bake.motion import LegMotion
+from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.bake.stances import Stance
 from ikcore.bake.way import Way
@@ -92,11 +93,12 @@ def of_result(
     before: Clip | None,
     missed: str | None,
     short: dict[str, Array],
+    depth: Penetration,
     scale: float,
     *,
     still: bool,
 ) -> tuple[Note, ...]:
-    """All there is to say: also what keeps feet from the ground, and whether nothing has changed.
+    """All there is to say: also what keeps feet from the ground or takes them into it, and whether nothing has changed.
 
     Parameters
     ----------
@@ -108,16 +110,34 @@ def of_result(
         What is `missed`.
     short : dict of str to (frames,) array
         By how much legs fall short.
+    depth : Penetration
+        What the depth of feet is measured by.
     scale : float
         How long a leg is beside that of a human.
     still : bool
         Whether the body stays where it is.
     """
     if before is not None and _same(baked, before, scale):
-        well = "feet are where they would be put" if said else "all feet stand on the ground as they should"
-        missed = f"nothing has changed: {missed or well}"
-    more = (Note(missed) if missed else None, _short(baked, short, scale, still=still))
+        missed = f"nothing has changed: {missed or _unchanged(depth.faults(baked), told=bool(said))}"
+    more = (Note(missed) if missed else None, _short(baked, short, scale, still=still), _deeper(baked, depth))
     return said + tuple(note for note in more if note)
+
+
+def _unchanged(faults: str, *, told: bool) -> str:
+    """Why a bake that could have changed something has not."""
+    if faults:
+        return f"feet that stand still on the ground are left as they are, though they {faults}"
+    return "feet are where they would be put" if told else "all feet stand on the ground as they should"
+
+
+def _deeper(baked: Clip, depth: Penetration) -> Note | None:
+    """That feet are deeper in the ground than in the clip, by how much at most, when first, and which."""
+    found = depth.deeper(baked)
+    if not found:
+        return None
+    by, frame = max(each.by for each in found), min(each.frame for each in found)
+    where = f"first at {frame / baked.fps:.2f} s: {' and '.join(each.leg for each in found)}"
+    return Note(f"feet are deeper in the ground than in the clip, by up to {1000 * by * baked.unit:.0f} mm, {where}")
 
 
 def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -> Note | None:

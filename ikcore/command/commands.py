@@ -106,6 +106,16 @@ def named(file: str, said: str) -> str:
     return said if file in said else f"{file}: {said}"
 
 
+def within(paths: Iterable[str]) -> list[str]:
+    """Names of files below the folder that holds all of them."""
+    there = [os.path.abspath(path) for path in paths]
+    try:
+        folder = os.path.commonpath([os.path.dirname(path) for path in there])
+    except ValueError:  # on several drives
+        return there
+    return [os.path.relpath(path, folder) for path in there]
+
+
 def sentence(error: OSError | ValueError) -> str:
     """What an error says, with the file that it is about."""
     if isinstance(error, OSError) and error.strerror:
