@@ -19,7 +19,7 @@ from ikcore import samples, terrain
 from ikcore.bake import notes
 from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Stance
-from ikcore.command import cli
+from ikcore.command import cli, commands
 from ikcore.feet import metrics, verdicts
 
 Array = NDArray[Any]
@@ -109,7 +109,10 @@ def test_what_changes_nothing_says_why() -> None:
     [
         (0.004, "all feet stand on the ground as they should"),
         (0.008, "feet that stand still on the ground are left as they are, though they sink 8.0 mm"),
-        (0.012, "feet that stand still on the ground are left as they are, though they sink 12.0 mm and are 11.9 mm deep"),
+        (
+            0.012,
+            "feet that stand still on the ground are left as they are, though they sink 12.0 mm and are 11.9 mm deep",
+        ),
     ],
 )
 def test_what_changes_nothing_says_what_measures_say(lower: float, said: str) -> None:
@@ -118,7 +121,7 @@ def test_what_changes_nothing_says_what_measures_say(lower: float, said: str) ->
     for leg in ik.Feet.detect(WALK.skeleton, clip=WALK):
         toe = leg.soles["toe"]
         sunk = toe._replace(offset=(toe.offset[0], toe.offset[1] - lower, toe.offset[2]))
-        legs.append(dataclasses.replace(leg, soles=leg.soles | {"toe": sunk}))
+        legs.append(dataclasses.replace(leg, soles={**leg.soles, "toe": sunk}))
     baked = ik.bake_feet(WALK, ik.Ground.plane(), feet=ik.Feet(tuple(legs)))
     (note,) = baked.notes
     assert note.startswith(SET + said)
@@ -216,6 +219,31 @@ def test_ground_that_is_too_small_is_refused_with_its_unit(clip: ik.Clip, ground
         ValueError, match=r"none under any foot: it is \d+ times narrower .* 100 \(metres for centimetres"
     ):
         ik.bake_feet(clip, ground)
+
+
+@pytest.mark.parametrize(
+    ("unit", "by"), [(0.01, "100 (metres for cent"), (0.0254 / 0.45, "17.72 (metres for units of")]
+)
+def test_the_unit_of_a_clip_is_that_of_its_legs(unit: float, by: str, tmp_path: Path) -> None:
+    """The note, the function that reads a clip and the command have one guess."""
+    there = WALK.convert(unit=unit)
+    with pytest.raises(ValueError, match="none under any foot") as error:
+        ik.bake_feet(dataclasses.replace(there, unit=1.0), stairs())
+    assert f"scale it by {by}" in str(error.value)
+    assert " or 39.37" not in str(error.value)
+    assert 'read the clip with unit="auto"' in str(error.value)
+    there.write(tmp_path / "walk.bvh")
+    assert ik.Clip.read(tmp_path / "walk.bvh").unit == 1
+    clip = ik.Clip.read(tmp_path / "walk.bvh", unit="auto", up="auto")
+    assert (clip.unit, clip.up) == (unit, "Y")
+    assert commands.read(str(tmp_path / "walk.bvh"), None, None, None).unit == unit
+    assert unchanged(ik.bake_feet(clip.convert(unit=1), ik.Ground.plane()).clip, clip.convert(unit=1))
+
+
+def test_what_is_not_a_unit_is_refused(tmp_path: Path) -> None:
+    WALK.write(tmp_path / "walk.bvh")
+    with pytest.raises(ValueError, match="unit: expected metres in one unit, or \"auto\", got 'inch'"):
+        ik.Clip.read(tmp_path / "walk.bvh", unit="inch")  # type: ignore[arg-type]
 
 
 def test_ground_elsewhere_is_no_other_unit() -> None:

@@ -71,7 +71,7 @@ def moved(points: Array, origins: Array, by: Array) -> Array:
 
 
 def swept(heights: Array, riser: float, later: Array) -> Array:
-    """The upper side of a step is there before and after it; more and more, from a riser to two. Not before a later one."""
+    """The upper side of a step is there before and after it, not before a later one; all of it from two risers on."""
     known = np.where(np.isnan(heights), -np.inf, heights)
     around = np.concatenate([known[:1], known, known[-1:]])
     ahead = np.where(np.concatenate([later, np.zeros_like(later[:1])]), known, around[2:])
@@ -206,7 +206,7 @@ def test_what_rises_before_a_foot_becomes_a_step_little_by_little() -> None:
 def test_a_step_does_not_count_before_the_foot_gets_there() -> None:
     """Toes that are kept 20 mm off a step are over it in the frame after; they come to it in the one after that."""
     at = np.stack([np.zeros(4), np.full(4, 0.01), [0.0, 0.03, 0.06, 0.09]], axis=1)
-    points = tuple((at + [0, 0, 0.2], at[:, 1].copy(), 0.0, False, number) for number in range(EACH))
+    points = tuple((at + np.array([0, 0, 0.2]), at[:, 1].copy(), 0.0, False, number) for number in range(EACH))
     foot = points, 1, BALL, TOE, HEEL, at, *[None] * 5, True, True, 6.0, 4
     stays = np.zeros((4, 3)), np.tile([1.0, 0, 0, 0], (4, 1)), np.tile([1.0, 0, 0, 0], (4, 1))
     other = {"ends": np.ones(EACH, bool), "clearance": 0.0, "toe": -1}

@@ -20,6 +20,7 @@ from ikcore.bake.way import Way
 from ikcore.clips.clip import Clip
 from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
 from ikcore.feet.intervals import blocks
+from ikcore.feet.scale import UNITS, likely_unit
 from ikcore.grounds.ground import Plane
 
 # How many of one unit are another one, and which two that are.
@@ -324,12 +325,17 @@ def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
     wide = float(scene.level(_extent(scene)).max())
     if not wide > 0 or _NARROWER * (need := _needed(motions, scene)) < wide < _WIDER * need:
         return None
+    more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
+    seems = f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by"
+    own = likely_unit(max(motion.size for motion in motions))
+    if own != 1 and _NARROWER * need < wide / own < _WIDER * need:
+        by = f"metres for {UNITS[own]}, in which the clip is by its legs"
+        return f'{seems} {1 / own:.4g} ({by}), or read the clip with unit="auto" and convert it to metres'
     usual = np.sqrt(_NARROWER * _WIDER) * need
     likely = [factor for factor in _UNITS if _NARROWER * need < wide * factor < _WIDER * need]
     likely = sorted(likely, key=lambda factor: abs(np.log(wide * factor / usual)))[:2]
-    more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
     units = " or ".join(f"{factor:g} ({_UNITS[factor]})" for factor in likely) or "what its unit is of that of the clip"
-    return f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by {units}"
+    return f"{seems} {units}"
 
 
 def _needed(motions: list[LegMotion], scene: Scene) -> float:

@@ -157,7 +157,7 @@ def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
     counts = ", ".join(f"{words.count(word)} {says}" for word, says in _COUNTED.items() if word in words)
     heads = "".join(f"<th>{words}</th>" for words in ("verdict", "clip", "look at first", *_SHORT.values()))
     rows = [_row(clip, *each) for clip, each in zip(clips, verdicts_of, strict=True)]
-    table = _scrolled(f"<table class=\"list\"><tbody><tr>{heads}</tr>{''.join(rows)}</tbody></table>")
+    table = _scrolled(f'<table class="list"><tbody><tr>{heads}</tr>{"".join(rows)}</tbody></table>')
     about = "Measures are those of the leg that does worst; the page of a clip has them all."
     files.write(path, [_whole("Feet of clips", [f'<p class="short">{counts}</p>', f"<p>{about}</p>", table], "wide")])
 
@@ -168,7 +168,9 @@ _COUNTED = {"good": "good", "look at": "to look at", "failed": "failed"}
 def _row(clip: Listed, style: str, word: str, reason: str) -> str:
     """Of the list of clips."""
     name = f'<a href="{text(quote(clip.page.name))}">{text(clip.name)}</a>' if clip.page else text(clip.name)
-    cells = [f'<td class="verdict {style}">{_WORDS[style]} {word}</td><td>{name}</td><td class="why">{text(reason)}</td>']
+    cells = [
+        f'<td class="verdict {style}">{_WORDS[style]} {word}</td><td class="name">{name}</td><td class="why">{text(reason)}</td>'
+    ]
     both = zip(*(records for _, records in clip.legs.values()), strict=True)
     measures = [dict(zip(clip.legs, records, strict=True)) for records in both]
     lengths = {leg: length for leg, (length, _) in clip.legs.items()}
@@ -620,7 +622,7 @@ def _over_edges(places: Array, heights: Array, fps: float, size: float) -> Array
 
 
 def _broken(times: Array, heights: Array, places: Array) -> tuple[Array, Array]:
-    """A line of heights with gaps where the ground below a point (frames, 3) is on another level from frame to frame."""
+    """A line of heights, with gaps where the ground under a point (frames, 3) steps up or down between frames."""
     some = drawing.kept(heights)
     step = np.diff(places[some], axis=0)
     steep = np.abs(step[:, 1] - np.diff(heights[some])) > EDGE + np.hypot(step[:, 0], step[:, 2])

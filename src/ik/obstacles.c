@@ -46,7 +46,8 @@ static part part_of(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, voi
     const ptrdiff_t points = points_of(job), from = first > 0 ? first - 1 : 0;
     part p = {job, job->frames + from, (last < job->count ? last + 1 : last) - from, job->foot->points};
     p.bodies = scratch, p.points = (vector *)(p.bodies + job->body_count), p.off = p.points + points;
-    p.ways = p.off + points, p.met = p.ways + points, p.starts = p.met + points, p.above = (double *)(p.starts + points);
+    p.ways = p.off + points, p.met = p.ways + points, p.starts = p.met + points,
+    p.above = (double *)(p.starts + points);
     p.heights = p.above + points, p.more = p.heights + points, p.rest = p.more + points;
     p.sides = (int32_t *)((char *)p.rest + ik_surface_scratch(points)), p.hit = (char *)(p.sides + points);
     return p;
