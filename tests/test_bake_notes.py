@@ -221,14 +221,12 @@ def test_ground_that_is_too_small_is_refused_with_its_unit(clip: ik.Clip, ground
         ik.bake_feet(clip, ground)
 
 
-@pytest.mark.parametrize(
-    ("unit", "by"), [(0.01, "100 (metres for cent"), (0.0254 / 0.45, "17.72 (metres for units of")]
-)
+@pytest.mark.parametrize(("unit", "by"), [(0.01, "100 (metres for cent"), (0.0254 / 0.45, "17.72 (metres for units")])
 def test_the_unit_of_a_clip_is_that_of_its_legs(unit: float, by: str, tmp_path: Path) -> None:
     """The note, the function that reads a clip and the command have one guess."""
     there = WALK.convert(unit=unit)
     with pytest.raises(ValueError, match="none under any foot") as error:
-        ik.bake_feet(dataclasses.replace(there, unit=1.0), stairs())
+        ik.bake_feet(dataclasses.replace(there, unit=1.0), stairs().moved(translations=[500, 0, 0]))
     assert f"scale it by {by}" in str(error.value)
     assert " or 39.37" not in str(error.value)
     assert 'read the clip with unit="auto"' in str(error.value)

@@ -169,7 +169,8 @@ def _row(clip: Listed, style: str, word: str, reason: str) -> str:
     """Of the list of clips."""
     name = f'<a href="{text(quote(clip.page.name))}">{text(clip.name)}</a>' if clip.page else text(clip.name)
     cells = [
-        f'<td class="verdict {style}">{_WORDS[style]} {word}</td><td class="name">{name}</td><td class="why">{text(reason)}</td>'
+        f'<td class="verdict {style}">{_WORDS[style]} {word}</td><td class="name">{name}</td>',
+        f'<td class="why">{text(reason)}</td>',
     ]
     both = zip(*(records for _, records in clip.legs.values()), strict=True)
     measures = [dict(zip(clip.legs, records, strict=True)) for records in both]
