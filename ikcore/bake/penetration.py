@@ -11,16 +11,16 @@ import numpy as np
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, median
 from ikcore.clips.clip import Clip
-from ikcore.feet import metrics, verdicts
+from ikcore.feet import metrics
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.human import UNEVEN
 from ikcore.feet.intervals import blocks
 from ikcore.feet.metrics import given
 from ikcore.feet.paths import surface_under
 from ikcore.feet.soles import points
+from ikcore.feet.verdicts import BOUNDS, verdict
 from ikcore.grounds.ground import Ground
 
-_MORE = 0.005  # metres for a leg of 0.87 m: a foot that is this much deeper than in the clip is reported
 _POINTS = ("heel", "ball", "toe")  # of a sole, those that are measured
 _WORDS = {"penetration": "sink {}", "penetration_swing": "are {} deep in swing", "floating": "float {}"}
 
@@ -84,13 +84,13 @@ class Penetration:
             poor = [
                 value
                 for motion, value in values.items()
-                if np.isfinite(value) and verdicts.verdict(name, value, motion.size * unit) != "good"
+                if np.isfinite(value) and verdict(name, value, motion.size * unit) != "good"
             ]
             if poor:
                 yield words.format(f"{1000 * max(poor):.1f} mm")
 
     def _deeper(self, motion: LegMotion, baked: Clip) -> Deeper | None:
-        least, low = _MORE * motion.scale, self._heights(motion, baked)
+        least, low = BOUNDS["penetration"].good * motion.scale, self._heights(motion, baked)
         after = self._depth(motion, low)
         if not max(after[:2]) > least:
             return None

@@ -18,7 +18,7 @@ from ikcore.feet.paths import percentile
 # Metres in a unit, and what it is called; the last one is that of the CMU library, whose clips are many.
 UNITS = {1.0: "metres", 0.01: "centimetres", 0.0254: "inches", 0.001: "millimetres", 0.0254 / 0.45: "units of 0.0564 m"}
 _METRIC = (1.0, 0.01)  # files that are in metres by their format may be in centimetres by mistake
-_TALL = 3.0  # so much less likely are legs that are too long than legs that are too short: there are children
+_TALL = 3  # so much less likely are legs that are too long than legs that are too short: there are children
 
 
 def likely_unit(length: float, units: tuple[float, ...] = tuple(UNITS)) -> float:
