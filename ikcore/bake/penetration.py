@@ -68,8 +68,7 @@ class Penetration:
     def deeper(self, baked: Clip) -> list[Deeper]:
         """Feet that are deeper in the ground than in the source.
 
-        The depth in the source is that in its own floor; or in this ground, if the source stands on it and is less
-        deep there.
+        The depth in the source is that in this ground, if the source stands on it, or else in its own floor.
         """
         return [found for motion in self.motions if (found := self._deeper(motion, baked))]
 
@@ -100,11 +99,10 @@ class Penetration:
         return Deeper(motion.leg.name, by, int((self.where & (-low > allowed)).argmax())) if by > least else None
 
     def _before(self, motion: LegMotion) -> Depth:
-        own, there = self._depth(motion, self._own_heights(motion)), self._heights(motion, self.source)
+        there = self._heights(motion, self.source)
         stands = there[self._down(motion) & np.isfinite(there)]
-        if not len(stands) or abs(median(stands)) > UNEVEN * motion.scale:
-            return own
-        return Depth(*map(min, own, self._depth(motion, there)))
+        here = len(stands) > 0 and abs(median(stands)) <= UNEVEN * motion.scale
+        return self._depth(motion, there if here else self._own_heights(motion))
 
     def _down(self, motion: LegMotion) -> Mask:
         """When a foot is in contact."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ikcore.clips import bvh, gltf
 from ikcore.clips.clip import Clip
+from ikcore.feet.scale import guessed
 
 
 def read(path: str | os.PathLike[str], animation: str | None, *, up: str, unit: float | Literal["auto"]) -> Clip:
@@ -17,8 +18,6 @@ def read(path: str | os.PathLike[str], animation: str | None, *, up: str, unit: 
     clip = _read(path, animation, up="Y" if up == "auto" else up, unit=1.0 if isinstance(unit, str) else unit)
     if "auto" not in (up, unit):
         return clip
-    from ikcore.feet.scale import guessed  # whose modules import clips
-
     return guessed(clip, up=up == "auto", unit=unit == "auto", says_axes=Path(path).suffix.lower() != ".bvh")
 
 
