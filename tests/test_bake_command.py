@@ -250,7 +250,8 @@ def test_one_leg_alone_leaves_the_other_and_the_pelvis(folder: Path, capsys: pyt
     assert all(name.startswith("Left") for name in names)
     assert found["pelvis"] == [0, 0]
     assert [note.partition(",")[0] for note in found["notes"]] == [
-        "legs do not reach the ground from a body that stays"
+        "legs do not reach the ground from a body that stays",
+        "feet are deeper in the ground than in the clip",
     ]
     both, _ = baked(capsys, folder, "--legs", "left, right")
     assert (both.pose.rotations != source.pose.rotations).any(axis=(0, 2)).sum() > changed.sum()

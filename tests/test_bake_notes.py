@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,12 @@ from ikcore._arrays import plain
 from ikcore.bake import notes
 from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Stance
-from ikcore.command import cli
+from ikcore.command import cli, commands
+from ikcore.feet import metrics, verdicts
 
 Array = NDArray[Any]
 
+MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
 WALK = samples.walk(seconds=4).clip
 BACK = np.arange(len(WALK))[:, np.newaxis] / WALK.fps * [0, 0, -1.3]
 SPOT = gaits.moved(WALK, BACK)
@@ -102,6 +106,58 @@ def test_what_changes_nothing_says_why() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lower", "said"),
+    [
+        (0.004, "all feet stand on the ground as they should"),
+        (0.008, "feet that stand still on the ground are left as they are, though they sink 8.0 mm"),
+        (
+            0.012,
+            "feet that stand still on the ground are left as they are, though they sink 12.0 mm and are 11.9 mm deep",
+        ),
+    ],
+)
+def test_what_changes_nothing_says_what_measures_say(lower: float, said: str) -> None:
+    """The soles of these toes are so much lower than their feet stand."""
+    legs = []
+    for leg in ik.Feet.detect(WALK.skeleton, clip=WALK):
+        toe = leg.soles["toe"]
+        sunk = toe._replace(offset=(toe.offset[0], toe.offset[1] - lower, toe.offset[2]))
+        legs.append(dataclasses.replace(leg, soles={**leg.soles, "toe": sunk}))
+    baked = ik.bake_feet(WALK, ik.Ground.plane(), feet=ik.Feet(tuple(legs)))
+    (note,) = baked.notes
+    assert note.startswith(SET + said)
+    measures = baked.measured()[1].measures.values()
+    poor = any(verdicts.verdict("penetration", each.penetration) != "good" for each in measures)
+    assert poor == ("sink" in note)
+
+
+def test_feet_that_are_left_deeper_than_in_the_clip_are_said() -> None:
+    """Half of a bake leaves them half as deep as the ground is higher; those that are left alone are not said."""
+    higher = ik.Ground.plane(height=0.1)
+    (note,) = ik.bake_feet(WALK, higher, settings=ik.BakeSettings(weight=0.5)).notes
+    assert note == "feet are deeper in the ground than in the clip, by up to 50 mm, first at 0.00 s: left and right"
+    assert ik.bake_feet(WALK, higher).notes == ()
+    kerb = ik.Ground.plane(height=0.03)
+    assert ik.bake_feet(WALK, kerb, legs=["left"], frames=(60, 180)).notes == ()
+
+
+@pytest.mark.parametrize("file", ["pab_jog", "pab_run", "pab_walk", "cmu_03_01_uneven_daz", "fair1_zombie"])
+@pytest.mark.parametrize("height", [0.0, 0.2])
+@pytest.mark.skipif(not MOCAP.is_dir(), reason="IKCORE_MOCAP names no folder of clips")
+def test_no_foot_of_a_capture_is_left_deeper_without_a_note(file: str, height: float) -> None:
+    clip = ik.Clip.read(MOCAP / f"{file}.bvh", up="auto", unit="auto").convert(up="Y", unit=1)
+    baked = ik.bake_feet(clip, ik.Ground.plane(height=height))
+    _, after = baked.measured()
+    assert after.own is not None
+    for leg, measure in after.measures.items():
+        deep, held = metrics.penetration(after.own[leg].heights), after.held[leg].any(axis=1)
+        least = 0.006 * after.lengths[leg] / 0.87
+        swing, stance = deep[~held].max(initial=0), np.percentile(deep[held], 95, method="lower")
+        if measure.penetration > stance + least or measure.penetration_swing > swing + least:
+            assert any(note.startswith("feet are deeper") and leg in note for note in baked.notes)
+
+
+@pytest.mark.parametrize(
     ("factor", "scale"), [(100, "0.01 (centimetres for metres)"), (39.3701, "0.0254 (inches for metres)")]
 )
 def test_ground_that_is_too_large_is_in_another_unit(factor: float, scale: str) -> None:
@@ -164,6 +220,29 @@ def test_ground_that_is_too_small_is_refused_with_its_unit(clip: ik.Clip, ground
         ValueError, match=r"none under any foot: it is \d+ times narrower .* 100 \(metres for centimetres"
     ):
         ik.bake_feet(clip, ground)
+
+
+@pytest.mark.parametrize(("unit", "by"), [(0.01, "100 (metres for cent"), (0.0254 / 0.45, "17.72 (metres for units")])
+def test_the_unit_of_a_clip_is_that_of_its_legs(unit: float, by: str, tmp_path: Path) -> None:
+    """The note, the function that reads a clip and the command have one guess."""
+    there = WALK.convert(unit=unit)
+    with pytest.raises(ValueError, match="none under any foot") as error:
+        ik.bake_feet(dataclasses.replace(there, unit=1.0), stairs().moved(translations=[500, 0, 0]))
+    assert f"scale it by {by}" in str(error.value)
+    assert " or 39.37" not in str(error.value)
+    assert 'read the clip with unit="auto"' in str(error.value)
+    there.write(tmp_path / "walk.bvh")
+    assert ik.Clip.read(tmp_path / "walk.bvh").unit == 1
+    clip = ik.Clip.read(tmp_path / "walk.bvh", unit="auto", up="auto")
+    assert (clip.unit, clip.up) == (unit, "Y")
+    assert commands.read(str(tmp_path / "walk.bvh"), None, None, None).unit == unit
+    assert unchanged(ik.bake_feet(clip.convert(unit=1), ik.Ground.plane()).clip, clip.convert(unit=1))
+
+
+def test_what_is_not_a_unit_is_refused(tmp_path: Path) -> None:
+    WALK.write(tmp_path / "walk.bvh")
+    with pytest.raises(ValueError, match="unit: expected metres in one unit, or \"auto\", got 'inch'"):
+        ik.Clip.read(tmp_path / "walk.bvh", unit="inch")  # type: ignore[arg-type]
 
 
 def test_ground_elsewhere_is_no_other_unit() -> None:

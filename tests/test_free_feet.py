@@ -220,7 +220,8 @@ def test_a_second_bake_changes_nothing(clip: ik.Clip, ground: ik.Ground) -> None
     baked = ik.bake_feet(clip, ground)
     again = ik.bake_feet(baked.clip, ground)
     assert_same(again.clip, baked.clip)
-    assert again.notes == ("nothing has changed: all feet stand on the ground as they should",)
+    (note,) = again.notes
+    assert note.startswith("nothing has changed: ")
 
 
 def test_on_their_own_floor_they_are_left(clip: ik.Clip) -> None:

@@ -70,28 +70,34 @@ def moved(points: Array, origins: Array, by: Array) -> Array:
     return np.asarray(points + arm * (by / np.maximum(far, abs(by)))[..., np.newaxis])
 
 
-def swept(heights: Array, riser: float) -> Array:
-    """The upper side of a step is there before and after it; more and more, from a riser to two."""
+def swept(heights: Array, riser: float, later: Array) -> Array:
+    """The upper side of a step is there before and after it, not before a later one; all of it from two risers on."""
     known = np.where(np.isnan(heights), -np.inf, heights)
     around = np.concatenate([known[:1], known, known[-1:]])
-    most = np.maximum(np.maximum(around[2:], around[:-2]), known)
+    ahead = np.where(np.concatenate([later, np.zeros_like(later[:1])]), known, around[2:])
+    most = np.maximum(np.maximum(ahead, around[:-2]), known)
     with np.errstate(invalid="ignore"):
         share = np.minimum((most - known) / riser - 1, 1)
         return np.where(share >= 1, most, np.where(share > 0, heights + share * (most - heights), heights))
 
 
-def passed(heights: Array, points: Array, ground: ik.Ground, frames: Array) -> Array:
-    """What is between two frames counts in both."""
+def met_by(points: Array, ground: ik.Ground, frames: Array) -> Any:
+    """What points go through from each frame to the next."""
+    way = points[1:] - points[:-1]
+    origins = points[:-1] + 1e-6 * LIMITS["within"] * UP  # what they touch they do not go through
+    return ground.still(frames[:-1]).cast(origins, way, length=np.sqrt((way * way).sum(axis=-1)))
+
+
+def passed(heights: Array, points: Array, ground: ik.Ground, frames: Array, hits: Any, later: Array) -> Array:
+    """What is between two frames counts in both; in the one after, if it is a later one."""
     way, found = points[1:] - points[:-1], heights.copy()
-    far, before = np.sqrt((way * way).sum(axis=-1)), ground.still(frames[:-1])
-    hits = before.cast(
-        points[:-1] + 1e-6 * LIMITS["within"] * UP, way, length=far
-    )  # what they touch they do not go through
+    far = np.sqrt((way * way).sum(axis=-1))
     for frame, point in np.argwhere(hits.hit):
         inside = hits.points[frame, point] + way[frame, point] * (LIMITS["within"] / far[frame, point])
         there = ground.still(int(frames[frame]))
         top = there.at(inside, above=LIMITS["above"], below=LIMITS["within"]).height
-        found[frame : frame + 2, point] = np.fmax(found[frame : frame + 2, point], top)
+        both = slice(frame + int(later[frame, point]), frame + 2)
+        found[both, point] = np.fmax(found[both, point], top)
     return found
 
 
@@ -108,8 +114,12 @@ def expected(
         heights = np.fmin(still.at(points, **window).height, still.at(inner, **window).height)
     else:
         ends = moved(points, origins, np.full(EACH, LIMITS["margin"]))
-        points = np.where(LIMITS["ends"][:, np.newaxis], ends, points)
-        heights = passed(swept(still.at(points, **window).height, LIMITS["riser"]), points, ground, frames)
+        own, points = points, np.where(LIMITS["ends"][:, np.newaxis], ends, points)
+        hits, way = met_by(points, ground, frames), points[1:] - points[:-1]
+        reached = hits.points - points[:-1] + (points - own)[:-1]
+        later = hits.hit & ((reached * way).sum(axis=-1) > (way * way).sum(axis=-1))
+        heights = swept(still.at(points, **window).height, LIMITS["riser"], later)
+        heights = passed(heights, points, ground, frames, hits, later)
     above = np.stack([point[0][:, 1] - point[1] for point in foot[0]], axis=1)[frames]
     deep = np.maximum(above, np.minimum(-2 * LIMITS["dips"] - above, 0))  # as good as one that is not
     lack = heights + [point[2] for point in foot[0]] + np.minimum(deep, LIMITS["clearance"]) - points[..., 1]
@@ -191,6 +201,18 @@ def test_what_rises_before_a_foot_becomes_a_step_little_by_little() -> None:
     assert found[:39] == pytest.approx(0, abs=1e-9)
     assert found[-18:] == pytest.approx(np.arange(0.082, 0.1, 0.001), abs=1e-6)
     assert np.diff(found).max() < 0.004
+
+
+def test_a_step_does_not_count_before_the_foot_gets_there() -> None:
+    """Toes that are kept 20 mm off a step are over it in the frame after; they come to it in the one after that."""
+    at = np.stack([np.zeros(4), np.full(4, 0.01), [0.0, 0.03, 0.06, 0.09]], axis=1)
+    points = tuple((at + np.array([0, 0, 0.2]), at[:, 1].copy(), 0.0, False, number) for number in range(EACH))
+    foot = points, 1, BALL, TOE, HEEL, at, *[None] * 5, True, True, 6.0, 4
+    stays = np.zeros((4, 3)), np.tile([1.0, 0, 0, 0], (4, 1)), np.tile([1.0, 0, 0, 0], (4, 1))
+    other = {"ends": np.ones(EACH, bool), "clearance": 0.0, "toe": -1}
+    step = ik.Ground.plane() + ik.terrain.stairs(1, rise=0.1, run=1.0).moved(translations=[0, 0, 0.27])
+    found = lack_of(foot, stays, step, np.arange(4), **other)
+    assert found == pytest.approx([-0.01, -0.01, 0.09, 0.09], abs=1e-9)
 
 
 @pytest.mark.parametrize("up", ["y", "z"])

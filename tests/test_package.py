@@ -211,6 +211,7 @@ def test_the_demo_puts_the_walk_on_the_stairs(tmp_path: Path, capsys: pytest.Cap
     written, page = (Path(path) for path in re.findall(r": (.*[/\\]walk_on_stairs\.\w+)", said))
     assert "A walk on stairs" in page.read_text(encoding="utf-8")
     clip, contacts = ik.Clip.read(written), ik.Contacts.detect(demo.walk())
+    assert "Nothing to look at" in (tmp_path / "new/walk_on_stairs.html").read_text(encoding="utf-8")
     measured = ik.feet.measure(clip, ground=demo.stairs(), contacts=contacts)
     for record in measured.measures.values():
         assert record.drift < 2e-3

@@ -16,6 +16,7 @@ from ikcore.bake.legs import Bent, pointed, reached
 from ikcore.bake.made import standing
 from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.partial import Part
+from ikcore.bake.penetration import Penetration
 from ikcore.bake.plan import Plan, planned, start_of
 from ikcore.bake.progress import Progress
 from ikcore.bake.scene import Array, Scene
@@ -187,7 +188,9 @@ def bake_feet(
     say(0.7)
     baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
     say(1.0)
-    said = notes.of_result(plan.notes, baked, part.earlier, plan.missed, short, plan.scale, still=part.still)
+    changed = [motion for motion in start.motions if motion.leg.name in part.legs]
+    depth = Penetration(clip, changed, start.contacts, ground, part.share == 1)
+    said = notes.of_result(plan.notes, baked, part.earlier, plan.missed, short, depth, plan.scale, still=part.still)
     return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, plan.stances, said, start.in_place)
 
 

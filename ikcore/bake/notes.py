@@ -13,6 +13,7 @@ from ikcore._arrays import dot, plain, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footing import WALL
 from ikcore.bake.motion import LegMotion
+from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.bake.stances import Stance
 from ikcore.bake.way import Way
@@ -20,6 +21,7 @@ from ikcore.clips.clip import Clip
 from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
 from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
+from ikcore.feet.scale import UNITS, likely_unit
 from ikcore.grounds.ground import Plane
 
 # How many of one unit are another one, and which two that are.
@@ -71,11 +73,12 @@ def of_result(
     before: Clip | None,
     missed: str | None,
     short: dict[str, Array],
+    depth: Penetration,
     scale: float,
     *,
     still: bool,
 ) -> tuple[Note, ...]:
-    """All there is to say: also what keeps feet from the ground, and whether nothing has changed.
+    """All there is to say: also what keeps feet from the ground or takes them into it, and whether nothing has changed.
 
     Parameters
     ----------
@@ -87,16 +90,34 @@ def of_result(
         What is `missed`.
     short : dict of str to (frames,) array
         By how much legs fall short.
+    depth : Penetration
+        What the depth of feet is measured by.
     scale : float
         How long a leg is beside that of a human.
     still : bool
         Whether the body stays where it is.
     """
     if before is not None and _same(baked, before, scale):
-        well = "feet are where they would be put" if said else "all feet stand on the ground as they should"
-        missed = f"nothing has changed: {missed or well}"
-    more = (Note(missed) if missed else None, _short(baked, short, scale, still=still))
+        missed = f"nothing has changed: {missed or _unchanged(depth.faults(baked), told=bool(said))}"
+    more = (Note(missed) if missed else None, _short(baked, short, scale, still=still), _deeper(baked, depth))
     return said + tuple(note for note in more if note)
+
+
+def _unchanged(faults: str, *, told: bool) -> str:
+    """Why a bake that could have changed something has not."""
+    if faults:
+        return f"feet that stand still on the ground are left as they are, though they {faults}"
+    return "feet are where they would be put" if told else "all feet stand on the ground as they should"
+
+
+def _deeper(baked: Clip, depth: Penetration) -> Note | None:
+    """That feet are deeper in the ground than in the clip, by how much at most, when first, and which."""
+    found = depth.deeper(baked)
+    if not found:
+        return None
+    by, frame = max(each.by for each in found), min(each.frame for each in found)
+    where = f"first at {frame / baked.fps:.2f} s: {' and '.join(each.leg for each in found)}"
+    return Note(f"feet are deeper in the ground than in the clip, by up to {1000 * by * baked.unit:.0f} mm, {where}")
 
 
 def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -> Note | None:
@@ -280,12 +301,17 @@ def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
     wide = float(scene.level(_extent(scene)).max())
     if not wide > 0 or _NARROWER * (need := _needed(motions, scene)) < wide < _WIDER * need:
         return None
+    more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
+    seems = f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by"
+    own = likely_unit(max(motion.size for motion in motions))
+    if own != 1 and _NARROWER * need < wide / own < _WIDER * need:
+        by = f"metres for {UNITS[own]}, in which the clip is by its legs"
+        return f'{seems} {1 / own:.4g} ({by}), or read the clip with unit="auto" and convert it to metres'
     usual = np.sqrt(_NARROWER * _WIDER) * need
     likely = [factor for factor in _UNITS if _NARROWER * need < wide * factor < _WIDER * need]
     likely = sorted(likely, key=lambda factor: abs(np.log(wide * factor / usual)))[:2]
-    more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
     units = " or ".join(f"{factor:g} ({_UNITS[factor]})" for factor in likely) or "what its unit is of that of the clip"
-    return f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by {units}"
+    return f"{seems} {units}"
 
 
 def _needed(motions: list[LegMotion], scene: Scene) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import os
@@ -15,17 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TextIO, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ikcore import files
 from ikcore.clips import gltf
 from ikcore.clips.clip import Clip
 from ikcore.command import many
-from ikcore.feet import Feet, free
-from ikcore.feet.human import LEG
-from ikcore.feet.metrics import leg_length
-from ikcore.feet.paths import percentile
 from ikcore.grounds.ground import Ground
 from ikcore.pages import report
 
@@ -33,9 +25,6 @@ Up = Literal["Y", "Z"]
 
 ENDINGS = (".bvh", ".gltf", ".glb")
 INDEX = "index.html"
-# Metres, centimetres, inches, millimetres, and what the clips of the CMU library are in, which are many.
-_UNITS = (1.0, 0.01, 0.0254, 0.001, 0.0254 / 0.45)
-_TALL = 3.0  # so much less likely are legs that are too long than legs that are too short: there are children
 _HALF = math.sqrt(0.5)
 
 
@@ -106,6 +95,16 @@ def named(file: str, said: str) -> str:
     return said if file in said else f"{file}: {said}"
 
 
+def within(paths: Iterable[str]) -> list[str]:
+    """Names of files below the folder that holds all of them."""
+    there = [os.path.abspath(path) for path in paths]
+    try:
+        folder = os.path.commonpath([os.path.dirname(path) for path in there])
+    except ValueError:  # on several drives
+        return there
+    return [os.path.relpath(path, folder) for path in there]
+
+
 def sentence(error: OSError | ValueError) -> str:
     """What an error says, with the file that it is about."""
     if isinstance(error, OSError) and error.strerror:
@@ -146,34 +145,7 @@ def read(file: str, animation: str | None, up: Up | None, unit: float | None) ->
     """A clip; what is not said of it is what its legs make likely."""
     if Path(file).is_dir():
         raise ValueError(f"{file}: expected {' or '.join(ENDINGS)} files in this folder, got none")
-    clip = Clip.read(file, animation, up=up or "Y", unit=unit or 1.0)
-    if up and unit:
-        return clip
-    down, length = _legs(clip, up)
-    bvh = file.lower().endswith(".bvh")  # other files have Y up, and metres, if not centimetres by mistake
-    lying = bvh and down[2] < -abs(down[1])
-    units = _UNITS if bvh else _UNITS[:2]
-    likely = min(units, key=lambda unit: _unlikely(length * unit)) if length > 0 else 1.0
-    return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
-
-
-def _unlikely(length: float) -> float:
-    """How far a leg of so many metres is from a human's."""
-    off = math.log(length / LEG)
-    return max(_TALL * off, -off)
-
-
-def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:
-    """Where legs hang, and how long they are, in units of the clip."""
-    places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
-    legs = Feet.detect(clip.skeleton, up=up)
-    bones = [leg.bones if leg.hip else (*free.hips(clip.skeleton, legs), *leg.bones) for leg in legs]
-    chains = [places[:, [clip.skeleton.index(joint) for joint in joints]] for joints in bones]
-    down = np.sum([np.nan_to_num(chain[:, -1] - chain[:, 0]).sum(axis=0) for chain in chains], axis=0)
-    lengths = [
-        free.length_in(clip, leg) if leg.free else leg_length(chain) for leg, chain in zip(legs, chains, strict=True)
-    ]
-    return down, percentile(np.array(lengths), 50)
+    return Clip.read(file, animation, up=up or "auto", unit=unit or "auto")
 
 
 @functools.lru_cache(maxsize=4)

@@ -98,9 +98,12 @@ def finish(outcomes: Sequence[Outcome], lines: Sequence[str], folder: str | None
     done = done_of(outcomes)
     for line in lines:
         commands.say(line)
-    if folder and len(done) > 1:
-        report.write_index(Path(folder) / commands.INDEX, [_listed(each) for each in done])
-    for line in _remarks(done, guessed=guessed, folder=folder):
+    listed = folder is not None and len(outcomes) > 1 and bool(done)
+    if folder and listed:
+        names = commands.within(each.job.file for each in outcomes)
+        found = [_listed(each, name) for each, name in zip(outcomes, names, strict=True)]
+        report.write_index(Path(folder) / commands.INDEX, found)
+    for line in _remarks(done, guessed=guessed, index=Path(folder) / commands.INDEX if folder and listed else None):
         commands.say(line, sys.stderr)
     return 1 if len(done) < len(outcomes) else 0
 
@@ -257,10 +260,20 @@ def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
     return [*text, "", *notes] if notes else text
 
 
-def _listed(outcome: Outcome) -> report.Listed:
+def _listed(outcome: Outcome, name: str) -> report.Listed:
+    """A clip for the list of pages, by a name."""
+    name = commands.printable(name + (f": {outcome.job.animation}" if outcome.job.animation else ""))
+    if outcome.error:
+        return report.Listed(name, None, {}, error=outcome.error)
     lengths = {leg: facts["length"] or math.nan for leg, facts in outcome.legs.items()}
     legs = {leg: (lengths[leg], records) for leg, records in outcome.measures.items()}
-    return report.Listed(outcome.name, outcome.job.page, legs, outcome.beyond)
+    stands, moments = _stands(outcome), outcome.moments
+    return report.Listed(name, outcome.job.page, legs, outcome.beyond, moments, outcome.fps, stands)
+
+
+def _stands(outcome: Outcome) -> bool:
+    """Whether a foot is ever on the ground."""
+    return any(found for leg in outcome.legs.values() for found in leg["contacts"].values())
 
 
 def short(said: str, verdict: verdicts.Verdict | None) -> str:
@@ -268,17 +281,17 @@ def short(said: str, verdict: verdicts.Verdict | None) -> str:
     return f"{said}{_MARKS.get(verdict, '')}"
 
 
-def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:
+def _remarks(done: Sequence[Outcome], *, guessed: bool, index: Path | None) -> Iterable[str]:
     """What else the reader should know."""
     for each in done:
         yield from (f"ikcore: {each.name}: {note}" for note in each.more.get("notes", []))
-        if not any(found for leg in each.legs.values() for found in leg["contacts"].values()):
+        if not _stands(each):
             yield f"ikcore: {each.name}: no foot is ever on the ground"
     likely = Counter((each.up, each.unit) for each in done) if guessed else Counter()
     for (up, unit), many_of in likely.items():
         if (up, unit) != ("Y", 1):
             clips = f"{many_of} clip{'s' * (many_of != 1)}"
             yield f"ikcore: {clips} taken to have {up} up and units of {unit:g} m, as legs are; or give --up, --unit"
-    pages = [each.job.page for each in done if each.job.page]
-    if folder and pages:
-        yield f"ikcore: pages to look at: {(Path(folder) / commands.INDEX if len(pages) > 1 else pages[0]).resolve()}"
+    pages = [index] if index else [each.job.page for each in done if each.job.page]
+    if pages:
+        yield f"ikcore: pages to look at: {pages[0].resolve()}"

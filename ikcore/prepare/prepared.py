@@ -98,5 +98,6 @@ def prepare(
         clip, drag = fitted.clip, fitted.drag
         if (fitted.shares != 1).any():
             low, high = fitted.shares.min(), fitted.shares.max()
-            notes.append(Note(f"strides are {plain(low)} to {plain(high)} times as long, to meet the ground", "fit_strides"))
+            said = f"strides are {plain(low)} to {plain(high)} times as long, to meet the ground"
+            notes.append(Note(said, "fit_strides"))
     return Prepared(clip, contacts, tuple(notes), drag)

@@ -19,7 +19,7 @@ typedef struct {
     const ik_lack_job *job;
     const ptrdiff_t *frames;
     ptrdiff_t count, each;
-    vector *points, *ways, *met, *starts; /* (count * each); the last three are memory */
+    vector *points, *off, *ways, *met, *starts; /* (count * each): `off` is how far points were moved; then memory */
     double *above, *heights, *more;
     int32_t *sides;
     char *hit;
@@ -31,7 +31,7 @@ static const double TOUCHES = 1e-6; /* of `within`: what is nearer is touched */
 
 enum {
     AT_ONCE = 62, /* frames, as many as stay in the cache with those beside them */
-    PER_POINT = 4 * sizeof(vector) + 3 * sizeof(double) + sizeof(int32_t) + sizeof(char) /* beside ik_surface_scratch */
+    PER_POINT = 5 * sizeof(vector) + 3 * sizeof(double) + sizeof(int32_t) + sizeof(char) /* beside ik_surface_scratch */
 };
 
 /* Points that there is memory for: in eights, so that all of it is aligned. */
@@ -45,8 +45,9 @@ size_t ik_lack_scratch(const ik_lack_job *job) {
 static part part_of(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     const ptrdiff_t points = points_of(job), from = first > 0 ? first - 1 : 0;
     part p = {job, job->frames + from, (last < job->count ? last + 1 : last) - from, job->foot->points};
-    p.bodies = scratch, p.points = (vector *)(p.bodies + job->body_count), p.ways = p.points + points;
-    p.met = p.ways + points, p.starts = p.met + points, p.above = (double *)(p.starts + points);
+    p.bodies = scratch, p.points = (vector *)(p.bodies + job->body_count), p.off = p.points + points;
+    p.ways = p.off + points, p.met = p.ways + points, p.starts = p.met + points,
+    p.above = (double *)(p.starts + points);
     p.heights = p.above + points, p.more = p.heights + points, p.rest = p.more + points;
     p.sides = (int32_t *)((char *)p.rest + ik_surface_scratch(points)), p.hit = (char *)(p.sides + points);
     return p;
@@ -90,6 +91,16 @@ static void move_away(const part *p, const unsigned char *which, double by) {
         }
 }
 
+/* Moves the points that are kept off steps. */
+static void move_ends(const part *p) {
+    const ptrdiff_t count = p->count * p->each;
+    memcpy(p->off, p->points, (size_t)count * sizeof *p->off);
+    move_away(p, p->job->ends, p->job->margin);
+    for (ptrdiff_t k = 0; k < count; k++)
+        for (int axis = 0; axis < 3; axis++)
+            p->off[k][axis] = p->points[k][axis] - p->off[k][axis];
+}
+
 /* How high the ground is under some points, and where. */
 static void find_ground(const part *p, vector *points, ptrdiff_t count, double below, vector *found, double *heights) {
     const ik_lack_job *job = p->job;
@@ -120,20 +131,6 @@ static void leave_edges(const part *p) {
 
 /* --- one that was not --------------------------------------------------------------------------------------------- */
 
-/* What is higher by a riser in a frame beside is there already: more and more, all of it from two of them on. */
-static void see_steps(const part *p) {
-    const ptrdiff_t each = p->each, count = p->count * each;
-    for (ptrdiff_t k = 0; k < count; k++) {
-        const double *at = p->heights + k, own = isfinite(*at) ? *at : -INFINITY;
-        double most = own;
-        if (k >= each && isfinite(at[-each]) && at[-each] > most) most = at[-each];
-        if (k + each < count && isfinite(at[each]) && at[each] > most) most = at[each];
-        const double share = (most - own) / p->job->riser - 1;
-        p->more[k] = !(share > 0) ? *at : share < 1 ? own + share * (most - own) : most;
-    }
-    memcpy(p->heights, p->more, (size_t)count * sizeof *p->heights);
-}
-
 /* What points would go through from each frame to the next: it may be thinner than they go in one. What they touch they
  * do not go through. */
 static void cast_ways(const part *p, ptrdiff_t count) {
@@ -151,6 +148,31 @@ static void cast_ways(const part *p, ptrdiff_t count) {
     ik_cast(&rays, 0, count);
 }
 
+/* Whether a way from a frame to the next meets something that the point, were it not moved, meets after that. */
+static int is_later(const part *p, ptrdiff_t k) {
+    vector to;
+    if (!p->sides[k]) return 0;
+    for (int axis = 0; axis < 3; axis++)
+        to[axis] = p->met[k][axis] - p->points[k][axis] + p->off[k][axis];
+    return three_dot(to, p->ways[k]) > p->more[k] * p->more[k];
+}
+
+/* What is higher by a riser in a frame beside is there already: more and more, all of it from two of them on. Before a
+ * step that a point does not get to until the next frame it is not. */
+static void see_steps(const part *p) {
+    const ptrdiff_t each = p->each, count = p->count * each;
+    double *found = (double *)p->starts;
+    for (ptrdiff_t k = 0; k < count; k++) {
+        const double *at = p->heights + k, own = isfinite(*at) ? *at : -INFINITY;
+        double most = own;
+        if (k >= each && isfinite(at[-each]) && at[-each] > most) most = at[-each];
+        if (k + each < count && !is_later(p, k) && isfinite(at[each]) && at[each] > most) most = at[each];
+        const double share = (most - own) / p->job->riser - 1;
+        found[k] = !(share > 0) ? *at : share < 1 ? own + share * (most - own) : most;
+    }
+    memcpy(p->heights, found, (size_t)count * sizeof *p->heights);
+}
+
 /* How high something is behind the place where a way meets it. */
 static double top_of(const part *p, const double *place, const double *way, double far) {
     const double on = p->job->within / (far > 1e-12 ? far : 1e-12);
@@ -162,15 +184,14 @@ static double top_of(const part *p, const double *place, const double *way, doub
     return top;
 }
 
-/* What a point goes through counts in both frames. */
+/* What a point goes through counts in both frames, or in the one after, if it would not get there before. */
 static void see_between(const part *p) {
     const ptrdiff_t count = (p->count - 1) * p->each;
-    cast_ways(p, count);
     for (ptrdiff_t k = count - 1; k >= 0; k--) {
         if (!p->sides[k]) continue;
         place_bodies(p, p->frames + k / p->each);
         const double top = top_of(p, p->met[k], p->ways[k], p->more[k]);
-        p->heights[k] = higher(p->heights[k], top);
+        if (!is_later(p, k)) p->heights[k] = higher(p->heights[k], top);
         p->heights[k + p->each] = higher(p->heights[k + p->each], top);
     }
 }
@@ -197,11 +218,12 @@ static void find_lacks(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, 
     const part p = part_of(job, first, last, scratch);
     place_bodies(&p, p.frames);
     ik_soles(job->foot, job->stood, p.frames, p.count, p.points, p.above);
-    if (!job->made) move_away(&p, job->ends, job->margin);
+    if (!job->made) move_ends(&p);
     find_ground(&p, p.points, p.count * p.each, job->below, p.met, p.heights);
     if (job->made) {
         leave_edges(&p);
     } else {
+        cast_ways(&p, (p.count - 1) * p.each);
         see_steps(&p);
         see_between(&p);
     }

@@ -5,7 +5,8 @@
 #include "stances.h"
 
 /* A foot over ground, in some frames of the clip. Where the clip was made on this ground it has found its own way: else
- * what is between two frames counts in both, and at a step its upper side is there before. */
+ * what is between two frames counts in both, and at a step its upper side is there before; not in the first of the two
+ * if the point, were it not kept off, gets there later. */
 typedef struct ik_lack_job {
     const ik_foot *foot;
     const ik_stood *stood;     /* where it is moved and turned to */

@@ -1,0 +1,81 @@
+"""The unit and the upward axis of a clip, where its file does not say them: as its legs make likely."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.clips.clip import Clip
+from ikcore.feet import free
+from ikcore.feet.detect import Feet
+from ikcore.feet.human import LEG
+from ikcore.feet.metrics import leg_length
+from ikcore.feet.paths import percentile
+
+# Metres in a unit, and what it is called; the last one is that of the CMU library, whose clips are many.
+UNITS = {1.0: "metres", 0.01: "centimetres", 0.0254: "inches", 0.001: "millimetres", 0.0254 / 0.45: "units of 0.0564 m"}
+_METRIC = (1.0, 0.01)  # files that are in metres by their format may be in centimetres by mistake
+_TALL = 3  # so much less likely are legs that are too long than legs that are too short: there are children
+
+
+def likely_unit(length: float, units: tuple[float, ...] = tuple(UNITS)) -> float:
+    """Metres in the unit that makes a leg most like a human's.
+
+    Parameters
+    ----------
+    length : float
+        Of a leg, in units of a clip.
+    units : tuple of float, optional
+        Those to choose from.
+
+    Returns
+    -------
+    float
+        1 of a leg without a length.
+
+    Examples
+    --------
+    >>> likely_unit(0.9), likely_unit(85.0), round(likely_unit(15.6), 4)
+    (1.0, 0.01, 0.0564)
+    """
+    return min(units, key=lambda unit: _unlikely(length * unit)) if length > 0 else 1.0
+
+
+def guessed(clip: Clip, *, up: bool, unit: bool, says_axes: bool) -> Clip:
+    """A clip whose axis or unit is what its legs make likely, whatever it had.
+
+    Parameters
+    ----------
+    clip : Clip
+        As it was read.
+    up, unit : bool
+        Which of the two are guessed.
+    says_axes : bool
+        Whether the format of its file has Y up and metres.
+    """
+    down, length = _legs(clip, None if up else clip.up)
+    lying = not says_axes and down[2] < -abs(down[1])
+    likely = likely_unit(length, _METRIC if says_axes else tuple(UNITS))
+    return dataclasses.replace(clip, up=("Z" if lying else "Y") if up else clip.up, unit=likely if unit else clip.unit)
+
+
+def _unlikely(length: float) -> float:
+    """How far a leg of so many metres is from a human's."""
+    off = math.log(length / LEG)
+    return max(_TALL * off, -off)
+
+
+def _legs(clip: Clip, up: str | None) -> tuple[NDArray[np.float64], float]:
+    """Where legs hang, and how long they are, in units of the clip."""
+    places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
+    legs = Feet.detect(clip.skeleton, up=up)
+    bones = [leg.bones if leg.hip else (*free.hips(clip.skeleton, legs), *leg.bones) for leg in legs]
+    chains = [places[:, [clip.skeleton.index(joint) for joint in joints]] for joints in bones]
+    down = np.sum([np.nan_to_num(chain[:, -1] - chain[:, 0]).sum(axis=0) for chain in chains], axis=0)
+    lengths = [
+        free.length_in(clip, leg) if leg.free else leg_length(chain) for leg, chain in zip(legs, chains, strict=True)
+    ]
+    return down, percentile(np.array(lengths), 50)
