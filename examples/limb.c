@@ -1,4 +1,5 @@
-/* A leg reaches for a point: cc -I src/ik examples/limb.c src/ik/[a-z]*.c src/ik/instances/[a-z]*.c -lm && ./a.out */
+/* A leg reaches for a point. -DIK_ONLY_LIMB and -DIK_NO_F32 (ik.h has the table) leave out what it does not use:
+ * cc -O2 -I src/ik examples/limb.c src/ik/[a-z]*.c src/ik/closed/[a-z]*.c src/ik/instances/[a-z]*.c -lm && ./a.out */
 #include <stdio.h>
 
 #include "ik.h"

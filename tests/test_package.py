@@ -186,12 +186,12 @@ def test_the_source_folder_is_not_mistaken_for_the_package(tmp_path: Path) -> No
     assert "is the source folder, start Python in another folder" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize(("wanted", "warned"), [("base", False), ("", False), ("axv2", True)])
+@pytest.mark.parametrize(("wanted", "warned"), [("scalar", False), ("", False), ("axv2", True)])
 def test_the_environment_lowers_the_instruction_set(wanted: str, warned: bool) -> None:
     code = "import ikcore; print(ikcore.isa())"
     env = {**os.environ, "IKCORE_ISA": wanted, "PYTHONSAFEPATH": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ("base" if wanted == "base" else _core.use_isa(None))
+    assert done.stdout.strip() == ("scalar" if wanted == "scalar" else _core.use_isa(None))
     assert ("expected scalar, base, avx2 or avx512" in done.stderr) == warned
 
 

@@ -1,4 +1,6 @@
 /* How legs move the body (body.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "body.h"
 
 #include <math.h>
@@ -267,3 +269,4 @@ void ik_aside(const ik_aside_job *job, double *work) {
             job->found[k][axis] *= share;
     }
 }
+#endif

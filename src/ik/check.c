@@ -1,4 +1,6 @@
 /* What is wrong with a job, in a sentence: what goals lack, and what a method does not take. */
+#include "ik.h"
+#ifndef IK_NO_SKELETON
 #include "goals.h"
 
 /* Whether a goal is about something below a joint, or the joint. */
@@ -276,3 +278,4 @@ const char *ik_aims_check(const ik_solve_job *job, unsigned takes) {
     }
     return wrong;
 }
+#endif

@@ -20,17 +20,25 @@ typedef struct {
     const ik_kernels *kernels[2]; /* f32, f64 */
 } isa_level;
 
+#ifdef IK_NO_F32
+#define IK_PAIR(isa) {NULL, &ik_kernels_##isa##_f64}
+#elif defined(IK_NO_F64)
+#define IK_PAIR(isa) {&ik_kernels_##isa##_f32, NULL}
+#else
+#define IK_PAIR(isa) {&ik_kernels_##isa##_f32, &ik_kernels_##isa##_f64}
+#endif
+
 /* What is compiled, ascending. */
 static const isa_level levels[] = {
-    {SCALAR, {&ik_kernels_scalar_f32, &ik_kernels_scalar_f64}},
+    {SCALAR, IK_PAIR(scalar)},
 #ifdef IK_HAS_BASE
-    {BASE, {&ik_kernels_base_f32, &ik_kernels_base_f64}},
+    {BASE, IK_PAIR(base)},
 #endif
 #ifdef IK_HAS_AVX2
-    {AVX2, {&ik_kernels_avx2_f32, &ik_kernels_avx2_f64}},
+    {AVX2, IK_PAIR(avx2)},
 #endif
 #ifdef IK_HAS_AVX512
-    {AVX512, {&ik_kernels_avx512_f32, &ik_kernels_avx512_f64}},
+    {AVX512, IK_PAIR(avx512)},
 #endif
 };
 enum { LEVELS = sizeof levels / sizeof *levels };
@@ -38,7 +46,7 @@ enum { LEVELS = sizeof levels / sizeof *levels };
 static atomic_int level_in_use = -1; /* -1: not chosen yet */
 
 static enum isa isa_of_processor(void) {
-#if defined(IK_HAS_AVX2) || defined(IK_HAS_AVX512)
+#ifdef IK_HAS_AVX2
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl"))
         return AVX512;
@@ -80,31 +88,52 @@ const char *ik_use_isa(const char *name) {
 
 /* The narrowest vectors that hold the whole batch at once, or else the widest: few items on wide vectors would pay for
  * lanes without work. Results do not depend on it. */
-static const ik_kernels *kernels_at(int level, int type, ptrdiff_t count) {
+static int level_at(int level, int type, ptrdiff_t count) {
     while (level > 0 && count <= levels[level - 1].kernels[type]->lanes)
         level--;
-    return levels[level].kernels[type];
+    return level;
 }
 
-static const ik_kernels *kernels_for(int type, ptrdiff_t count) { return kernels_at(current_level(), type, count); }
+static int level_for(int type, ptrdiff_t count) { return level_at(current_level(), type, count); }
+
+/* From a level on down to the first that has a kernel. Scalar code has every one. */
+#define IK_DESCEND(level, type, kernel)                                                                                \
+    while (!levels[level].kernels[type]->kernel)                                                                       \
+        (level)--;
+
+#ifdef IK_NO_F32
+#define IK_TYPES(X, name) X(name, f64)
+#elif defined(IK_NO_F64)
+#define IK_TYPES(X, name) X(name, f32)
+#else
+#define IK_TYPES(X, name) X(name, f32) X(name, f64)
+#endif
 
 #define IK_SOLVER_FUNCTION(name, type)                                                                                 \
     void ik_##name##_##type(const ik_##name##_job *job, ptrdiff_t count) {                                             \
+        int level = level_for(type, count);                                                                            \
+        IK_DESCEND(level, type, forms->name)                                                                           \
         ik_fpmode before = ik_fpmode_enter();                                                                          \
-        kernels_for(type, count)->forms->name(job, 0, count);                                                          \
+        levels[level].kernels[type]->forms->name(job, 0, count);                                                       \
         ik_fpmode_leave(before);                                                                                       \
     }
-#define IK_SOLVER_FUNCTIONS(name) IK_SOLVER_FUNCTION(name, f32) IK_SOLVER_FUNCTION(name, f64)
+#define IK_SOLVER_FUNCTIONS(name) IK_TYPES(IK_SOLVER_FUNCTION, name)
 IK_SOLVERS(IK_SOLVER_FUNCTIONS)
 IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
 
 #define IK_METHOD_FUNCTION(name, type)                                                                                 \
     size_t ik_##name##_scratch_##type(const ik_solve_job *job) {                                                       \
-        return levels[best_level()].kernels[type]->name##_scratch(job);                                                \
+        int level = best_level();                                                                                      \
+        IK_DESCEND(level, type, name##_scratch)                                                                        \
+        return levels[level].kernels[type]->name##_scratch(job);                                                       \
     }                                                                                                                  \
     void ik_##name##_##type(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                 \
+        int level = level_for(type, last - first);                                                                     \
         ik_fpmode before = ik_fpmode_enter();                                                                          \
-        kernels_for(type, last - first)->name(job, first, last, scratch);                                              \
+        for (int done = 0; !done; level--) {                                                                           \
+            IK_DESCEND(level, type, name)                                                                              \
+            done = levels[level].kernels[type]->name(job, first, last, scratch);                                       \
+        }                                                                                                              \
         ik_fpmode_leave(before);                                                                                       \
     }
 #define IK_DEFAULT(option, default_, lowest, highest, doc) .option = default_,
@@ -112,26 +141,36 @@ IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
     ik_options ik_##function##_options(void) { return (ik_options){IK_OPTIONS_OF_##name(IK_DEFAULT)}; }
 #define IK_METHOD_FUNCTIONS(name, takes, doc)                                                                          \
     IK_DEFAULTS(name, name)                                                                                            \
-    IK_METHOD_FUNCTION(name, f32)                                                                                      \
-    IK_METHOD_FUNCTION(name, f64)
+    IK_TYPES(IK_METHOD_FUNCTION, name)
 IK_METHODS(IK_METHOD_FUNCTIONS)
 #define IK_FORM_FUNCTION(name, function, takes, doc) IK_DEFAULTS(name, function)
 IK_CLOSED_FORMS(IK_FORM_FUNCTION) /* their functions are in closed.h */
 
+#ifndef IK_NO_RAYS
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
+    int level = current_level();
+    IK_DESCEND(level, f64, cast)
     ik_fpmode before = ik_fpmode_enter();
-    levels[current_level()].kernels[f64]->cast(job, first, last);
+    levels[level].kernels[f64]->cast(job, first, last);
     ik_fpmode_leave(before);
+}
+#endif
+
+#ifndef IK_NO_CLIPS
+static const ik_kernels *smoothers_at(int level, ptrdiff_t count) {
+    level = level_at(level, f64, count);
+    IK_DESCEND(level, f64, smooth)
+    return levels[level].kernels[f64];
 }
 
 size_t ik_smooth_whole_scratch(const ik_smooth_job *job, ptrdiff_t count) { /* enough at whatever level it will be */
-    return kernels_at(best_level(), f64, count)->smooth_scratch(job);
+    return smoothers_at(best_level(), count)->smooth_scratch(job);
 }
 
 void ik_smooth_whole(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     ik_fpmode before = ik_fpmode_enter();
     while (first < last) {
-        const ik_kernels *kernels = kernels_for(f64, last - first);
+        const ik_kernels *kernels = smoothers_at(current_level(), last - first);
         ptrdiff_t count = last - first;
         if (count > kernels->lanes) count -= count % kernels->lanes; /* a rest of a few on narrower vectors */
         kernels->smooth(job, first, first + count, scratch);
@@ -140,26 +179,17 @@ void ik_smooth_whole(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, 
     ik_fpmode_leave(before);
 }
 
-void ik_bend_leg(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last) {
-    ik_fpmode before = ik_fpmode_enter();
-    kernels_for(f64, last - first)->bend_leg(job, first, last);
-    ik_fpmode_leave(before);
-}
-
-void ik_turn_leg(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last) {
-    ik_fpmode before = ik_fpmode_enter();
-    kernels_for(f64, last - first)->turn_leg(job, first, last);
-    ik_fpmode_leave(before);
-}
-
-void ik_displace(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last) {
-    ik_fpmode before = ik_fpmode_enter();
-    kernels_for(f64, last - first)->displace(job, first, last);
-    ik_fpmode_leave(before);
-}
-
-void ik_hinges(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last) {
-    ik_fpmode before = ik_fpmode_enter();
-    kernels_for(f64, last - first)->hinges(job, first, last);
-    ik_fpmode_leave(before);
-}
+/* Legs, an item a frame: in legs.h. */
+#define IK_LEG_FUNCTION(name)                                                                                          \
+    void ik_##name(const ik_##name##_job *job, ptrdiff_t first, ptrdiff_t last) {                                      \
+        int level = level_for(f64, last - first);                                                                      \
+        IK_DESCEND(level, f64, name)                                                                                   \
+        ik_fpmode before = ik_fpmode_enter();                                                                          \
+        levels[level].kernels[f64]->name(job, first, last);                                                            \
+        ik_fpmode_leave(before);                                                                                       \
+    }
+IK_LEG_FUNCTION(bend_leg)
+IK_LEG_FUNCTION(turn_leg)
+IK_LEG_FUNCTION(displace)
+IK_LEG_FUNCTION(hinges)
+#endif

@@ -1,4 +1,6 @@
 /* Filters over time (filters.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "filters.h"
 
 #include <math.h>
@@ -93,3 +95,4 @@ void ik_filter_largest(const ik_filter_job *job, double *work, double *found) {
         take_larger(work, size + (rows - 2 * done) * columns, done * columns, work);
     take_larger(work, size, (rows - done) * columns, found);
 }
+#endif

@@ -1,8 +1,8 @@
 /* ikcore: inverse kinematics for characters and chains, in C17 without dependencies.
  *
- * Add the .c files of this folder and of instances/ to a project and include this header; no compiler flags are needed
- * for right results (README.md names those for speed, and the few that would spoil them). There is no allocation, no
- * printing, and no state but the instruction set in use.
+ * Add the .c files of this folder, of closed/ and of instances/ to a project and include this header; no compiler flags
+ * are needed for right results (README.md names those for speed, and the few that would spoil them). There is no
+ * allocation, no printing, and no state but the instruction set in use.
  *
  * Contents
  *   ik_rows, ik_lists       rows of numbers in the caller's memory, and lists of them
@@ -35,15 +35,43 @@
  * has set; that mode is restored.
  *
  * Switches: macros to define for all files alike (cc -DIK_NO_AVX512). Results have the same bits with each of them.
- *   IK_NO_BASE              leaves out the kernels on 16-byte vectors (SSE2, NEON)
+ *   IK_NO_F32, IK_NO_F64    leave out a type of number; limbs and aims on skeletons, clips and rays need doubles
+ *   IK_NO_BASE              leaves out the kernels on 16-byte vectors (NEON; x86-64 has none)
  *   IK_NO_AVX2              leaves out those on 32-byte vectors
  *   IK_NO_AVX512            leaves out those on 64-byte vectors
- *   IK_QUICK                for development: compiles in half the time, runs at about half the speed */
+ *   IK_NO_HEURISTIC         leaves out fabrik, follow, circle, spring and ccd
+ *   IK_NO_JACOBIAN          leaves out dls and the methods after it in IK_METHODS
+ *   IK_NO_SKELETON          leaves out skeletons: forward kinematics, limits, all methods, limbs and aims on skeletons
+ *   IK_NO_CLIPS             leaves out clips: ik_smooth, and what baking of feet needs
+ *   IK_NO_RAYS              leaves out triangles and rays
+ *   IK_ONLY_LIMB            leaves out all but ik_two_bone and ik_two_bone_2d
+ *   IK_QUICK                for development: compiles in half the time, runs at about half the speed
+ * A function that is left out is an undefined reference where it is called. */
 #ifndef IK_H
 #define IK_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef IK_ONLY_LIMB
+#undef IK_NO_SKELETON
+#define IK_NO_SKELETON
+#endif
+#ifdef IK_NO_SKELETON
+#undef IK_NO_HEURISTIC
+#undef IK_NO_JACOBIAN
+#define IK_NO_HEURISTIC
+#define IK_NO_JACOBIAN
+#endif
+#if defined(IK_ONLY_LIMB) || defined(IK_NO_F64)
+#undef IK_NO_CLIPS
+#undef IK_NO_RAYS
+#define IK_NO_CLIPS
+#define IK_NO_RAYS
+#endif
+#if defined(IK_NO_F32) && defined(IK_NO_F64)
+#error "IK_NO_F32 and IK_NO_F64: expected at most one of them, for there has to be a type of number"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -877,9 +905,10 @@ typedef struct ik_options {
 enum ik_takes_index { IK_TAKES(IK_TAKES_MEMBER) IK_TAKES_KINDS };
 #undef IK_TAKES_MEMBER
 #define IK_TAKES_MEMBER(name, doc)        IK_TAKES_##name = 1 << IK_TAKES_INDEX_##name,
-#define IK_TAKES_KIND(name, numbers, doc) IK_TAKES_##name = 1 << (IK_TAKES_KINDS + IK_##name),
+#define IK_TAKES_KIND(name, numbers, doc) IK_TAKES_##name = 1 << ((int)IK_TAKES_KINDS + (int)IK_##name),
 enum ik_takes {
-    IK_TAKES(IK_TAKES_MEMBER) IK_GOAL_KINDS(IK_TAKES_KIND) IK_TAKES_ALL = (1 << (IK_TAKES_KINDS + IK_GOAL_KIND_COUNT)) -
+    IK_TAKES(IK_TAKES_MEMBER) IK_GOAL_KINDS(IK_TAKES_KIND) IK_TAKES_ALL =
+            (1 << ((int)IK_TAKES_KINDS + (int)IK_GOAL_KIND_COUNT)) -
         1,
     IK_REACHES = 1 << 30, /* nothing that is taken, but a promise: what can be reached is reached as a rule */
 };
@@ -887,7 +916,12 @@ enum ik_takes {
 #undef IK_TAKES_KIND
 
 /* The iterative methods. X(name, what it takes and whether it REACHES, what it is) */
-#define IK_METHODS(X)                                                                                                  \
+#define IK_METHODS(X) IK_HEURISTIC_METHODS(X) IK_JACOBIAN_METHODS(X)
+
+#ifdef IK_NO_HEURISTIC
+#define IK_HEURISTIC_METHODS(X)
+#else
+#define IK_HEURISTIC_METHODS(X)                                                                                        \
     X(fabrik,                                                                                                          \
       IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_DISTANCE | IK_TAKES_INSIDE | IK_TAKES_OUTSIDE | IK_TAKES_RELATIVE |    \
           IK_TAKES_POLE | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,            \
@@ -901,7 +935,13 @@ enum ik_takes {
     X(ccd,                                                                                                             \
       IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_STIFFNESS |          \
           IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_TAKES_CAP | IK_REACHES,                                                 \
-      "cyclic coordinate descent: one joint after the other turns what it carries to the target")                      \
+      "cyclic coordinate descent: one joint after the other turns what it carries to the target")
+#endif
+
+#ifdef IK_NO_JACOBIAN
+#define IK_JACOBIAN_METHODS(X)
+#else
+#define IK_JACOBIAN_METHODS(X)                                                                                         \
     X(dls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
       "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
     X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE),                                  \
@@ -920,13 +960,18 @@ enum ik_takes {
       "Newton's method: as dls, by the second derivatives of the squared error too")                                   \
     X(lbfgsb, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,    \
       "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")
+#endif
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */
+#if defined(IK_NO_SKELETON) || defined(IK_NO_F64)
+#define IK_CLOSED_FORMS(X)
+#else
 #define IK_CLOSED_FORMS(X)                                                                                             \
     X(two_bone, limbs, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,  \
       "the limb in closed form: every goal has a chain of two bones, and a pole where wanted")                         \
     X(aim, aims, IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,                         \
       "one joint a goal turns in closed form, until an axis of it points at a place")
+#endif
 
 /* What a joint may do in a solve: bits of ik_solve_job.moving. */
 enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };

@@ -1,4 +1,6 @@
 /* Intervals of frames, and those in which a foot is in contact (intervals.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "intervals.h"
 
 #include <string.h>
@@ -57,3 +59,4 @@ void ik_contact(const ik_contact_job *job) {
     for (stop = 0; next_of(job->held, job->count, 1, &start, &stop);)
         if (is_brief(job, start, stop, job->least)) memset(job->held + start, 0, (size_t)(stop - start));
 }
+#endif

@@ -14,7 +14,8 @@
 #include "plan.h"
 #include "solvers.h"
 
-#if IK_BYTES == 0 || (IK_BYTES == 16 && defined(IK_HAS_BASE)) || (IK_BYTES == 32 && defined(IK_HAS_AVX2)) ||           \
+#if (IK_BITS == 32 && defined(IK_NO_F32)) || (IK_BITS == 64 && defined(IK_NO_F64))
+#elif IK_BYTES == 0 || (IK_BYTES == 16 && defined(IK_HAS_BASE)) || (IK_BYTES == 32 && defined(IK_HAS_AVX2)) ||         \
     (IK_BYTES == 64 && defined(IK_HAS_AVX512))
 
 /* gcc and clang each have their own way to say which instructions the functions below may use; neither needs a flag.

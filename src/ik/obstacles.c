@@ -3,6 +3,8 @@
  *   points    of the sole, in every frame one after the other, where the foot puts them
  *   above     how high each is in the clip above where it stands
  *   heights   of the ground under each; NaN where there is none */
+#include "ik.h"
+#if !defined(IK_NO_CLIPS) && !defined(IK_NO_RAYS)
 #include "obstacles.h"
 
 #include <math.h>
@@ -282,3 +284,4 @@ void ik_nearer(const ptrdiff_t (*swings)[2], ptrdiff_t count, ptrdiff_t frames, 
         }
     }
 }
+#endif

@@ -1,4 +1,6 @@
 /* Numbers by their order, found without sorting all of them (order.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "order.h"
 
 /* Brings those from one place to before another that are below a number, or also those that equal it, to the front;
@@ -55,3 +57,4 @@ double ik_percentile(double *values, ptrdiff_t count, double percent) {
     const double above = share > 0 ? next_of(values, count, rank) : below, span = above - below;
     return share < 0.5 ? below + span * share : above - span * (1 - share);
 }
+#endif

@@ -1,4 +1,6 @@
 /* Points over time (paths.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "paths.h"
 
 #include <math.h>
@@ -146,3 +148,4 @@ void ik_ramp(const unsigned char *held, ptrdiff_t count, int loop, double frames
         if (k && held[k] != held[k - 1]) edge = (double)k;
     }
 }
+#endif

@@ -1,4 +1,6 @@
 /* What a foot turns about while it stands, and where its sole is (phases.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "phases.h"
 #include "three.h"
 
@@ -254,3 +256,4 @@ void ik_tread(ik_tread_job *job) {
             }
     if (foot->front.data && foot->back.data) find_ahead(job);
 }
+#endif

@@ -1,4 +1,6 @@
 /* From a skeleton and goals to the nodes that a solve works on. */
+#include "ik.h"
+#ifndef IK_NO_SKELETON
 #include "plan.h"
 
 #include "goals.h"
@@ -372,3 +374,4 @@ ik_plan ik_plan_largest(const ik_solve_job *job) {
     most.task_count = most.judged = goals, most.rows = 3 * goals, most.levels = 2;
     return most;
 }
+#endif

@@ -5,6 +5,8 @@
  * places where surface times blocks, of both sides together, is least (the surface area heuristic of MacDonald and
  * Booth, "Heuristics for ray tracing using space subdivision", 1990, binned as by Wald, "On fast construction of
  * SAH-based bounding volume hierarchies", 2007). A part of at most eight triangles is a leaf. */
+#include "ik.h"
+#ifndef IK_NO_RAYS
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -353,3 +355,4 @@ void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *
     }
     ik_fpmode_leave(before);
 }
+#endif

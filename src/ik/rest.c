@@ -4,6 +4,8 @@
  *   slope    of the ground under heel and ball
  *   gives    how far ground may come up to points from below: under the arch, and where toes bend
  *   sunk     the slope of the line over points that is the lowest where the weight is */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -290,3 +292,4 @@ double ik_passing_lift(const ik_foot *foot, ptrdiff_t frame, const double (*poin
     }
     return most;
 }
+#endif

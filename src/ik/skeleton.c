@@ -1,4 +1,6 @@
 /* The structure of a skeleton, apart from its numbers; and the memory that working on one takes. */
+#include "ik.h"
+#ifndef IK_NO_SKELETON
 #include "solvers.h"
 
 /* Ancestors that have no place yet wait at the end of `order`, the uppermost first: every joint waits once. */
@@ -24,3 +26,4 @@ int ik_skeleton_order(int count, const int *parents, int *order, int *rank) {
 
 /* Of the widest vectors, so that it serves any: IK_FORWARD_NUMBERS of them a joint, and room to align them. */
 size_t ik_forward_scratch(int count) { return ((size_t)count * IK_FORWARD_NUMBERS + 1) * IK_WIDEST; }
+#endif

@@ -5,6 +5,8 @@
  * it, it is left as it is wanted, and frames that are pinned between parts cost nothing. Parts of about one length are
  * solved side by side, filled up at a pinned end with frames that are pinned too: to a length that depends on a part
  * alone, so that its bits do not depend on its neighbours. A long one is solved where it is, by itself. */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "smooth.h"
 
 #include "fpmode.h"
@@ -16,7 +18,7 @@ static const double FAR = 1e100; /* as in clips/smooth.h: numbers beyond cannot 
 
 enum {
     CHANNELS = 16, /* at a time */
-    ABREAST = 8,   /* parts, as many as the widest vectors hold */
+    ABREAST = 4,   /* parts, as many as the widest vectors hold that curves are solved on: AVX2 */
     FILLED = 32,   /* lengths are filled up to a multiple of this */
     LONG = 2048,   /* the most frames of what is solved side by side: as many as memory is taken for */
     GIVEN = 5,     /* arrays that are read: wanted, lower, upper, pull, start */
@@ -49,7 +51,7 @@ typedef struct {
 } work;
 
 /* Numbers side by side that a vector holds as many or more of. */
-static ptrdiff_t width_of(ptrdiff_t count) { return count > 4 ? ABREAST : count > 2 ? 4 : count; }
+static ptrdiff_t width_of(ptrdiff_t count) { return count > 1 ? ABREAST : 1; }
 
 static column column_of(const ik_smooth_job *job, ptrdiff_t channel) {
     const ik_lists *given[GIVEN] = {&job->wanted, &job->lower, &job->upper, &job->pull, &job->start};
@@ -222,9 +224,8 @@ static ptrdiff_t together(const ik_smooth_job *job) { return job->frames < LONG 
 /* This one and others that are left of its length, as many as there is memory for. */
 static ptrdiff_t alike(work *w, ptrdiff_t at, part **some) {
     const ptrdiff_t length = w->part[at].length, room = together(w->job) * width_of(w->count);
-    ptrdiff_t count = 1, most = ABREAST;
-    while (most > 1 && most * length > room)
-        most /= 2;
+    const ptrdiff_t most = ABREAST * length > room ? 1 : ABREAST;
+    ptrdiff_t count = 1;
     some[0] = &w->part[at];
     for (at++; at < w->parts && count < most; at++)
         if (!w->part[at].done && w->part[at].length == length) some[count++] = &w->part[at];
@@ -329,3 +330,4 @@ void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *
         ik_smooth_whole(&own, first, last, scratch);
     ik_fpmode_leave(before);
 }
+#endif

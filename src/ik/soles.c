@@ -1,4 +1,6 @@
 /* Soles from poses in which feet stand flat (soles.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "soles.h"
 
 #include <math.h>
@@ -187,3 +189,4 @@ void ik_within(const double axes[3][3], const double way[3], double along[3]) {
     for (int side = 0; side < 3; side++)
         along[side] = three_dot(way, across[side]) / volume;
 }
+#endif

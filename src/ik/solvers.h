@@ -8,13 +8,16 @@
 #include "ik.h"
 #include "legs.h"
 
-#define IK_SOLVERS(X)                                                                                                  \
+#define IK_SOLVERS(X) IK_WIDE_SOLVERS(X) IK_OTHER_SOLVERS(X)
+
+/* Those with kernels on 64-byte vectors: where these pay. The others then use 32-byte vectors. */
+#ifdef IK_ONLY_LIMB
+#define IK_WIDE_SOLVERS(X)  X(two_bone)
+#define IK_OTHER_SOLVERS(X) X(two_bone_2d)
+#else
+#define IK_WIDE_SOLVERS(X)                                                                                             \
     X(two_bone)                                                                                                        \
-    X(two_bone_2d)                                                                                                     \
     X(aim)                                                                                                             \
-    X(look)                                                                                                            \
-    X(spline)                                                                                                          \
-    X(spread_twist)                                                                                                    \
     X(quat_multiply)                                                                                                   \
     X(quat_conjugate)                                                                                                  \
     X(quat_normalize)                                                                                                  \
@@ -33,20 +36,47 @@
     X(quat_from_6d)                                                                                                    \
     X(quat_to_euler)                                                                                                   \
     X(quat_from_euler)                                                                                                 \
-    X(quat_best_fit)                                                                                                   \
-    X(limit_project)
+    X(quat_best_fit)
+#define IK_FREE_SOLVERS(X)                                                                                             \
+    X(two_bone_2d)                                                                                                     \
+    X(look)                                                                                                            \
+    X(spline)                                                                                                          \
+    X(spread_twist)
+#ifdef IK_NO_SKELETON
+#define IK_OTHER_SOLVERS(X) IK_FREE_SOLVERS(X)
+#else
+#define IK_OTHER_SOLVERS(X) IK_FREE_SOLVERS(X) X(limit_project)
+#endif
+#endif
 
 /* The same for what works on a skeleton: a job has other things than rows, and Python calls it from skeleton_object.c.
  */
+#ifdef IK_NO_SKELETON
+#define IK_SKELETON_SOLVERS(X)
+#else
 #define IK_SKELETON_SOLVERS(X)                                                                                         \
     X(forward)                                                                                                         \
     X(local)                                                                                                           \
     X(carried)
+#endif
+
+/* Likewise of the methods: those with kernels on 64-byte vectors. */
+#ifdef IK_NO_HEURISTIC
+#define IK_WIDE_HEURISTIC_METHODS(X)
+#else
+#define IK_WIDE_HEURISTIC_METHODS(X) X(fabrik, , ) X(follow, , ) X(circle, , ) X(ccd, , )
+#endif
+#ifdef IK_NO_JACOBIAN
+#define IK_WIDE_JACOBIAN_METHODS(X)
+#else
+#define IK_WIDE_JACOBIAN_METHODS(X) X(dls, , )
+#endif
 
 /* The most numbers that ik_forward keeps of a joint (skeleton.h checks it), and the bytes of the widest vector. */
 enum { IK_FORWARD_NUMBERS = 17, IK_WIDEST = 64 };
 
-/* The solvers compiled for one instruction set and one type of number. rows [first, last) of a job. */
+/* The solvers compiled for one instruction set and one type of number. rows [first, last) of a job. A kernel that is
+ * NULL is not compiled for this one: the next lower instruction set that has it is used. */
 typedef struct ik_forms {
 #define IK_SOLVER_KERNEL(name) void (*name)(const ik_##name##_job *job, ptrdiff_t first, ptrdiff_t last);
     IK_SOLVERS(IK_SOLVER_KERNEL)
@@ -59,7 +89,7 @@ typedef struct ik_kernels {
     const ik_forms *forms;
 #define IK_METHOD_KERNEL(name, takes, doc)                                                                             \
     size_t (*name##_scratch)(const ik_solve_job *job);                                                                 \
-    void (*name)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+    int (*name)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch); /* 0: not of such a job */
     IK_METHODS(IK_METHOD_KERNEL)
 #undef IK_METHOD_KERNEL
     /* of doubles only */
@@ -73,15 +103,16 @@ typedef struct ik_kernels {
 } ik_kernels;
 
 /* The instruction sets that are compiled besides scalar code: what the compiler has vectors for, without those that
- * switches of ik.h leave out. */
+ * switches of ik.h leave out. AVX-512 has some kernels only, so it needs AVX2. On x86-64 16-byte vectors are left out:
+ * processors without AVX2 are rare, and kernels for them are a quarter of the code. */
 #if defined(__GNUC__)
-#ifndef IK_NO_BASE
+#if !defined(__x86_64__) && !defined(IK_NO_BASE)
 #define IK_HAS_BASE
 #endif
 #if defined(__x86_64__) && !defined(IK_NO_AVX2)
 #define IK_HAS_AVX2
 #endif
-#if defined(__x86_64__) && !defined(IK_NO_AVX512)
+#if defined(IK_HAS_AVX2) && !defined(IK_NO_AVX512)
 #define IK_HAS_AVX512
 #endif
 #endif

@@ -1,5 +1,7 @@
 /* Points on the ground: rays from the top of each window down, and up from where these came upon something from behind
  * (surface.h). */
+#include "ik.h"
+#ifndef IK_NO_RAYS
 #include "surface.h"
 
 #include <float.h>
@@ -196,3 +198,4 @@ void ik_foothold(const ik_foothold_job *job, void *scratch) {
     if (job->jumps && !(ground_about(job, high, scratch) > most)) ground_about(job, start, scratch);
     ik_fpmode_leave(before);
 }
+#endif

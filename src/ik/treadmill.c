@@ -1,4 +1,6 @@
 /* The velocity of the ground under a clip (treadmill.h). */
+#include "ik.h"
+#ifndef IK_NO_CLIPS
 #include "treadmill.h"
 
 #include <math.h>
@@ -127,3 +129,4 @@ double ik_slide(const ik_treadmill_job *job) {
     const double others = ik_median(ratios, count) / OTHERS;
     return fabs(share) >= larger(OFF, others) ? share : 0;
 }
+#endif

@@ -1,4 +1,5 @@
 /* Clips: problems over all frames, an item being a channel; and legs, an item being a frame. */
+#ifndef IK_NO_CLIPS
 #include "../bake_numbers.h"
 #include "smooth_system.h"
 #include "smooth.h"
@@ -23,3 +24,4 @@ void IK_NAME(bend_leg)(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t la
 void IK_NAME(turn_leg)(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last) { turn_rows(job, first, last); }
 void IK_NAME(displace)(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last) { displace_rows(job, first, last); }
 void IK_NAME(hinges)(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last) { hinge_rows(job, first, last); }
+#endif

@@ -1,3 +1,6 @@
 /* The closed forms on skeletons, of floats. */
+#include "../ik.h"
+#if !defined(IK_NO_SKELETON) && !defined(IK_NO_F64) && !defined(IK_NO_F32)
 #define IK_BITS 32
 #include "closed.h"
+#endif

@@ -1,3 +1,6 @@
 /* The closed forms on skeletons, of doubles. */
+#include "../ik.h"
+#if !defined(IK_NO_SKELETON) && !defined(IK_NO_F64)
 #define IK_BITS 64
 #include "closed.h"
+#endif

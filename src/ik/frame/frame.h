@@ -1,26 +1,42 @@
 /* The frame of the iterative methods, and the table of all kernels of an instance. */
+#if IK_BYTES == 64
+#define INSTANCE_METHODS(X) IK_WIDE_HEURISTIC_METHODS(X) IK_WIDE_JACOBIAN_METHODS(X)
+#else
+#define INSTANCE_METHODS(X) IK_METHODS(X)
+#endif
+
+#if !defined(IK_NO_HEURISTIC) || !defined(IK_NO_JACOBIAN)
 #include "parts.h"
 #include "shared.h"
 #include "judge.h"
 #include "poles.h"
 #include "speed.h"
 #include "solve.h"
+#endif
 
 #define METHOD_KERNELS(name, takes, doc)                                                                               \
     static size_t name##_scratch(const ik_solve_job *job) { return solve_scratch(job, IK_NAME(name##_size)); }         \
-    static void name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                \
+    static int name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                 \
         ik_plan *plan = ik_plan_make(job, scratch);                                                                    \
-        solve_run(IK_NAME(name##_method)(plan), plan, first, last);                                                    \
+        const method *how = IK_NAME(name##_method)(plan);                                                              \
+        if (how) solve_run(how, plan, first, last);                                                                    \
+        return how != NULL;                                                                                            \
     }
-IK_METHODS(METHOD_KERNELS)
+#define METHOD_ROWS(name, takes, doc) .name##_scratch = name##_scratch, .name = name##_items,
+INSTANCE_METHODS(METHOD_KERNELS)
 
-#if IK_BITS == 64
-#define ROWS_OF_DOUBLES                                                                                                \
-    IK_NAME(cast), IK_NAME(smooth_scratch), IK_NAME(smooth), IK_NAME(bend_leg), IK_NAME(turn_leg), IK_NAME(displace),  \
-        IK_NAME(hinges)
+#if IK_BITS == 64 && IK_BYTES < 64 && !defined(IK_NO_RAYS)
+#define RAYS .cast = IK_NAME(cast),
 #else
-#define ROWS_OF_DOUBLES NULL, NULL, NULL, NULL, NULL, NULL, NULL
+#define RAYS
 #endif
-#define METHOD_ROWS(name, takes, doc) name##_scratch, name##_items,
+#if IK_BITS == 64 && IK_BYTES < 64 && !defined(IK_NO_CLIPS)
+#define CLIPS                                                                                                          \
+    .smooth_scratch = IK_NAME(smooth_scratch), .smooth = IK_NAME(smooth), .bend_leg = IK_NAME(bend_leg),               \
+    .turn_leg = IK_NAME(turn_leg), .displace = IK_NAME(displace), .hinges = IK_NAME(hinges),
+#else
+#define CLIPS
+#endif
 
-const ik_kernels IK_NAME(kernels) = {LANES, &IK_NAME(forms), IK_METHODS(METHOD_ROWS) ROWS_OF_DOUBLES};
+const ik_kernels IK_NAME(kernels) = {
+    .lanes = LANES, .forms = &IK_NAME(forms), INSTANCE_METHODS(METHOD_ROWS) RAYS CLIPS};

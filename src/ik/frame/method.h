@@ -107,7 +107,8 @@ ik_inline real solve_counts_for(const ik_plan *plan, columns c, real reach) {
     return real_select(mask_less(zero, reach) & mask_less(zero, tolerance), tolerance / own, one);
 }
 
-/* The doors of every method. A header of one ends with SOLVE_METHOD(name), which opens its own. */
+/* The doors of every method. A header of one ends with SOLVE_METHOD(name), which opens its own. A method that is NULL
+ * is not of such a plan on these vectors: narrower ones have it. */
 #define METHOD_DOORS(name, takes, doc)                                                                                 \
     ik_hidden record_size IK_NAME(name##_size)(const ik_plan *plan);                                                   \
     ik_hidden const method *IK_NAME(name##_method)(const ik_plan *plan);

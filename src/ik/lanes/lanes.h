@@ -241,9 +241,9 @@ ik_inline void piece_store_three(char *to, piece p) {
 }
 
 ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real r[4]) {
-    for (int i = 0; i < 4; i++) {
+    EACH_UNROLLED (i, 4) {
         piece p[PIECES];
-        for (int k = 0; k < PIECES; k++) {
+        EACH_UNROLLED (k, PIECES) {
             const char *row = lanes_row(rows, at, 4 * k + i);
             p[k] = columns == 4 ? piece_load(row) : piece_load_three(row);
         }
@@ -254,10 +254,10 @@ ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real
 
 ik_inline void lanes_store_solid(const ik_rows *rows, group at, int columns, real r[4]) {
     lanes_transpose(r);
-    for (int i = 0; i < 4; i++) {
+    EACH_UNROLLED (i, 4) {
         piece p[PIECES];
         lanes_split(r[i], p);
-        for (int k = 0; k < PIECES; k++) {
+        EACH_UNROLLED (k, PIECES) {
             char *row = lanes_row(rows, at, 4 * k + i);
             if (columns == 4)
                 memcpy(row, &p[k], sizeof p[k]);
@@ -280,10 +280,10 @@ ik_inline void lanes_transpose(real r[2]) {
 
 /* The numbers of a row two by two. */
 ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real r[4]) {
-    for (int half = 0; half < columns / 2; half++) {
-        for (int i = 0; i < 2; i++) {
+    EACH_UNROLLED (half, columns / 2) {
+        EACH_UNROLLED (i, 2) {
             piece p[PIECES];
-            for (int k = 0; k < PIECES; k++)
+            EACH_UNROLLED (k, PIECES)
                 p[k] = piece_load(lanes_row(rows, at, 2 * k + i) + half * 16);
             r[2 * half + i] = lanes_join(p);
         }
@@ -291,7 +291,7 @@ ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real
     }
     if (columns == 4) return;
     piece p[PIECES];
-    for (int k = 0; k < PIECES; k++)
+    EACH_UNROLLED (k, PIECES)
         p[k] = (piece){((const number *)lanes_row(rows, at, 2 * k))[2],
                        ((const number *)lanes_row(rows, at, 2 * k + 1))[2]};
     r[2] = lanes_join(p);
@@ -299,18 +299,18 @@ ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real
 
 ik_inline void lanes_store_solid(const ik_rows *rows, group at, int columns, real r[4]) {
     piece p[PIECES];
-    for (int half = 0; half < columns / 2; half++) {
+    EACH_UNROLLED (half, columns / 2) {
         lanes_transpose(r + 2 * half);
-        for (int i = 0; i < 2; i++) {
+        EACH_UNROLLED (i, 2) {
             lanes_split(r[2 * half + i], p);
-            for (int k = 0; k < PIECES; k++)
+            EACH_UNROLLED (k, PIECES)
                 memcpy(lanes_row(rows, at, 2 * k + i) + half * 16, &p[k], sizeof p[k]);
         }
     }
     if (columns == 4) return;
     lanes_split(r[2], p);
-    for (int k = 0; k < PIECES; k++)
-        for (int i = 0; i < 2; i++)
+    EACH_UNROLLED (k, PIECES)
+        EACH_UNROLLED (i, 2)
             ((number *)lanes_row(rows, at, 2 * k + i))[2] = p[k][i];
 }
 
@@ -382,7 +382,7 @@ ik_inline mat3 lanes_load_mat3(const ik_rows rows[3], group at) {
 }
 
 ik_inline void lanes_store_packed_quads(void *to, quads q) {
-    for (int i = 0; i < 4; i++)
+    EACH_UNROLLED (i, 4)
         real_store((char *)to + i * (int)sizeof(real), q.part[i]);
 }
 
@@ -437,7 +437,7 @@ ik_inline void lanes_store_3_vec3(const ik_rows rows[3], group at, const vec3 a[
     }
     quads low = lanes_interleave(a[0].x, a[0].y, a[0].z, a[1].x);
     quads high = lanes_interleave(a[1].y, a[1].z, a[2].x, a[2].y);
-    for (int k = 0; k < LANES; k++) {
+    EACH_UNROLLED (k, LANES) {
         char *to = lanes_row(rows, at, k);
         memcpy(to, (char *)&low + k * 4 * size, 4 * sizeof(number));
         memcpy(to + 4 * size, (char *)&high + k * 4 * size, 4 * sizeof(number));

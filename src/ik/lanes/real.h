@@ -47,6 +47,13 @@
 #define ik_outline static
 #endif
 
+/* A loop of a few steps, whose number is known: gcc unrolls it at -O2 too. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EACH_UNROLLED(i, count) _Pragma("GCC unroll 16") for (int i = 0; i < (count); i++)
+#else
+#define EACH_UNROLLED(i, count) for (int i = 0; i < (count); i++)
+#endif
+
 #if IK_BITS == 32
 typedef float number;
 typedef int32_t integer;

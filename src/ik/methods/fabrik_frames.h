@@ -336,20 +336,3 @@ static void frames_place(const ik_plan *plan, group at, columns record, const po
 static const method fabrik_frames = {frames_size, frames_begin, frames_step, frames_place};
 
 /* ---- the choice */
-
-/* Points are enough for a chain that is free everywhere and does not slide. */
-static int fabrik_needs_frames(const ik_plan *plan) {
-    if (plan->limited || plan->rigid || plan->branches || plan->slides || plan->ties || plan->levels > 1) return 1;
-    for (int k = 0; k < plan->count; k++)
-        if (plan->nodes[k].rotation >= 0 && plan->nodes[k].child >= 0) return 1;
-    return 0;
-}
-
-static const method *fabrik_method(const ik_plan *plan) {
-    return fabrik_needs_frames(plan) ? &fabrik_frames : &fabrik_points;
-}
-
-/* For the larger of both. */
-static record_size fabrik_size(const ik_plan *plan) { return frames_size(plan); }
-
-SOLVE_METHOD(fabrik)

@@ -1,8 +1,10 @@
 /* The methods that go by how every joint moves what should be reached, all joints at once. */
+#ifndef IK_NO_JACOBIAN
 #include "../frame/parts.h"
 
 #include "dls.h"
 
+#if IK_BYTES < 64 /* wider vectors pay for dls alone */
 #include "answer.h"
 #include "transpose.h"
 
@@ -17,3 +19,5 @@
 #include "newton.h"
 
 #include "lbfgsb.h"
+#endif
+#endif

@@ -1,5 +1,0 @@
-/* Rays: 64-byte vectors of doubles (AVX-512). */
-#define IK_BITS   64
-#define IK_BYTES  64
-#define IK_FAMILY "rays/rays.h"
-#include "../kernels.h"
