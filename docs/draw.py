@@ -68,6 +68,7 @@ def write(folder: Path) -> None:
             limits,
             outside,
             *chains,
+            shapes,
             walk,
             smooth,
             ground,
@@ -778,7 +779,7 @@ def shapes() -> Figure:
     names = ["dls", "sdls", "circle", "fabrik", "follow", "spring"]
     tail = ik.Skeleton.chain([[x, 0, 0] for x in range(21)])
     start, target = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.02]), (21, 1))), 9 * direction(1.4)
-    figure, panels = scenes(*names, x=(-2.5, 8.5), y=(-2, 11))
+    figure, panels = scenes(*names, x=(-2, 9.5), y=(-2, 11))
     for panel, name in zip(panels, names, strict=True):
         found = ik.solve(tail, start, [ik.Reach(20, target)], name, iterations=2000)
         line(panel, tail.forward(found.pose).positions, BLUE, width=1.5, marker="o", markersize=1.5)

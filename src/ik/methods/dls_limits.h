@@ -186,13 +186,23 @@ static void dls_hold_slides(const ik_plan *plan, columns c, real which) {
         }
 }
 
+/* A turn of a ball; in chosen lanes where it turns along its limit, which is round, as that allows. */
+static vec3 dls_led(const ik_plan *plan, columns c, int slot, vec3 turn, mask chosen) {
+    const mask follows = chosen & dls_follows(plan, c, slot);
+    vec3 led = turn;
+    if (!mask_any(follows)) return turn;
+    IK_NAME(turns_allow)(plan, c, plan->node_of_slot[slot], &led);
+    return vec3_select(follows, led, turn);
+}
+
 /* Turns and slides go that share of the way from what is held to what is wanted, in chosen lanes, and are held there.
  */
 static void dls_go(const ik_plan *plan, columns c, real share, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot], held = dls_held(plan, slot);
         vec3 from = column_vec3(c, held), to = dls_on_way(plan, c, slot, share);
-        if (joint_is_hinge(plan, k) || dls_may_follow(plan, k)) IK_NAME(turns_allow)(plan, c, k, &to);
+        if (joint_is_hinge(plan, k)) IK_NAME(turns_allow)(plan, c, k, &to);
+        if (dls_may_follow(plan, k)) to = dls_led(plan, c, slot, to, ~mask_splat(0));
         to = vec3_select(chosen, to, from);
         column_set_vec3(c, held, to);
         column_set_vec3(c, dls_allowed(plan, slot), vec3_select(chosen, to, column_vec3(c, dls_allowed(plan, slot))));
@@ -255,15 +265,12 @@ static mask dls_next_stage(const ik_plan *plan, columns c, mask waits) {
     return fails | more;
 }
 
-/* Balls that turn along their limits, which are round, stay on them. */
+/* Balls that turn along their limits stay on them. */
 static void dls_lead(const ik_plan *plan, columns c, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
-        const int k = plan->node_of_slot[slot];
-        if (!dls_may_follow(plan, k)) continue;
-        const mask follows = chosen & dls_follows(plan, c, slot);
-        vec3 wanted = column_vec3(c, step_own(plan, slot)), turn = wanted;
-        IK_NAME(turns_allow)(plan, c, k, &turn);
-        column_set_vec3(c, step_own(plan, slot), vec3_select(follows, turn, wanted));
+        if (!dls_may_follow(plan, plan->node_of_slot[slot])) continue;
+        vec3 turn = column_vec3(c, step_own(plan, slot));
+        column_set_vec3(c, step_own(plan, slot), dls_led(plan, c, slot, turn, chosen));
     }
 }
 
