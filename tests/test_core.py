@@ -161,8 +161,8 @@ def instance_of(source: str) -> str | None:
     return path.stem.partition("_")[2] if path.parent.name == "instances" else None
 
 
-# Instances differ in width and type of number, and avx512 has some kernels only. The package has all six of x86-64, each
-# further compiler one or two, and between them all. Sanitizers get the narrowest and the widest.
+# Instances differ in width and type of number, and avx512 has some kernels only. The package has all six of x86-64,
+# each further compiler one or two, and between them all. Sanitizers get the narrowest and the widest.
 QUARTERS = [
     frozenset({"scalar_f32", "avx512_f64"}),
     frozenset({"avx2_f32"}),

@@ -50,7 +50,7 @@ typedef struct {
     void *rest;
 } work;
 
-/* Numbers side by side that a vector holds as many or more of. */
+/* Numbers side by side: one, or as many as vectors hold. */
 static ptrdiff_t width_of(ptrdiff_t count) { return count > 1 ? ABREAST : 1; }
 
 static column column_of(const ik_smooth_job *job, ptrdiff_t channel) {
