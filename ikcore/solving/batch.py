@@ -15,7 +15,7 @@ from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.checks import check_takes, moves_joints, tasks_of
-from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Task, field_of
+from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Task, field_of, is_full
 
 
 def checked_tasks(method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
@@ -109,7 +109,7 @@ def prepared(
 
     That for a `single` item takes of every goal its points after its arrays.
     """
-    if any(any(task.leading().values()) for task in tasks):
+    if any(not is_full(goal.influence) for goal in goals) or any(any(task.leading().values()) for task in tasks):
         return None
     arguments = [
         (index, name)
@@ -153,7 +153,15 @@ class Batch:
     """
 
     def __init__(
-        self, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, sequence: bool, fps: float
+        self,
+        skeleton: Skeleton,
+        pose: Pose,
+        tasks: tuple[Task, ...],
+        found: Found,
+        *,
+        sequence: bool = False,
+        fps: float = 0.0,
+        release: float = 0.0,
     ) -> None:
         shape = found.status.shape
         self.count, frames = math.prod(shape[sequence:]), shape[:sequence]
@@ -166,7 +174,8 @@ class Batch:
             return None if array is None else flat(array, row)
 
         joints = len(skeleton)
-        self.skeleton, self.fps, self.stopped = skeleton, fps, bytearray(1)  # 1: what runs ends soon
+        self.skeleton, self.fps, self.release = skeleton, fps, release
+        self.stopped = bytearray(1)  # 1: what runs ends soon
         self.rotations = flat(pose.rotations, (joints, 4))
         self.translations = flat_or_none(pose.translations, (joints, 3))
         self.scales = flat_or_none(pose.scales, (joints, 3))
@@ -178,7 +187,7 @@ class Batch:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
-            operands = *self._operands(block, options), self.stopped, self.fps, judge
+            operands = *self._operands(block, options), self.stopped, self.fps, judge, self.release
             _core.solve(method, self.skeleton._data, *operands)
 
         on_threads(self._blocks(workers), workers, solve_block, self._stop)

@@ -5,6 +5,7 @@ The core checks them too (ik_solve_check), but says neither which goal is meant 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from ikcore import _core
 from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.table import FPS, METHODS, TAKEN
+from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN
 from ikcore.tasks import Task, all_tasks, sliding
 
 
@@ -236,6 +237,23 @@ def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
     if not sequence:
         raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
     return rate
+
+
+def released(release: float, fps: float | None, *, sequence: bool) -> float:
+    """The share of a correction that is taken back a frame, where a tenth is left after `release` seconds.
+
+    It is reckoned in decimals, whose digits are the same on every machine.
+    """
+    seconds = release if type(release) is float and release == math.inf else RELEASE.checked(release)
+    if not sequence:
+        return 0.0
+    frames = seconds * (FPS.default if fps is None else fps)
+    if frames == 0:
+        return 1.0
+    from decimal import Context, Decimal  # which takes a millisecond, and few need it
+
+    digits = Context(prec=28, traps=[])
+    return float(1 - digits.power(10, digits.divide(-1, Decimal(frames))))
 
 
 def check_speeds(method: str, skeleton: Skeleton, tasks: Sequence[Task], fps: float | None) -> None:

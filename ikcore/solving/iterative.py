@@ -12,10 +12,12 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds, frame_rate, moves_joints
+from ikcore.solving.checks import check_speeds, frame_rate, moves_joints, released
+from ikcore.solving.influence import faded
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import SWITCHES, numbers_of
+from ikcore.tasks import Task
 
 
 def iterate(
@@ -27,6 +29,7 @@ def iterate(
     workers: int,
     sequence: bool,
     fps: float | None,
+    release: float,
     history: bool,
     goal_errors: bool,
     strict: bool,
@@ -35,6 +38,7 @@ def iterate(
     """Check what is given, solve, and say what came out; options are those of the method."""
     numbers = numbers_of(method, options)
     rate = frame_rate(fps, sequence=sequence)
+    share = released(release, rate, sequence=sequence)
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # as a rule they are
         for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
             switch(name, value)
@@ -50,12 +54,26 @@ def iterate(
         check_speeds(method, skeleton, tasks, rate)
         if not shape:
             raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
-    found = Found.empty(
-        shape, pose.rotations, moves=moves_joints(skeleton, tasks, numbers), tasks=len(tasks) * goal_errors
-    )
+
+    def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
+        moves, count = moves_joints(skeleton, tasks, numbers), len(tasks) * goal_errors
+        return Found.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
+
+    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool, found: Found | None = None) -> Found:
+        found = found or empty(pose, tasks)
+        batch = Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0, release=share)
+        batch.solve(method, numbers, threads)
+        return found
+
+    found = empty(pose, tasks)
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
-    Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0).solve(method, numbers, threads)
+    if all(task.influence is None for task in tasks):
+        run(pose, tasks, sequence=sequence, found=found)
+    elif history:
+        raise ValueError("history: expected False where an influence is below 1, which takes several solves")
+    else:
+        faded(run, skeleton, pose, tasks, found, sequence=sequence)
     return Solution.of(method, skeleton, pose, goals, found, strict=strict)
 
 
