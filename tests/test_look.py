@@ -455,7 +455,9 @@ def test_weight_goes_part_of_the_way(dtype: Any, isa: str) -> None:
     assert_allclose(part.error, angle(along, chain["target"] - start), rtol=0, atol=10 * ATOL[dtype])
 
 
-@pytest.mark.parametrize("nothing", [{"influence": 0}, {"weights": [0, 0, 0, 0]}, {"weights": [-1, 0, -0.0, -3]}], ids=str)
+@pytest.mark.parametrize(
+    "nothing", [{"influence": 0}, {"weights": [0, 0, 0, 0]}, {"weights": [-1, 0, -0.0, -3]}], ids=str
+)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1.0])
 def test_nothing_moves_without_weight_whatever_the_target(nothing: Any, bad: float, dtype: Any, isa: str) -> None:
     chain = random(dtype, 9) | {name: np.full(3, bad) for name in ("target", "pole", "reference")} | nothing

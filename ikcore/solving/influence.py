@@ -79,21 +79,28 @@ def faded(
         into.goal_errors[...] = np.nan
     solve = _Solve(run, skeleton, sequence, limb, twist)
     for items, shares in _groups(tasks, grid[1]):
-        part = _mapped(pose, lambda array, items=items: array[:, items])  # type: ignore[misc]
-        kept = [n for n, share in enumerate(shares) if share != _NONE]
-        own = solve.track(part, [_of_items(tasks[n], items, shares[n]) for n in kept])
-        _scatter(into, own, items, kept, skeleton, part)
+        kept, part = [n for n, share in enumerate(shares) if share != _NONE], pose[:, items]
+        asked = [_at(tasks[n], np.s_[:, items]) for n in kept]
+        whole = [
+            task._replace(influence=None) if shares[n] == _ALL else task for n, task in zip(kept, asked, strict=True)
+        ]
+        _scatter(into, solve.track(part, whole), items, kept, skeleton, part)
     return found
 
 
 def _mapped(pose: Pose, change: Callable[[Array], Array]) -> Pose:
-    given = (pose.rotations, pose.translations, pose.scales)
-    return Pose(*(None if array is None else change(array) for array in given))  # type: ignore[arg-type]
+    others = (None if array is None else change(array) for array in (pose.translations, pose.scales))
+    return Pose(change(pose.rotations), *others)
+
+
+def _at(task: Task, index: Any) -> Task:
+    """A task with some rows of its arrays."""
+    return task.map(lambda array, _: array[index])
 
 
 def _settled(task: Task) -> Task:
     """Its influence from 0 to 1; where that is not finite 1, with a weight that is not either."""
-    if task.influence is None:
+    if task.influence is None or task.weight is None:
         return task
     finite = np.isfinite(task.influence)
     weight = np.where(finite, task.weight, np.nan).astype(task.influence.dtype)
@@ -113,11 +120,6 @@ def _groups(tasks: Sequence[Task], count: int) -> list[tuple[Array, list[int]]]:
             shares[:, n] = np.select([none, whole], [_NONE, _ALL], _SOME)
     kinds, own = np.unique(shares, axis=0, return_inverse=True)
     return [(np.flatnonzero(own.reshape(-1) == n), kind.tolist()) for n, kind in enumerate(kinds)]
-
-
-def _of_items(task: Task, items: Array, share: int) -> Task:
-    own = task.map(lambda array, _: array[:, items])
-    return own._replace(influence=None) if share == _ALL else own
 
 
 def _scatter(into: Found, own: Found, items: Array, kept: list[int], skeleton: Skeleton, pose: Pose) -> None:
@@ -156,10 +158,10 @@ class _Solve:
 
     def _between(self, pose: Pose, tasks: Sequence[Task], between: Array) -> tuple[list[Task], Pose, NDArray[np.int32]]:
         """Tasks that want a share of the way, the pose to start from, and the iterations that it took to find them."""
-        came = _mapped(pose, lambda array: array[between])
+        came = pose[between]
         if self.twist:
             tasks = [_with_up(task) for task in tasks]
-        asked = [task.map(lambda array, _: array[between]) for task in tasks]
+        asked = [_at(task, between) for task in tasks]
         first, spent, moved = self._without(came, asked)
         world = self.skeleton.forward(first)
         wanted = []
@@ -170,7 +172,7 @@ class _Solve:
             fades = (rows.influence > 0) & (rows.influence < 1)
             with np.errstate(all="ignore"):  # a goal without weight may be anything
                 found = _share(self, first, world, rows)
-            wanted.append(task._replace(**_put(task, rows, between, fades, found)))
+            wanted.append(_put(task, between, fades, found))
         if self.sequence or not moved:
             return wanted, pose, spent
         shares = [np.where(rows.influence < 1, rows.influence, 0) for rows in asked if rows.influence is not None]
@@ -188,8 +190,8 @@ class _Solve:
             kept = [task for task in tasks if full.get(task.goal, True)]
             if not _ask(kept):
                 continue
-            part = tuple(task.map(lambda array, _, items=items: array[items])._replace(influence=None) for task in kept)
-            found = self.run(pose[items], part, sequence=False)
+            part = [_at(task, items)._replace(influence=None) for task in kept]
+            found = self.run(pose[items], tuple(part), sequence=False)
             moved, turned[items], spent[items] = True, found.rotations, found.iterations
             if found.translations is not None:
                 came = self.skeleton.offsets if slid is None else slid
@@ -220,21 +222,22 @@ def _unmoved(pose: Pose) -> Found:
 
 def _absent(task: Task) -> Task:
     """A task without influence: of weight 0 in frames where that is 0."""
-    if task.influence is None:
+    if task.influence is None or task.weight is None:
         return task
-    return task._replace(influence=None, weight=np.where(task.influence > 0, task.weight, task.weight.dtype.type(0)))  # type: ignore[union-attr]
+    weight = np.where(task.influence > 0, task.weight, task.weight.dtype.type(0))
+    return task._replace(influence=None, weight=np.asarray(weight))
 
 
-def _put(task: Task, rows: Task, between: Array, fades: Array, found: dict[str, Array]) -> dict[str, Array]:
-    """The arrays of a task with what was found where it fades."""
-    made = {}
+def _put(task: Task, between: Array, fades: Array, found: dict[str, Array]) -> Task:
+    """A task with what was found where it fades."""
+    made: dict[str, Any] = {}
     for name, values in found.items():
         given = getattr(task, name)
         array = np.zeros((*between.shape, *values.shape[1:]), values.dtype) if given is None else np.array(given)
         own = fades.reshape(-1, *(1,) * (values.ndim - 1))
         array[between] = np.where(own, values, array[between])
         made[name] = array
-    return made
+    return task._replace(**made)
 
 
 def _mixed(skeleton: Skeleton, pose: Pose, between: Array, first: Pose, came: Pose, share: Array) -> Pose:
@@ -263,43 +266,42 @@ def _share(solve: _Solve, pose: Pose, world: World, task: Task) -> dict[str, Arr
     return {name: np.asarray(array, pose.dtype) for name, array in found.items()}
 
 
-def _point(solve: _Solve, pose: Pose, world: World, task: Task) -> Array:
+def _point(solve: _Solve, pose: Pose, world: World, task: Any) -> Array:
     """Where the point of a task is, or the centre of mass."""
     if task.joint < 0:
         return centre_of_mass(solve.skeleton, pose, world)
     return point_of(solve.skeleton, pose, world, task)
 
 
-def _other(solve: _Solve, pose: Pose, world: World, task: Task) -> Array:
+def _other(solve: _Solve, pose: Pose, world: World, task: Any) -> Array:
     """Where the other end of a task is."""
     if not task.relative:
-        assert task.position is not None
-        return task.position
+        return np.asarray(task.position)
     return point_of(solve.skeleton, pose, world, task._replace(joint=task.other, offset=task.other_offset))
 
 
-def _place(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> dict[str, Array]:
+def _place(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
     now = _point(solve, pose, world, task)
     if task.relative:
         seen = rotations.conjugate(world.rotations[..., task.other, :])
         now = rotations.rotate(seen, now - _other(solve, pose, world, task))
-    found = {"position": _line(now, task.position, share)}  # type: ignore[arg-type]
+    found = {"position": _line(now, task.position, share)}
     if task.joint >= 0 and not task.relative and (task.pole is not None or solve.twist):
         found["pole"] = _pole_of_chain(solve, pose, world, task, now, found["position"])
     return found
 
 
-def _turn(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> dict[str, Array]:
+def _turn(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
     now = world.rotations[..., task.joint, :]
     if task.relative:
         now = rotations.multiply(rotations.conjugate(world.rotations[..., task.other, :]), now)
-    return {"rotation": rotations.slerp(now, rotations.normalize(task.rotation), share)}  # type: ignore[arg-type]
+    return {"rotation": rotations.slerp(now, rotations.normalize(task.rotation), share)}
 
 
-def _look(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> dict[str, Array]:
+def _look(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
     at = point_of(solve.skeleton, pose, world, task)
     axis = arm_of(solve.skeleton, pose, world, task.joint, task.axis)
-    way = task.position - at  # type: ignore[operator]
+    way = task.position - at
     back = rotations.slerp(_IDENTITY, rotations.shortest_arc(way, axis), 1 - share)
     found = {"position": at + rotations.rotate(back, way)}
     if task.pole is not None or solve.twist:
@@ -308,28 +310,28 @@ def _look(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> 
     return found
 
 
-def _distance(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> dict[str, Array]:
+def _distance(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
     now = distance(_point(solve, pose, world, task), _other(solve, pose, world, task))
     return {"distance": now + share * (task.distance - now)}
 
 
-def _inside(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> dict[str, Array]:
-    size = np.sqrt(dot(task.normal, task.normal))  # type: ignore[arg-type]
-    now = dot(task.normal, _point(solve, pose, world, task) - task.position) / size  # type: ignore[arg-type, operator]
+def _inside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    size = np.sqrt(dot(task.normal, task.normal))
+    now = dot(task.normal, _point(solve, pose, world, task) - task.position) / size
     return {"distance": _eased(now, task.distance, share)}
 
 
-def _outside(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> dict[str, Array]:
+def _outside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
     return {"distance": _eased(clearance(solve.skeleton, pose, world, task), task.distance, share)}
 
 
-def _eased(now: Array, least: Array | None, share: Array) -> Array:
+def _eased(now: Array, least: Array, share: Array) -> Array:
     """What is asked at least of what is right on one side: less by a share of what is missing."""
-    made: Array = least - (1 - share) * np.maximum(least - now, 0)  # type: ignore[operator]
+    made: Array = least - (1 - share) * np.maximum(least - now, 0)
     return made
 
 
-def _posture(solve: _Solve, pose: Pose, world: World, task: Task, share: Array) -> dict[str, Array]:
+def _posture(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
     wanted = task.rotation
     if wanted is None:
         wanted = solve.skeleton.preferred.rotations[task.joint].astype(pose.dtype)
@@ -348,7 +350,7 @@ _SHARES: dict[str, Callable[..., dict[str, Array]]] = {
 }
 
 
-def _pole_of_chain(solve: _Solve, pose: Pose, world: World, task: Task, now: Array, position: Array) -> Array:
+def _pole_of_chain(solve: _Solve, pose: Pose, world: World, task: Any, now: Array, position: Array) -> Array:
     """The pole of a chain, which bends in the first pose as its joints are beside the line to its end."""
     path = task.path(solve.skeleton)
     kinds = [limit.kind if (limit := solve.skeleton.limits[joint]) else "free" for joint in path]
@@ -356,7 +358,7 @@ def _pole_of_chain(solve: _Solve, pose: Pose, world: World, task: Task, now: Arr
     base = world.positions[..., path[0], :]
     inner = path[1:] if any(task.offset) and not solve.limb else path[1:-1]
     side = (world.positions[..., inner, :] - base[..., np.newaxis, :]).sum(axis=-2)
-    return _pole(solve, base, now - base, side, position - base, task.pole, task.influence)  # type: ignore[arg-type]
+    return _pole(solve, base, now - base, side, position - base, task.pole, task.influence)
 
 
 def _pole(
