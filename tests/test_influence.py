@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,15 @@ LIMBS = ["two_bone", "dls", "fabrik", "ccd"]
 ITERATIVE = [name for name, method in ik.methods().items() if name not in ("two_bone", "aim")]
 Y, Z = np.eye(3)[1:]
 
-ARM = np.array([[0.2, 0, 0], [0.3, 0, 0.02], [0.27, 0, 0.02]])
+ARM = np.array([[0.2, 0, 0], [0.3, 0, -0.05], [0.22, 0, 0.15]])
 BODY = ik.Skeleton(
     [-1, 0, 1, 2, 3, 1, 5, 6, 1],
     np.concatenate([[[0, 1, 0], [0, 0.5, 0]], ARM, ARM * [-1, 1, 1], [[0, 0.2, 0]]]),
     names=["hips", "chest", "arm.L", "elbow.L", "hand.L", "arm.R", "elbow.R", "hand.R", "head"],
     masses=np.ones(9),
 )
-AT, OTHER = np.array([0.5, 1.7, 0.3]), np.array([-0.5, 1.3, 0.35])
+AT, OTHER = np.array([0.5, 1.7, 0.3]), np.array([-0.3, 1.35, 0.3])
+CHEST = np.array([0, 1, 0]) + 0.5 * np.array([0.28, 0.96, 0])
 TURNED = quat.from_axis_angle([0.6, 0, 0.8], 1.2)
 SHARES = np.linspace(0, 1, 21)
 
@@ -85,7 +87,7 @@ def test_a_rotation_goes_by_arc(method: str) -> None:
 @pytest.mark.parametrize("pole", [None, [0.5, 1.0, -2.0]], ids=["free", "pole"])
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside"])
 def test_a_pose_goes_over_evenly(method: str, pole: Any, beside: bool) -> None:
-    shares, goals = np.linspace(0, 1, 401), [ik.Reach("chest", [0.15, 1.45, 0.1]), ik.Reach("hand.R", OTHER, chain=2)]
+    shares, goals = np.linspace(0, 1, 401), [ik.Reach("chest", CHEST), ik.Reach("hand.R", OTHER, chain=2)]
     if method == "two_bone":
         goals = goals[1:]
     found = solve(method, [hand(shares, pole=pole), *goals * beside])
@@ -98,8 +100,8 @@ def test_a_pose_goes_over_evenly(method: str, pole: Any, beside: bool) -> None:
 def test_options_of_a_limb_come_with_the_influence(options: dict[str, float]) -> None:
     far = ik.Reach("hand.L", [0.9, 1.9, 0.2], chain=2, influence=np.linspace(0, 1, 401))
     found = solve("two_bone", [far], **options)
-    assert angles(found.pose.rotations[:-1], found.pose.rotations[1:]).max() < 4
-    assert angles(BODY.rest.rotations, found.pose.rotations[:2]).max() < 4
+    assert angles(found.pose.rotations[:-1], found.pose.rotations[1:]).max() < 5
+    assert angles(BODY.rest.rotations, found.pose.rotations[:2]).max() < 5
 
 
 @pytest.mark.parametrize("method", ["aim", "dls"])
@@ -164,7 +166,7 @@ def test_an_item_is_the_same_alone_and_among_others() -> None:
     for method in LIMBS:
 
         def goals(at: Any, method: str = method) -> list[ik.Goal]:
-            more = [ik.Reach("chest", [0.1, 1.45, 0.1], influence=others[at])] * (method != "two_bone")
+            more = [ik.Reach("chest", CHEST, influence=others[at])] * (method != "two_bone")
             return [ik.Reach("hand.L", targets[at], chain=2, influence=shares[at]), *more]
 
         together = solve(method, goals(slice(None)))
@@ -213,12 +215,12 @@ def test_a_pickled_goal_is_solved_by_the_same_function() -> None:
 
 
 def test_stages_take_it() -> None:
-    spine = ik.Stage("dls", [ik.Reach("chest", [0.15, 1.45, 0.1], influence=[0, 0.5, 1])])
-    arm = ik.Stage("two_bone", [hand([1, 0.5, 1])])
+    spine = ik.Stage("dls", [ik.Reach("chest", CHEST, influence=[0, 0.5, 1])])
+    arm = ik.Stage("two_bone", [ik.Reach("hand.R", OTHER, chain=2, influence=[1, 0.5, 1])])
     found = ik.stages(BODY, BODY.rest, [spine, arm])
     world = BODY.forward(found.pose)
     assert_array_equal(found.status, [0, ik.Status.PARTIAL_INFLUENCE, 0])
-    assert_allclose(world.positions[[0, 2], 4], [AT, AT], atol=1e-4)
+    assert_allclose(world.positions[[0, 2], 7], [OTHER, OTHER], atol=1e-4)
 
 
 def test_explain_says_that_a_goal_has_part_of_its_influence() -> None:
@@ -246,11 +248,23 @@ def test_a_weight_is_no_share() -> None:
 FPS, RELEASE = 60, 0.25
 
 
+# Of the hand, seen from the hips.
+PLACE = np.array([0.3, 0.2, 0.3])
+
+
+def bent_walk() -> ik.Clip:
+    """A walk with the left elbow bent by at least 40 degrees: a straight one has to bend by much for a short way."""
+    clip = samples.walk(5.0, fps=FPS).clip
+    elbow, turned = clip.skeleton.index("LeftForeArm"), np.array(clip.pose.rotations)
+    turned[:, elbow] = quat.multiply(turned[:, elbow], quat.from_axis_angle([1, 0, 0], -0.7))
+    return replace(clip, pose=ik.Pose(turned, clip.pose.translations))
+
+
 def held(method: str, influence: Any, weight: Any = 1.0, **options: Any) -> tuple[Any, ik.Solution, Any]:
     """A walk whose left hand is held beside the body: clip, solution, degrees by which its arm is off the clip."""
-    clip = samples.walk(5.0, fps=FPS).clip
+    clip = bent_walk()
     skeleton, body = clip.skeleton, clip.skeleton.forward(clip.pose).positions
-    place = body[:, 0] + [0.35, 0.35, 0.25]
+    place = body[:, 0] + PLACE
     if method != "two_bone":
         options = {"sequence": True, "fps": FPS, **options}
     goal = ik.Reach("LeftHand", place, chain=2, influence=influence, weight=weight)
@@ -269,11 +283,11 @@ def test_what_is_released_returns_to_the_clip(method: str) -> None:
     weight = np.zeros(301)
     weight[60:160] = 1
     _, found, off = held(method, 1.0, weight)
-    assert off[159] > 40
+    assert off[159] > 15
     assert off[160 + round(3 * RELEASE * FPS) :].max() < 0.1
     assert_array_equal(found.status, 0)
     never = held(method, 1.0, weight, release=np.inf)[2]
-    assert never[-1] > 40
+    assert never[-1] > 15
     assert held(method, 1.0, weight, release=0)[2][160:].max() < 1e-4
 
 
@@ -284,32 +298,44 @@ def test_no_pop_while_an_influence_runs(method: str) -> None:
     arm = [clip.skeleton.index(name) for name in ("LeftArm", "LeftForeArm")]
     turned = found.pose.rotations[:, arm]
     own = angles(clip.pose.rotations[1:, arm], clip.pose.rotations[:-1, arm])
-    assert off.max() > 40
+    assert off.max() > 35
     assert (angles(turned[1:], turned[:-1]) - own).max() < 3
     body = clip.skeleton.forward(clip.pose).positions
     hand, start = clip.skeleton.index("LeftHand"), body[:, clip.skeleton.index("LeftHand")]
-    wanted = start + influence[:, np.newaxis] * (body[:, 0] + [0.35, 0.35, 0.25] - start)
-    assert_allclose(clip.skeleton.forward(found.pose).positions[:, hand], wanted, atol=1e-4)
+    wanted = start + influence[:, np.newaxis] * (body[:, 0] + PLACE - start)
+    assert_allclose(clip.skeleton.forward(found.pose).positions[:220, hand], wanted[:220], atol=1e-4)
     assert off[220 + round(3 * RELEASE * FPS) :].max() < 0.1
     assert_array_equal(found.status[influence % 1 == 0], 0)
 
 
 @pytest.mark.parametrize("method", ["dls", "fabrik", "ccd"])
 @pytest.mark.parametrize("pole", [True, False])
-def test_twist_does_not_add_up(method: str, pole: bool) -> None:
-    clip = samples.walk(8.0, fps=FPS).clip
+@pytest.mark.parametrize("still", [True, False])
+def test_twist_does_not_add_up_over_strides(method: str, pole: bool, still: bool) -> None:
+    """A stride is a second, so that poses solved alone are the same in each; so are those of a sequence."""
+    clip = samples.walk(6.0, fps=FPS, step=0.65, speed=1.3).clip
     skeleton, world = clip.skeleton, clip.skeleton.forward(clip.pose)
-    leg = [skeleton.index(name) for name in ("LeftUpLeg", "LeftLeg")]
-    turned = np.array(clip.pose.rotations)
-    turned[:, leg] = [[1, 0, 0, 0], quat.from_axis_angle([1, 0, 0], 0.1)]
-    ahead = world.positions[:, leg[0]] + [0, 0, 3] if pole else None
-    goal = ik.Reach("LeftFoot", world.positions[:, skeleton.index("LeftFoot")], chain=2, pole=ahead)
-    start = ik.Pose(turned, clip.pose.translations)
-    alone = ik.solve(skeleton, start, [goal], method)
-    found = ik.solve(skeleton, start, [goal], method, sequence=True, fps=FPS)
-    assert_array_equal(found.status, 0)
-    off = angles(alone.pose.rotations[:, leg], found.pose.rotations[:, leg])
-    assert off[-round(FPS * 1.4 / 1.3) :].max() < 1
+    leg, foot = [skeleton.index(name) for name in ("LeftUpLeg", "LeftLeg")], skeleton.index("LeftFoot")
+    turned, target = np.array(clip.pose.rotations), world.positions[:, foot]
+    if still:
+        turned[:, leg] = quat.from_axis_angle([1, 0, 0], [-0.2, 0.4])
+    else:
+        target = target + [0.05, 0.05, 0]
+    ahead = world.positions[:, leg[0]] + [0, -0.4, 3] if pole else None
+    goal, start = ik.Reach("LeftFoot", target, chain=2, pole=ahead), ik.Pose(turned, clip.pose.translations)
+
+    def strides(**options: Any) -> Any:
+        found = ik.solve(skeleton, start, [goal], method, **options)
+        assert_array_equal(found.status, 0)
+        return found.pose.rotations[: 6 * FPS, leg].reshape(6, FPS, 2, 4)
+
+    alone, found = strides(), strides(sequence=True, fps=FPS)
+    assert angles(alone[1], alone[5]).max() < 1
+    assert angles(found[1], found[5]).max() < 1
+    never = strides(sequence=True, fps=FPS, release=np.inf)
+    assert angles(never[1], never[5]).max() > 1
+    if method == "dls":
+        assert angles(alone[5], found[5]).max() < 3
 
 
 def test_without_fps_a_second_has_thirty_frames() -> None:
@@ -332,25 +358,25 @@ def test_joints_that_slide_return_too() -> None:
     assert found.pose.translations is not None
     x = found.pose.translations[:, 0, 0]
     assert_allclose(x[10:20], 1, atol=1e-4)
-    assert_allclose(x[20:], 10 ** (-(np.arange(40) + 1) / (RELEASE * 30)), atol=1e-6)
+    assert_allclose(x[20:], x[19] * 10 ** (-(np.arange(40) + 1) / (RELEASE * 30)), rtol=1e-12)
 
 
-CLIP = Path(os.environ.get("IKCORE_MOCAP", "none")) / "pab_walk.bvh"
+CLIP = Path(os.environ.get("IKCORE_MOCAP", "none")) / "cmu_12_01_walk.bvh"
 
 
 @pytest.mark.skipif(not CLIP.exists(), reason="IKCORE_MOCAP names no folder of clips")
 @pytest.mark.parametrize("method", LIMBS)
 def test_a_held_hand_of_a_captured_clip(method: str) -> None:
     clip = ik.Clip.read(CLIP)
-    skeleton, world = clip.skeleton, clip.skeleton.forward(clip.pose)
-    arm = [skeleton.index(joint) for joint in ("LeftArm", "LeftForeArm")]
-    length = skeleton.reach("Lefthand", "LeftArm").outer
-    place = world.positions[:, 0] + length * np.array([0.4, 0.5, 0.4])
-    influence = ramped(150, 350, 30, len(clip.pose))
+    skeleton, body = clip.skeleton, clip.skeleton.forward(clip.pose).positions
+    arm, hand = [skeleton.index(joint) for joint in ("LeftArm", "LeftForeArm")], skeleton.index("LeftHand")
+    length = skeleton.reach("LeftHand", "LeftArm").outer
+    place, influence = body[:, 0] + length * np.array([0.4, 0.1, 0.5]), ramped(150, 350, 30, len(clip.pose))
     options = {} if method == "two_bone" else {"sequence": True, "fps": clip.fps}
-    goal = ik.Reach("Lefthand", place, chain="LeftArm", influence=influence)
+    goal = ik.Reach("LeftHand", place, chain="LeftArm", influence=influence)
     found = ik.solve(skeleton, clip.pose, [goal], method, **options)
-    turned, came = found.pose.rotations[:, arm], clip.pose.rotations[:, arm]
-    assert angles(turned, came).max() > 40
-    assert (angles(turned[1:], turned[:-1]) - angles(came[1:], came[:-1])).max() < 3
-    assert angles(turned, came)[350 + int(np.ceil(3 * RELEASE * clip.fps)) :].max() < 0.1
+    wanted = body[:, hand] + influence[:, np.newaxis] * (place - body[:, hand])
+    assert_allclose(skeleton.forward(found.pose).positions[:350, hand], wanted[:350], atol=2e-5 * length)
+    off = angles(found.pose.rotations[:, arm], clip.pose.rotations[:, arm])
+    assert off.max() > 65
+    assert off[350 + int(np.ceil(3 * RELEASE * clip.fps)) :].max() < 0.1
