@@ -354,7 +354,7 @@ def test_joints_that_slide_return_too() -> None:
     weight = np.zeros(60)
     weight[10:20] = 1
     goal = ik.Reach(1, [1, 1, 0], weight=weight)
-    found = ik.dls(crane, crane.rest, [goal], sequence=True)
+    found = ik.dls(crane, crane.rest, [goal], sequence=True, release=RELEASE)
     assert found.pose.translations is not None
     x = found.pose.translations[:, 0, 0]
     assert_allclose(x[10:20], 1, atol=1e-4)

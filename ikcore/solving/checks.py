@@ -14,6 +14,7 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import shown
 from ikcore.goals import Goal
+from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors
 from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN
 from ikcore.tasks import Task, all_tasks, sliding
@@ -239,14 +240,18 @@ def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
     return rate
 
 
-def released(release: float, fps: float | None, *, sequence: bool) -> float:
-    """The share of a correction that is taken back a frame, where a tenth is left after `release` seconds.
+def release_time(release: float | None, pose: Pose, shape: tuple[int, ...]) -> float:
+    """The seconds in which a correction falls to a tenth; by default never where one pose comes in for all frames."""
+    if release is None:
+        return RELEASE.default if len(pose.shape) == len(shape) and pose.shape[:1] > (1,) else math.inf
+    return math.inf if type(release) is float and release == math.inf else RELEASE.checked(release)
+
+
+def released(seconds: float, fps: float | None) -> float:
+    """The share of a correction that is taken back a frame, where a tenth is left after so many seconds.
 
     It is reckoned in decimals, whose digits are the same on every machine.
     """
-    seconds = release if type(release) is float and release == math.inf else RELEASE.checked(release)
-    if not sequence:
-        return 0.0
     frames = seconds * (FPS.default if fps is None else fps)
     if frames == 0:
         return 1.0

@@ -12,7 +12,7 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds, frame_rate, moves_joints, released
+from ikcore.solving.checks import check_speeds, frame_rate, moves_joints, release_time, released
 from ikcore.solving.influence import faded
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
@@ -29,7 +29,7 @@ def iterate(
     workers: int,
     sequence: bool,
     fps: float | None,
-    release: float,
+    release: float | None,
     history: bool,
     goal_errors: bool,
     strict: bool,
@@ -38,7 +38,6 @@ def iterate(
     """Check what is given, solve, and say what came out; options are those of the method."""
     numbers = numbers_of(method, options)
     rate = frame_rate(fps, sequence=sequence)
-    share = released(release, rate, sequence=sequence)
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # as a rule they are
         for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
             switch(name, value)
@@ -50,6 +49,8 @@ def iterate(
         return Solution.of_item(method, skeleton, pose, goals, item)
     tasks = checked_tasks(method, skeleton, pose, goals)
     shape = items_of(pose, tasks)
+    seconds = release_time(release, pose, shape)
+    share = released(seconds, rate) if sequence else 0.0
     if sequence:
         check_speeds(method, skeleton, tasks, rate)
         if not shape:

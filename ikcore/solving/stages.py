@@ -20,7 +20,7 @@ from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
 from ikcore.solving.batch import Batch, Found, items_of
-from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, tasks_of
+from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, release_time, tasks_of
 from ikcore.solving.influence import whole_goals
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
@@ -77,7 +77,7 @@ def stages(
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
-    release: float = 0.25,
+    release: float | None = None,
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
@@ -133,10 +133,11 @@ def stages(
     threads = thread_count(workers)
     given = _checked(stages)
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
+    seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
     for index, stage in enumerate(given):
         common: dict[str, Any] = {"workers": threads, "strict": strict}
         if is_iterative(stage.method):
-            common |= {"sequence": sequence, "fps": rate, "release": release}
+            common |= {"sequence": sequence, "fps": rate, "release": seconds}
             common |= {"goal_errors": goal_errors and stage is given[-1]}
         try:
             found.append(METHODS[stage.method].function(skeleton, now, stage.goals, **stage.options, **common))
