@@ -320,7 +320,7 @@ def test_twist_does_not_add_up_over_strides(method: str, pole: bool, still: bool
     if still:
         turned[:, leg] = quat.from_axis_angle([1, 0, 0], [-0.2, 0.4])
     else:
-        target = target + [0.05, 0.05, 0]
+        target = target + np.array([0.05, 0.05, 0])
     ahead = world.positions[:, leg[0]] + [0, -0.4, 3] if pole else None
     goal, start = ik.Reach("LeftFoot", target, chain=2, pole=ahead), ik.Pose(turned, clip.pose.translations)
 

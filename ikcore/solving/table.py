@@ -182,8 +182,8 @@ fps : float, optional
 release : float, optional
     In a sequence, the seconds in which what is left of a correction falls to a tenth where no goal asks for it: so a
     hand that is let go returns to the incoming pose, and is within a thousandth of the way after three times that. 0:
-    each frame starts from the pose that comes in; ``math.inf``: nothing returns. Default: 0.25 where the pose has frames
-    of its own; where one pose comes in for all, it is only where to start. Without `fps` a second has 30 frames.
+    each frame starts from the pose that comes in; ``math.inf``: nothing returns. Default: 0.25 where the pose has
+    frames of its own; where one pose comes in for all, it is only where to start. Without `fps` a second has 30 frames.
 """,
     "history": """\
 history : bool, optional
