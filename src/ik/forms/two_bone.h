@@ -320,9 +320,9 @@ ik_inline void two_bone_weigh(const two_bone_in *in, const limb *l, two_bone_out
     vec3 weighted = quat_rotate(out->root, l->bone1);
     vec3 tip = vec3_add(weighted, quat_rotate(out->root, quat_rotate(out->mid, l->bone2)));
     if (in->stretch_given) {
-        real stretch = one + share * (out->stretch - one);
-        weighted = vec3_scale(stretch / out->stretch, weighted);
-        tip = vec3_scale(share, tip);
+        real stretch = one + share * (out->stretch - one), longer = stretch / out->stretch;
+        weighted = vec3_scale(longer, weighted);
+        tip = vec3_scale(longer, tip);
         out->stretch = real_select(part, stretch, out->stretch);
     }
     *mid = vec3_select(part, weighted, *mid);
