@@ -155,7 +155,7 @@ def nothing(
     bend: Any = None,
     hinge: Any = None,
     twist: Any = None,
-    weight: Any = None,
+    influence: Any = None,
     soften: Any = None,
     stretch_start: Any = None,
     stretch_max: Any = None,

@@ -80,7 +80,7 @@ class _Tracks(freed.Freed):
             )
             influence = self.values["influence"][:, aim.number]
             self._note(aim, influence, aimed.error)
-            # not the weight of `look`: Blender goes evenly from one to the other
+            # not the influence of `look`: Blender goes evenly from one to the other
             turns = bridge.rotations.slerp(UNTURNED, aimed.deltas, influence[:, np.newaxis])
             clip = _turned(clip, joints, world.rotations, turns)
         return clip

@@ -176,7 +176,7 @@ def weight() -> Figure:
     target = (1.1, 1, 0)
     figure, (panel,) = scenes("", x=(-0.6, 1.8), y=(0.3, 2.1))
     for share in (0, 0.25, 0.5, 0.75, 1):
-        joints = leg(target, weight=share).positions
+        joints = leg(target, influence=share).positions
         chain(panel, joints, shade=0.3 + 0.7 * share)
         label(panel, joints[2], f"{share:g}", (8, -8))
     dot(panel, target, GREEN)

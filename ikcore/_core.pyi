@@ -383,7 +383,7 @@ def parse_numbers(text: bytes, start: int, /) -> NDArray[np.float64] | int: ...
 # axis and up, its rows as GOAL_ROWS has them. The outputs are (rotations, status, error, rotation_error, iterations,
 # history, translations, goal_errors). Arrays are (items, ...), those of one item (...), or of frames that follow each
 # other (frames, items, ...), of which `fps` are a second; rows and the last three outputs may be None. It ends before
-# all is done where the first byte of `stop` is set meanwhile.
+# all is done where the first byte of `stop` is set meanwhile. `release` is a share, as in ik_solve_job.
 def solve(
     method: str,
     skeleton: Skeleton,
@@ -397,6 +397,7 @@ def solve(
     fps: float = ...,
     judge: bool = ...,
     moving: bytes | None = ...,
+    release: float = ...,
     /,
 ) -> None: ...
 

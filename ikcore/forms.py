@@ -71,7 +71,7 @@ class Limb(_core.Limb):
         target: ArrayLike | None = None,
         space: ArrayLike | None = None,
         space_after: ArrayLike | None = None,
-        weight: ArrayLike = 1.0,
+        influence: ArrayLike = 1.0,
     ) -> NDArray[Any]:
         """Return the world-space delta rotation of the tip joint (foot, hand), for the pose that came in, as `root` is.
 
@@ -83,7 +83,7 @@ class Limb(_core.Limb):
             ``maintain``: it turns as a space does whose world rotation goes from `space` to `space_after`.
         rotation, target, space, space_after : (..., 4) array_like
             World rotations (w, x, y, z).
-        weight : (...) array_like, optional
+        influence : (...) array_like, optional
             From following the limb (0) to the rule (1), by the shortest way.
 
         Returns
@@ -115,7 +115,7 @@ class Limb(_core.Limb):
             before, after = (rows(name, given[name], self.root.dtype, 4) for name in needed)
             turn = rotations.multiply(rotations.normalize(after), rotations.conjugate(rotations.normalize(before)))
             delta = rotations.multiply(delta, turn)
-        share = np.clip(rows("weight", weight, self.root.dtype), 0, 1)
+        share = np.clip(rows("influence", influence, self.root.dtype), 0, 1)
         return rotations.slerp(follow, rotations.canonical(delta), share)
 
 
@@ -139,7 +139,7 @@ def two_bone(
     bend: ArrayLike | None = None,
     hinge: ArrayLike | None = None,
     twist: ArrayLike | None = None,
-    weight: ArrayLike | None = None,
+    influence: ArrayLike | None = None,
     soften: ArrayLike | None = None,
     stretch_start: ArrayLike | None = None,
     stretch_max: ArrayLike | None = None,
@@ -171,7 +171,7 @@ def two_bone(
         and which way a straight limb bends.
     twist : (...) array_like, optional
         Radians that the limb turns about the line from root to target, after the pole (default 0).
-    weight : (...) array_like, optional
+    influence : (...) array_like, optional
         The share of the rotations and of the stretch to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the
         target, NaN included.
     soften : (...) array_like, optional
@@ -217,7 +217,7 @@ def two_bone(
         "bend": optional_rows("bend", bend, dtype, 3),
         "hinge": optional_rows("hinge", hinge, dtype, 3),
         "twist": optional_number("twist", twist, dtype),
-        "weight": optional_number("weight", weight, dtype),
+        "influence": optional_number("influence", influence, dtype),
         "soften": optional_number("soften", soften, dtype),
         "stretch_start": optional_number("stretch_start", stretch_start, dtype),
         "stretch_max": optional_number("stretch_max", stretch_max, dtype),
@@ -334,7 +334,7 @@ def aim(
     up: ArrayLike | None = None,
     pole: ArrayLike | None = None,
     twist: ArrayLike | None = None,
-    weight: ArrayLike | None = None,
+    influence: ArrayLike | None = None,
     workers: int = 1,
     strict: bool = False,
 ) -> Aim:
@@ -361,7 +361,7 @@ def aim(
         A point. Needs `up`.
     twist : (...) array_like, optional
         Radians that the joint turns about the line to the target, after the pole (default 0).
-    weight : (...) array_like, optional
+    influence : (...) array_like, optional
         The share of the rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
     workers : int, optional
         How many threads, -1 for all cores. The result is the same to the bit.
@@ -392,7 +392,7 @@ def aim(
         "up": optional_rows("up", up, dtype, 3),
         "pole": optional_rows("pole", pole, dtype, 3),
         "twist": optional_number("twist", twist, dtype),
-        "weight": optional_number("weight", weight, dtype),
+        "influence": optional_number("influence", influence, dtype),
     }
     found = Aim(*call(_core.aim, inputs, (), workers))
     status.report_unusable("aim", found.status, strict=strict)
@@ -440,7 +440,7 @@ def look(
     reference: ArrayLike | None = None,
     clamp: ArrayLike | None = None,
     clamp_start: ArrayLike | None = None,
-    weight: ArrayLike | None = None,
+    influence: ArrayLike | None = None,
     workers: int = 1,
     strict: bool = False,
 ) -> Gaze:
@@ -476,7 +476,7 @@ def look(
     clamp_start : (...) array_like, optional
         The share of the cone's angle where the axis starts to give way, 0 to 1 (default 1: not at all). Beyond, it
         approaches the cone smoothly and never reaches it. Needs `clamp`.
-    weight : (...) array_like, optional
+    influence : (...) array_like, optional
         The share of every rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
     workers : int, optional
         How many threads, -1 for all cores. The result is the same to the bit.
@@ -524,7 +524,7 @@ def look(
         "reference": optional_rows("reference", reference, dtype, 3),
         "clamp": optional_number("clamp", clamp, dtype),
         "clamp_start": optional_number("clamp_start", clamp_start, dtype),
-        "weight": optional_number("weight", weight, dtype),
+        "influence": optional_number("influence", influence, dtype),
     }
     found = Gaze(*call(_core.look, inputs, (), workers))
     status.report_unusable("look", found.status, strict=strict)

@@ -28,6 +28,8 @@ class Goal:
 
     __slots__ = ()
 
+    influence: Array
+
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
         _check(self)
@@ -55,8 +57,12 @@ class Reach(Goal):
         carried along; to keep a foot as it stands, give the rotation that it has.
     weight, rotation_weight : (...) array_like
         How much position and rotation count beside other goals; only the ratio matters. 0: not at all, and then their
-        values may be NaN. A negative weight counts as 0, one that is not finite makes the item unusable. (For the limb
-        it is the share of the rotation, 0 to 1.)
+        values may be NaN. A negative weight counts as 0, one that is not finite makes the item unusable. Limbs of
+        ``two_bone`` and rays of ``aim`` do not compete: there any weight above 0 counts as any other.
+    influence : (...) array_like
+        The share of the way that the goal takes the pose, 0 to 1: at 0 the answer is the one without it, at 1 the one
+        with it, and between them its end is at that share of the way from one to the other: places by line, turns by
+        arc, numbers evenly. Below 0 counts as 0, above 1 as 1; one that is not finite makes the item unusable.
     chain : str or int, optional
         The first joint that may turn: by its name, or by how many joints above `joint` may (2: upper arm and forearm
         for a hand). Default: all, up to the root.
@@ -86,6 +92,7 @@ class Reach(Goal):
     _: KW_ONLY
     weight: ArrayLike | EllipsisType = 1.0
     rotation_weight: ArrayLike | EllipsisType = 1.0
+    influence: ArrayLike | EllipsisType = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     pole: ArrayLike | EllipsisType | None = None
@@ -123,8 +130,9 @@ class Look(Goal):
     other : str or int, optional
         In place of a position: the joint where it should point.
     weight : (...) array_like
-        How much it counts, as in `Reach`; an angle counts as a `rotation` does there. (For ``aim`` it is the share of
-        the turn, 0 to 1.)
+        How much it counts, as in `Reach`; an angle counts as a `rotation` does there.
+    influence : (...) array_like
+        The share of the way that it takes the pose, 0 to 1, as in `Reach`. Not of one that looks at another joint.
     chain : str or int, optional
         The first joint that may turn, as in `Reach`. (For ``aim`` it is the joint itself, ``chain=0``.)
     offset : (3,) array_like, optional
@@ -155,6 +163,7 @@ class Look(Goal):
     _: KW_ONLY
     other: str | int | None = None
     weight: Array = 1.0
+    influence: Array = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     other_offset: ArrayLike | None = None
@@ -193,6 +202,8 @@ class Distance(Goal):
         or the place in the world.
     weight : (...) array_like
         How much it counts, as in `Reach`.
+    influence : (...) array_like
+        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
         The first joint that may turn, as in `Reach`. Default: the highest whose turning changes the distance.
     offset, other_offset : (3,) array_like, optional
@@ -218,6 +229,7 @@ class Distance(Goal):
     other: str | int | None = None
     position: Array | None = None
     weight: Array = 1.0
+    influence: Array = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     other_offset: ArrayLike | None = None
@@ -252,6 +264,8 @@ class Relative(Goal):
         Its rotation in that space, (w, x, y, z) of any length.
     weight, rotation_weight : (...) array_like
         How much they count, as in `Reach`.
+    influence : (...) array_like
+        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
         The first joint that may turn, as in `Reach`. Default: the highest below what both hang from.
     offset : (3,) array_like, optional
@@ -278,6 +292,7 @@ class Relative(Goal):
     _: KW_ONLY
     weight: Array = 1.0
     rotation_weight: Array = 1.0
+    influence: Array = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     other_chain: str | int | None = None
@@ -306,6 +321,8 @@ class CentreOfMass(Goal):
         Where it should be, in the world.
     weight : (...) array_like
         How much it counts, as in `Reach`.
+    influence : (...) array_like
+        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
     chain : str, optional
         The name of the joint that may turn and slide with all that hangs from it. Default: all joints may.
     level : int
@@ -323,6 +340,7 @@ class CentreOfMass(Goal):
     position: Array
     _: KW_ONLY
     weight: Array = 1.0
+    influence: Array = 1.0
     chain: str | None = None
     level: int = 0
 
@@ -351,6 +369,8 @@ class Inside(Goal):
         How far from the plane at least. Negative: so far beyond it is right as well.
     weight : (...) array_like
         How much it counts, as in `Reach`.
+    influence : (...) array_like
+        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
         The first joint that may turn for it, as in `Reach`; where it is for the centre of mass, as in `CentreOfMass`.
         Default: what other goals move, and if there are none, all up to the root.
@@ -375,6 +395,7 @@ class Inside(Goal):
     _: KW_ONLY
     distance: Array = 0.0
     weight: Array = 1.0
+    influence: Array = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     level: int = 0
@@ -460,6 +481,8 @@ class Outside(Goal):
         Where the axis ends. Default: where it starts, so that the capsule is a sphere.
     weight : (...) array_like
         How much it counts, as in `Reach`.
+    influence : (...) array_like
+        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
         The first joint that may turn for it, as in `Reach`. Default: as of an `Inside`.
     offset : (3,) array_like, optional
@@ -483,6 +506,7 @@ class Outside(Goal):
     _: KW_ONLY
     end: Array | None = None
     weight: Array = 1.0
+    influence: Array = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     level: int = 0
@@ -503,6 +527,8 @@ class Posture(Goal):
         The local rotation, (w, x, y, z) of any length. Default: what the skeleton prefers, as a rule rest.
     weight : (...) array_like
         The share of the way there that it goes in an iteration, 0 to 1.
+    influence : (...) array_like
+        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
 
     Examples
     --------
@@ -518,6 +544,7 @@ class Posture(Goal):
     rotation: Array | None = None
     _: KW_ONLY
     weight: Array = 1.0
+    influence: Array = 1.0
 
     def _tasks(self, made: Making) -> Iterator[Task]:
         joint = made.joint("joint")

@@ -28,10 +28,19 @@ TASK_ROWS: dict[str, tuple[int, ...]] = {
     name: (columns,) if columns > 1 else () for name, columns, _ in _core.GOAL_ROWS
 }
 
-# The fields of goals that are arrays: those, and the weight of what makes a task of its own.
-GOAL_ARRAYS: dict[str, tuple[int, ...]] = {
+# The fields of goals that are rows of their tasks: those, and the weight of what makes a task of its own.
+GOAL_ROWS: dict[str, tuple[int, ...]] = {
     name: shape for row, shape in TASK_ROWS.items() for name in ([row, "rotation_weight"] if row == "weight" else [row])
 }
+
+# The fields of goals that are arrays: the core knows no influence, see solving/influence.py.
+GOAL_ARRAYS = GOAL_ROWS | {"influence": ()}
+
+
+def is_full(influence: Any) -> bool:
+    """Whether an influence is the number 1, as by default."""
+    return type(influence) in (float, int) and influence == 1
+
 
 # The fields of goals, and of tasks, that are points or axes of a joint, the same for all items.
 GOAL_POINTS = ("offset", "other_offset", "axis", "up")
@@ -51,6 +60,7 @@ class Task(NamedTuple):
     other_chain: int = -1
     level: int = 0
     may: bytes | None = None  # what every joint may do in this solve; None: anything. The same for all its tasks
+    influence: NDArray[Any] | None = None  # (...); None: 1 everywhere
     offset: Point = (0.0, 0.0, 0.0)
     other_offset: Point = (0.0, 0.0, 0.0)
     axis: Point = (0.0, 0.0, 0.0)
@@ -66,16 +76,16 @@ class Task(NamedTuple):
     def leading(self) -> dict[str, tuple[int, ...]]:
         """The leading axes of what is given."""
         return {
-            name: array.shape[: array.ndim - len(TASK_ROWS[name])]
-            for name in TASK_ROWS
+            name: array.shape[: array.ndim - len(_ARRAYS[name])]
+            for name in _ARRAYS
             if (array := getattr(self, name)) is not None
         }
 
     def map(self, change: Any) -> Task:
         """The same task with ``change(array, row)`` for every array, `row` being the shape of its rows."""
-        arrays = {name: getattr(self, name) for name in TASK_ROWS}
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
         return self._replace(
-            **{name: change(array, TASK_ROWS[name]) for name, array in arrays.items() if array is not None}
+            **{name: change(array, _ARRAYS[name]) for name, array in arrays.items() if array is not None}
         )
 
     def for_core(self) -> tuple[Any, ...]:
@@ -123,6 +133,7 @@ class Task(NamedTuple):
         return chains
 
 
+_ARRAYS = {**TASK_ROWS, "influence": ()}
 _FIRST_POINT, _FIRST_ROW = (Task._fields.index(name) for name in ("offset", "position"))
 assert Task._fields[_FIRST_POINT:] == (*GOAL_POINTS, *TASK_ROWS)
 
@@ -200,13 +211,21 @@ class Making:
         arrays: dict[str, Any] = {}
         for name in names:
             value = getattr(self.goal, name)
-            if value is ...:
-                raise TypeError(
-                    f"{self.where}.{name}: an ellipsis stands for an array in the goals of ikcore.solver only"
-                )
             if value is not None or not may_lack(kind, name, relative="relative" in placed):
-                arrays[row_of(name)] = rows(f"{self.where}.{name}", value, self.dtype, *GOAL_ARRAYS[name])
-        return Task(kind, self.index, **placed, **arrays)
+                arrays[row_of(name)] = self._rows(name, value)
+        return Task(kind, self.index, **placed, **arrays, influence=self._influence())
+
+    def _rows(self, name: str, value: Any) -> NDArray[Any]:
+        if value is ...:
+            raise TypeError(f"{self.where}.{name}: an ellipsis stands for an array in the goals of ikcore.solver only")
+        return rows(f"{self.where}.{name}", value, self.dtype, *GOAL_ARRAYS[name])
+
+    def _influence(self) -> NDArray[Any] | None:
+        """The influence of the goal; None where it is 1 everywhere."""
+        if is_full(self.goal.influence):
+            return None
+        influence = self._rows("influence", self.goal.influence)
+        return None if (influence >= 1).all() else influence
 
 
 def may_lack(kind: str, name: str, *, relative: bool) -> bool:

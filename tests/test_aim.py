@@ -135,11 +135,11 @@ def test_a_target_however_near_is_told_to_be_too_near(distance: float, dtype: An
 
 
 @pytest.mark.parametrize("lost", ["target", "pole"])
-def test_weight_0_ignores_what_is_no_number(lost: str, dtype: Any, isa: str) -> None:
+def test_influence_0_ignores_what_is_no_number(lost: str, dtype: Any, isa: str) -> None:
     joint: dict[str, Any] = {"target": Z, "up": Y, "pole": Y, lost: [np.nan, np.inf, 0]}
-    aimed = ik.aim(np.zeros(3, dtype), np.array(NO_TURN, dtype), forward=X, weight=[0.0, 0.0], **joint)
+    aimed = ik.aim(np.zeros(3, dtype), np.array(NO_TURN, dtype), forward=X, influence=[0.0, 0.0], **joint)
     assert (aimed.delta == NO_TURN).all()
-    assert (aimed.status & Status.PARTIAL_WEIGHT != 0).all()
+    assert (aimed.status & Status.PARTIAL_INFLUENCE != 0).all()
     assert (aimed.status < Status.NOT_FINITE).all()
 
 
@@ -178,8 +178,8 @@ OZZ: dict[str, tuple[dict[str, Any], list[float]]] = {
     "offset on the sphere": ({"offset": Y}, [H, 0, 0, -H]),
     "target along up": ({"target": Y}, [H, 0, 0, H]),
     "target on the joint": ({"target": 0 * X}, NO_TURN),
-    "weight 2": ({"target": Z, "weight": 2}, [H, 0, -H, 0]),
-    "weight 0": ({"target": Z, "weight": 0}, NO_TURN),
+    "influence 2": ({"target": Z, "influence": 2}, [H, 0, -H, 0]),
+    "influence 0": ({"target": Z, "influence": 0}, NO_TURN),
 }
 # What joint, target, and pole are moved by; ozz scales and mirrors joints as well, which is another layer's here.
 OZZ_JOINTS = {
@@ -224,7 +224,7 @@ def test_the_whole_ozz_set() -> None:
             continue
         rotation, position = ik.rotations.from_matrix(joint[:3, :3]), joint[:3, 3]
         options = {"up": case["up"], "pole": position + case["pole"]} if np.any(case["up"]) else {}
-        options |= {name: case[name] for name in ("forward", "offset", "twist", "weight")}
+        options |= {name: case[name] for name in ("forward", "offset", "twist")} | {"influence": case["weight"]}
         delta = ik.aim(position, rotation, case["target"], **options).delta
         local = ref.multiply(ref.conjugate(rotation), ref.multiply(delta, rotation))
         expected = np.array(case["expect"]["q"])[[3, 0, 1, 2]]
@@ -233,13 +233,13 @@ def test_the_whole_ozz_set() -> None:
     assert tried >= 30
 
 
-@pytest.mark.parametrize("weight", [0.25, 0.5, 0.999])
-def test_weight_goes_part_of_the_way(weight: float, dtype: Any, isa: str) -> None:
+@pytest.mark.parametrize("influence", [0.25, 0.5, 0.999])
+def test_influence_goes_part_of_the_way(influence: float, dtype: Any, isa: str) -> None:
     joint = random(dtype, 50)
-    full, part = ik.aim(**joint), ik.aim(**joint, weight=weight)
-    mixed = ref.unit((1 - weight) * np.array(NO_TURN) + weight * full.delta.astype(float))
+    full, part = ik.aim(**joint), ik.aim(**joint, influence=influence)
+    mixed = ref.unit((1 - influence) * np.array(NO_TURN) + influence * full.delta.astype(float))
     assert_allclose(part.delta, mixed, rtol=0, atol=ATOL[dtype])
-    assert (part.status & Status.PARTIAL_WEIGHT != 0).all()
+    assert (part.status & Status.PARTIAL_INFLUENCE != 0).all()
 
 
 def test_twist_turns_about_the_line(dtype: Any, isa: str) -> None:
@@ -263,11 +263,11 @@ def test_the_unit_of_length_does_not_matter(scale: float, dtype: Any, isa: str) 
 
 
 @pytest.mark.parametrize(
-    "name", ["position", "rotation", "target", "forward", "offset", "up", "pole", "twist", "weight"]
+    "name", ["position", "rotation", "target", "forward", "offset", "up", "pole", "twist", "influence"]
 )
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_bad_number_stays_in_its_own_item(name: str, bad: float, isa: str) -> None:
-    joint = random(np.float64, 9) | {"twist": np.full(9, 0.1), "weight": np.full(9, 0.5)}
+    joint = random(np.float64, 9) | {"twist": np.full(9, 0.1), "influence": np.full(9, 0.5)}
     good = ik.aim(**joint)
     joint[name] = joint[name].copy()
     joint[name].reshape(9, -1)[4, 0] = bad
@@ -290,7 +290,7 @@ def test_a_rotation_of_no_length_is_none(isa: str) -> None:
 
 def test_every_instruction_set_gives_the_same_bytes(dtype: Any, isa: str) -> None:
     ik._core.use_isa("scalar")
-    joint = random(dtype, 333) | {"twist": np.linspace(-4, 4, 333), "weight": np.linspace(0, 1.2, 333)}
+    joint = random(dtype, 333) | {"twist": np.linspace(-4, 4, 333), "influence": np.linspace(0, 1.2, 333)}
     expected = ik.aim(**joint)
     ik._core.use_isa(isa)
     for count in (0, 1, 2, 15, 16, 17, 333):

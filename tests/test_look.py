@@ -447,15 +447,17 @@ def test_the_world_axes_do_not_matter(isa: str) -> None:
 
 def test_weight_goes_part_of_the_way(dtype: Any, isa: str) -> None:
     chain = random(dtype, 50)
-    full, part = ik.look(**chain), ik.look(**chain, weight=0.3)
+    full, part = ik.look(**chain), ik.look(**chain, influence=0.3)
     mixed = ref.unit(0.7 * np.array(NO_TURN) + 0.3 * full.deltas.astype(float))
     assert_allclose(part.deltas, mixed, rtol=0, atol=1e-6 if dtype is np.float32 else 1e-15)
-    assert (part.status & Status.PARTIAL_WEIGHT != 0).all()
+    assert (part.status & Status.PARTIAL_INFLUENCE != 0).all()
     start, along = ray_after(part, chain)
     assert_allclose(part.error, angle(along, chain["target"] - start), rtol=0, atol=10 * ATOL[dtype])
 
 
-@pytest.mark.parametrize("nothing", [{"weight": 0}, {"weights": [0, 0, 0, 0]}, {"weights": [-1, 0, -0.0, -3]}], ids=str)
+@pytest.mark.parametrize(
+    "nothing", [{"influence": 0}, {"weights": [0, 0, 0, 0]}, {"weights": [-1, 0, -0.0, -3]}], ids=str
+)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1.0])
 def test_nothing_moves_without_weight_whatever_the_target(nothing: Any, bad: float, dtype: Any, isa: str) -> None:
     chain = random(dtype, 9) | {name: np.full(3, bad) for name in ("target", "pole", "reference")} | nothing
@@ -463,14 +465,14 @@ def test_nothing_moves_without_weight_whatever_the_target(nothing: Any, bad: flo
         found = ik.look(**chain)
     assert (found.deltas == NO_TURN).all()
     assert found.positions.tobytes() == chain["joints"].tobytes()
-    assert (found.status & Status.PARTIAL_WEIGHT != 0).all()
+    assert (found.status & Status.PARTIAL_INFLUENCE != 0).all()
     assert np.isfinite(found.error).all()
 
 
 @pytest.mark.parametrize("name", random(np.float64, 1))
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_bad_number_stays_in_its_own_item(name: str, bad: float, isa: str) -> None:
-    chain = random(np.float64, 9) | {"weight": np.full(9, 0.5)}
+    chain = random(np.float64, 9) | {"influence": np.full(9, 0.5)}
     good = ik.look(**chain)
     chain[name] = chain[name].copy()
     chain[name].reshape(9, -1)[4, 0] = bad
@@ -506,7 +508,7 @@ def nasty(dtype: Any, count: int) -> dict[str, Any]:
     """A fifth of the chains with something denormal, huge or not a number in them."""
     rng, info = np.random.default_rng(4), np.finfo(dtype)
     pool = np.array([0, -0.0, info.tiny, info.smallest_subnormal, info.max, -info.max, np.inf, -np.nan, 1], dtype)
-    chain = random(dtype, count) | {"weight": rng.uniform(-0.1, 1.5, count).astype(dtype)}
+    chain = random(dtype, count) | {"influence": rng.uniform(-0.1, 1.5, count).astype(dtype)}
     for name, value in chain.items():
         odd = rng.random(value.shape) < 0.2 / 15 / value[0].size
         chain[name] = np.where(odd, rng.choice(pool, value.shape), value)

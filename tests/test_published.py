@@ -143,10 +143,10 @@ OZZ: dict[str, Any] = {
     "pole/+x": ([1, -1, 0], [1, 0, 0], {}, 0, [HALF, 0, 0, -HALF], NO_TURN),
     "pole/-x": ([-1, 1, 0], [-1, 0, 0], {}, 0, [HALF, 0, 0, HALF], NO_TURN),
     "soften/1 at full reach": ([2, 0, 0], [0, 1, 0], {"soften": 1}, 0, [HALF, 0, 0, -HALF], [HALF, 0, 0, HALF]),
-    "weight/1": ([2, 0, 0], [0, 1, 0], {"weight": 1}, 0, [HALF, 0, 0, -HALF], [HALF, 0, 0, HALF]),
-    "weight/-0.1": ([2, 0, 0], [0, 1, 0], {"weight": -0.1}, Status.PARTIAL_WEIGHT, NO_TURN, NO_TURN),
-    "weight/0.5": (
-        *([2, 0, 0], [0, 1, 0], {"weight": 0.5}, Status.PARTIAL_WEIGHT),
+    "influence/1": ([2, 0, 0], [0, 1, 0], {"influence": 1}, 0, [HALF, 0, 0, -HALF], [HALF, 0, 0, HALF]),
+    "influence/-0.1": ([2, 0, 0], [0, 1, 0], {"influence": -0.1}, Status.PARTIAL_INFLUENCE, NO_TURN, NO_TURN),
+    "influence/0.5": (
+        *([2, 0, 0], [0, 1, 0], {"influence": 0.5}, Status.PARTIAL_INFLUENCE),
         *([PI_8[1], 0, 0, -PI_8[0]], [PI_8[1], 0, 0, PI_8[0]]),
     ),
     "pole on target": ([0, 2 * HALF, 0], [0, 1, 0], {}, Status.POLE_UNDEFINED, None, NO_TURN),
@@ -340,7 +340,8 @@ def test_the_whole_ozz_set(isa: str) -> None:
             case["target"],
             bend=case["pole"],
             hinge=-rotate(rotations[1], case["mid_axis"]),
-            **{name: case[name] for name in ("twist", "soften", "weight")},
+            **{name: case[name] for name in ("twist", "soften")},
+            influence=case["weight"],
         )
         expect = case["expect"]
         if expect["reached"] is not None:

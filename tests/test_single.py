@@ -29,9 +29,9 @@ NOWHERE = (np.nan, 0.0, 0.0)
 
 ROWS = {"two_bone": ("pole", "bend", "hinge"), "two_bone_2d": (), "aim": ("offset",)}
 NUMBERS = {
-    "two_bone": ("twist", "weight", "soften", "stretch_start", "stretch_max", "min_bend", "max_bend"),
+    "two_bone": ("twist", "influence", "soften", "stretch_start", "stretch_max", "min_bend", "max_bend"),
     "two_bone_2d": (),
-    "aim": ("twist", "weight"),
+    "aim": ("twist", "influence"),
 }
 NEEDED: dict[str, dict[str, int]] = {
     "two_bone": {"root": 3, "mid": 3, "end": 3, "target": 3},
@@ -124,7 +124,7 @@ def batch_of_one(arguments: dict[str, Any]) -> dict[str, Any]:
 @given(calls())
 @example(("two_bone", {"root": (0, 0, 0), "mid": (0, 1, 0), "end": (0, 2, 0), "target": [0, 0, 0]}))
 @example(("two_bone", {"root": (0, 0, 0), "mid": (0, 0, 0), "end": (0, 0, 0), "target": [0, 1, 0]}))
-@example(("two_bone", {"root": ROOT, "mid": MID, "end": END, "target": NOWHERE, "weight": 0}))
+@example(("two_bone", {"root": ROOT, "mid": MID, "end": END, "target": NOWHERE, "influence": 0}))
 def test_a_single_item_is_a_batch_of_one(call: tuple[str, dict[str, Any]]) -> None:
     solver, arguments = call
     one, batch = solve(solver, arguments), solve(solver, batch_of_one(arguments))
@@ -170,7 +170,7 @@ def test_every_solver_and_option_is_solved_by_itself() -> None:
     assert is_single(**options, out=None, workers=1, strict=True)
     assert is_single(out=ik.Limb.empty(()))
     ik.two_bone_2d(1, 1.0, [1, 1])
-    ik.aim(ROOT, [1, 0, 0, 0], TARGET, forward=POLE, up=POLE, pole=END, weight=True)
+    ik.aim(ROOT, [1, 0, 0, 0], TARGET, forward=POLE, up=POLE, pole=END, influence=True)
 
 
 @pytest.mark.usefixtures("without_gufuncs")
@@ -372,11 +372,11 @@ def test_nothing_is_left_behind() -> None:
 
     def work() -> None:
         for _ in range(2000):
-            limb = ik.two_bone(*arrays, pole=list(POLE), weight=none)
+            limb = ik.two_bone(*arrays, pole=list(POLE), influence=none)
             assert limb.root is not limb.mid
             assert limb.error >= 0
             ik.two_bone(*LEG, twist=np.float32(0.5), out=out)
-            ik.two_bone(ROOT, MID, END, NOWHERE, weight=0)
+            ik.two_bone(ROOT, MID, END, NOWHERE, influence=0)
             with pytest.raises(TypeError):
                 solve_leg(target=(1.0, 2.0, None))
 

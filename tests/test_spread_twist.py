@@ -97,7 +97,7 @@ def test_what_has_no_weight_no_bone_and_no_number(dtype: Any, isa: str) -> None:
     body = chain_of("line")
     came = random(body, dtype)
     found = ik.spread_twist(body, came, [1, 2, 3], weights=[1, 0, -1])
-    assert (found.status == Status.PARTIAL_WEIGHT).all()
+    assert (found.status == Status.PARTIAL_INFLUENCE).all()
     assert (found.pose.rotations == came.rotations).all()
     point = ik.Skeleton([-1, 0, 1], np.zeros((3, 3)))
     with pytest.warns(ik.UnusableWarning, match="spread_twist: 1 of 1"):

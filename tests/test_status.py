@@ -35,7 +35,7 @@ def test_values_are_the_contract() -> None:
         "POLE_UNDEFINED": 4,
         "AT_LIMIT": 8,
         "SOFTENED": 16,
-        "PARTIAL_WEIGHT": 32,
+        "PARTIAL_INFLUENCE": 32,
         "STALLED": 64,
         "ITERATION_LIMIT": 128,
         "CONFLICT": 256,

@@ -70,17 +70,23 @@ def follow(skeleton: ik.Skeleton, path: Any, method: str, dtype: type = np.float
 
 
 @every
-def test_a_frame_starts_from_the_correction_of_the_one_before(method: str, everywhere: None) -> None:
+@pytest.mark.parametrize("release", [np.inf, 0.5, 0])
+def test_a_frame_starts_from_what_is_kept_of_the_last_correction(method: str, release: float, everywhere: None) -> None:
     """Of goals that count only in the first frame, the others show where they start."""
     rng = np.random.default_rng(4)
     animated = rng.normal(size=(1, 5, 4)) + np.cumsum(0.1 * rng.normal(size=(6, 5, 4)), axis=0)
     skeleton = chain(None, None, None, None)
     goal = ik.Reach(4, [1.0, 2, 1], chain=3, weight=[1.0, 0, 0, 0, 0, 0])
-    found = ik.solve(skeleton, ik.Pose(animated), [goal], method, sequence=True).pose.rotations
+    found = ik.solve(skeleton, ik.Pose(animated), [goal], method, sequence=True, release=release).pose.rotations
+    kept = 10 ** (-1 / (release * 30)) if release else 0.0
     unit = animated / np.linalg.norm(animated, axis=-1, keepdims=True)
     assert np.abs(found[0, 1:4] - unit[0, 1:4]).max() > 0.1
     for frame in range(1, 6):
-        expected = ref.multiply(ref.multiply(found[frame - 1], ref.conjugate(unit[frame - 1])), unit[frame])
+        correction = ref.multiply(found[frame - 1], ref.conjugate(unit[frame - 1]))
+        correction *= np.where(correction[:, :1] < 0, -1, 1)
+        start = ref.unit(kept * correction + (1 - kept) * np.array([1.0, 0, 0, 0]))
+        expected = ref.multiply(start, unit[frame])
+        expected *= np.where(np.sum(expected * found[frame], axis=-1, keepdims=True) < 0, -1, 1)
         assert_allclose(found[frame, 1:4], expected[1:4], atol=1e-14)
     assert_array_equal(found[:, [0, 4]], animated[:, [0, 4]])
 

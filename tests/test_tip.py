@@ -71,7 +71,7 @@ def test_the_swivel_is_the_golden_one() -> None:
         ),
         (
             "take",
-            {"rotation": W_TIP, "target": ROTATION, "weight": 0.4},
+            {"rotation": W_TIP, "target": ROTATION, "influence": 0.4},
             [0.767149112936, 0.003405367584, -0.235167629968, 0.596797141253],
         ),
         (
@@ -85,13 +85,13 @@ def test_golden_tips(limb: ik.Limb, rule: Any, given: dict[str, Any], expected: 
     assert_allclose(local(W_LOWER, limb.tip(rule, **given), TIP), expected, rtol=0, atol=1e-11)
 
 
-def test_weight_0_follows_the_limb(limb: ik.Limb) -> None:
-    assert_allclose(limb.tip("keep", weight=0), limb.tip("local"), rtol=0, atol=1e-15)
+def test_influence_0_follows_the_limb(limb: ik.Limb) -> None:
+    assert_allclose(limb.tip("keep", influence=0), limb.tip("local"), rtol=0, atol=1e-15)
 
 
-def test_weights_beyond_0_and_1_count_as_those(limb: ik.Limb) -> None:
-    assert_allclose(limb.tip("keep", weight=-3), limb.tip("keep", weight=0), rtol=0, atol=0)
-    assert_allclose(limb.tip("keep", weight=2), limb.tip("keep"), rtol=0, atol=0)
+def test_influences_beyond_0_and_1_count_as_those(limb: ik.Limb) -> None:
+    assert_allclose(limb.tip("keep", influence=-3), limb.tip("keep", influence=0), rtol=0, atol=0)
+    assert_allclose(limb.tip("keep", influence=2), limb.tip("keep"), rtol=0, atol=0)
 
 
 def test_a_batch_of_tips_is_of_the_type_of_the_pose() -> None:

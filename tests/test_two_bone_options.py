@@ -1,4 +1,4 @@
-"""The options of two_bone: hinge, twist, weight, soften, stretch, bend limits, and the flip angle."""
+"""The options of two_bone: hinge, twist, influence, soften, stretch, bend limits, and the flip angle."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def down(distance: Any) -> Any:
 # Every option at its default must not change a bit.
 DEFAULTS = {
     "twist": 0,
-    "weight": 1,
+    "influence": 1,
     "soften": 1,
     "stretch_start": 1,
     "stretch_max": 1,
@@ -125,37 +125,37 @@ def test_twist_turns_the_knee_about_the_line_and_leaves_the_tip(angle: float, dt
     assert twisted.status == 0
 
 
-# weight
+# influence
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.25, 0.5, 0.999, -3.0])
-def test_weight_interpolates_from_the_identity(weight: float, dtype: Any, isa: str) -> None:
-    full, part = leg([0.1, -0.5, 0.3], dtype), leg([0.1, -0.5, 0.3], dtype, weight=weight)
-    share = max(weight, 0)
+@pytest.mark.parametrize("influence", [0.0, 0.25, 0.5, 0.999, -3.0])
+def test_influence_interpolates_from_the_identity(influence: float, dtype: Any, isa: str) -> None:
+    full, part = leg([0.1, -0.5, 0.3], dtype), leg([0.1, -0.5, 0.3], dtype, influence=influence)
+    share = max(influence, 0)
     for joint in ("root", "mid"):
         mixed = (1 - share) * np.array([1, 0, 0, 0]) + share * getattr(full, joint)
         assert_allclose(getattr(part, joint), mixed / np.linalg.norm(mixed), rtol=0, atol=ATOL[dtype])
-    assert Status.PARTIAL_WEIGHT in Status(int(part.status))
+    assert Status.PARTIAL_INFLUENCE in Status(int(part.status))
     assert_allclose(part.error, np.linalg.norm(part.positions[2] - [0.1, -0.5, 0.3]), rtol=1e-4, atol=1e-7)
 
 
-def test_weight_above_one_is_one(isa: str) -> None:
-    assert leg([0.1, -0.5, 0.3], weight=7).status == 0
+def test_influence_above_one_is_one(isa: str) -> None:
+    assert leg([0.1, -0.5, 0.3], influence=7).status == 0
 
 
 @pytest.mark.parametrize("lost", ["target", "pole", "bend"])
-def test_weight_0_ignores_what_is_no_number(lost: str, dtype: Any, isa: str) -> None:
+def test_influence_0_ignores_what_is_no_number(lost: str, dtype: Any, isa: str) -> None:
     given = {"target": [0.1, -0.5, 0.3], "bend": [0, 0, 1], lost: [np.nan, np.inf, 0]}
-    limb = leg(given.pop("target"), dtype, weight=[0.0, 0.0], **given)
+    limb = leg(given.pop("target"), dtype, influence=[0.0, 0.0], **given)
     assert_allclose(limb.positions, np.broadcast_to(np.array([HIP, KNEE, ANKLE], dtype), (2, 3, 3)), rtol=0, atol=0)
     assert (limb.root == [1, 0, 0, 0]).all()
-    assert (limb.status & Status.PARTIAL_WEIGHT != 0).all()
+    assert (limb.status & Status.PARTIAL_INFLUENCE != 0).all()
     assert (limb.status < Status.NOT_FINITE).all()
 
 
-def test_weight_counts_for_the_stretch_too(dtype: Any, isa: str) -> None:
+def test_influence_counts_for_the_stretch_too(dtype: Any, isa: str) -> None:
     full = leg(down(1.2 * REACH), dtype, stretch_max=1.5)
-    part = leg(down(1.2 * REACH), dtype, stretch_max=1.5, weight=[0.0, 0.25, 1.0])
+    part = leg(down(1.2 * REACH), dtype, stretch_max=1.5, influence=[0.0, 0.25, 1.0])
     assert_allclose(part.stretch, 1 + np.array([0, 0.25, 1]) * (full.stretch - 1), rtol=ATOL[dtype], atol=0)
     assert_allclose(part.positions[0], np.array([HIP, KNEE, ANKLE]), rtol=0, atol=ATOL[dtype])
     long = [part.stretch[:, None] * np.array(joint) for joint in (HIP, KNEE, ANKLE)]
@@ -285,7 +285,7 @@ def test_each_item_has_its_own_options(isa: str) -> None:
     options = {
         "hinge": rng.normal(size=(40, 3)),
         "twist": rng.normal(size=40),
-        "weight": rng.uniform(0, 1.2, 40),
+        "influence": rng.uniform(0, 1.2, 40),
         "soften": rng.uniform(0.5, 1, 40),
         "stretch_start": rng.uniform(0.5, 1, 40),
         "stretch_max": rng.uniform(1, 1.5, 40),

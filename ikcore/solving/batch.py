@@ -15,7 +15,7 @@ from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.checks import check_takes, moves_joints, tasks_of
-from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Moving, Task, field_of, may_of
+from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Moving, Task, field_of, is_full, may_of
 
 
 def checked_moving(skeleton: Skeleton, moving: Moving) -> bytes | None:
@@ -119,7 +119,7 @@ def prepared(
 
     That for a `single` item takes of every goal its points after its arrays.
     """
-    if any(any(task.leading().values()) for task in tasks):
+    if any(not is_full(goal.influence) for goal in goals) or any(any(task.leading().values()) for task in tasks):
         return None
     arguments = [
         (index, name)
@@ -163,7 +163,15 @@ class Batch:
     """
 
     def __init__(
-        self, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, sequence: bool, fps: float
+        self,
+        skeleton: Skeleton,
+        pose: Pose,
+        tasks: tuple[Task, ...],
+        found: Found,
+        *,
+        sequence: bool = False,
+        fps: float = 0.0,
+        release: float = 0.0,
     ) -> None:
         shape = found.status.shape
         self.count, frames = math.prod(shape[sequence:]), shape[:sequence]
@@ -176,7 +184,8 @@ class Batch:
             return None if array is None else flat(array, row)
 
         joints = len(skeleton)
-        self.skeleton, self.fps, self.stopped = skeleton, fps, bytearray(1)  # 1: what runs ends soon
+        self.skeleton, self.fps, self.release = skeleton, fps, release
+        self.stopped = bytearray(1)  # 1: what runs ends soon
         self.rotations = flat(pose.rotations, (joints, 4))
         self.translations = flat_or_none(pose.translations, (joints, 3))
         self.scales = flat_or_none(pose.scales, (joints, 3))
@@ -188,7 +197,8 @@ class Batch:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
-            operands = *self._operands(block, options), self.stopped, self.fps, judge, self.tasks[0].may
+            given = self.stopped, self.fps, judge, self.tasks[0].may, self.release
+            operands = *self._operands(block, options), *given
             _core.solve(method, self.skeleton._data, *operands)
 
         on_threads(self._blocks(workers), workers, solve_block, self._stop)

@@ -114,9 +114,9 @@ def solver(
 
     It pickles. It takes local rotations (..., joints, 4), with ``translations=True`` local translations
     (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
-    (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide or bones stretch local
-    translations (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named here are the
-    core dimensions, all others broadcast.
+    and influences (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide or bones
+    stretch local translations (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named
+    here are the core dimensions, all others broadcast.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def solver(
         xarray.apply_ufunc(solve_arm, rotations, targets, input_core_dims=[["joint", "wxyz"], ["xyz"]],
                            output_core_dims=[["joint", "wxyz"], [], []])
     """
-    checked = checked_options(method, options, without=("sequence", "fps", "history", "goal_errors"))
+    checked = checked_options(method, options, without=("sequence", "fps", "release", "history", "goal_errors"))
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
     return Solver(skeleton, tuple(checked_goals(goals)), method, translations, checked)

@@ -5,6 +5,7 @@ The core checks them too (ik_solve_check), but says neither which goal is meant 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import shown
 from ikcore.goals import Goal
+from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.table import FPS, METHODS, TAKEN
+from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN
 from ikcore.tasks import MAY_TURN, Task, all_tasks, sliding
 
 
@@ -254,6 +256,27 @@ def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
     if not sequence:
         raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
     return rate
+
+
+def release_time(release: float | None, pose: Pose, shape: tuple[int, ...]) -> float:
+    """The seconds in which a correction falls to a tenth; by default never where one pose comes in for all frames."""
+    if release is None:
+        return RELEASE.default if len(pose.shape) == len(shape) and pose.shape[:1] > (1,) else math.inf
+    return math.inf if type(release) is float and release == math.inf else RELEASE.checked(release)
+
+
+def released(seconds: float, fps: float | None) -> float:
+    """The share of a correction that is taken back a frame, where a tenth is left after so many seconds.
+
+    It is reckoned in decimals, whose digits are the same on every machine.
+    """
+    frames = seconds * (FPS.default if fps is None else fps)
+    if frames == 0:
+        return 1.0
+    from decimal import Context, Decimal  # which takes a millisecond, and few need it
+
+    digits = Context(prec=28, traps=[])
+    return float(1 - digits.power(10, digits.divide(-1, Decimal(frames))))
 
 
 def check_speeds(method: str, skeleton: Skeleton, tasks: Sequence[Task], fps: float | None) -> None:

@@ -12,10 +12,11 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.checks import moves_joints
+from ikcore.solving.influence import faded
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method, numbers_of
-from ikcore.tasks import Moving
+from ikcore.tasks import Moving, Task
 
 
 @method
@@ -38,8 +39,9 @@ def two_bone(
 ) -> Solution:
     """Solve the limbs of a skeleton, those nearer to the root first.
 
-    A goal's weight is the share of the limb's rotation to apply, its rotation_weight that of the tip's. Without a
-    rotation the tip follows the limb. Bones that stretch are longer translations of mid and tip.
+    Limbs do not compete: a goal of weight 0 moves nothing, any other weight counts as 1, and `influence` says how far
+    it takes the limb. Without a rotation the tip follows the limb. Bones that stretch are longer translations of mid
+    and tip.
     """
     return _solve("two_bone", **locals())
 
@@ -58,10 +60,10 @@ def aim(
 ) -> Solution:
     """Aim joints of a skeleton, each alone: the ray from it along the axis of its `Look` meets the position.
 
-    Those nearer to the root turn first, so that eyes see where their head has turned to. A goal's weight is the share
-    of the turn to apply. With a pole the joint rolls as well, until its axis `up` is on the pole's side; a joint whose
-    limit is a hinge turns about that alone, as near to the position as it can. Scales turn an axis as they do a child
-    that is on it.
+    Those nearer to the root turn first, so that eyes see where their head has turned to. A goal of weight 0 turns
+    nothing, any other weight counts as 1, and `influence` says how far it takes the turn. With a pole the joint rolls
+    as well, until its axis `up` is on the pole's side; a joint whose limit is a hinge turns about that alone, as near
+    to the position as it can. Scales turn an axis as they do a child that is on it.
 
     The rotation_error is the angle at the joint between ray and position, the error how far the position is from the
     ray. A position on the joint itself is met by every ray.
@@ -100,8 +102,17 @@ def _solve(
             raise ValueError(
                 f"goals[{task.goal}].offset: {name} stretches no bone to one; leave it out, or stretch_max"
             )
-    found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
-    Batch(skeleton, pose, tasks, found, sequence=False, fps=0.0).solve(name, numbers, threads)
+
+    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool = False) -> Found:
+        found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
+        Batch(skeleton, pose, tasks, found, sequence=sequence).solve(name, numbers, threads)
+        return found
+
+    if all(task.influence is None for task in tasks):
+        found = run(pose, tasks)
+    else:
+        found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
+        faded(run, skeleton, pose, tasks, found, limb=True, twist=options["twist"])
     return Solution.of(name, skeleton, pose, goals, found, may, strict=strict)
 
 
@@ -118,5 +129,5 @@ def judged(
         return status != 0, error, angle
     tasks = checked_tasks(name, skeleton, pose, goals)
     found = Found.empty(items_of(pose, tasks), pose.rotations)
-    Batch(skeleton, pose, tasks, found, sequence=False, fps=0.0).solve(name, numbers, 1, judge=True)
+    Batch(skeleton, pose, tasks, found).solve(name, numbers, 1, judge=True)
     return found.status != 0, found.error, found.rotation_error

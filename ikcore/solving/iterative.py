@@ -12,11 +12,12 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds, frame_rate, moves_joints
+from ikcore.solving.checks import check_speeds, frame_rate, moves_joints, release_time, released
+from ikcore.solving.influence import faded
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import SWITCHES, numbers_of
-from ikcore.tasks import Moving
+from ikcore.tasks import Moving, Task
 
 
 def iterate(
@@ -29,6 +30,7 @@ def iterate(
     workers: int,
     sequence: bool,
     fps: float | None,
+    release: float | None,
     history: bool,
     goal_errors: bool,
     strict: bool,
@@ -48,16 +50,32 @@ def iterate(
         return Solution.of_item(method, skeleton, pose, goals, item, may)
     tasks = checked_tasks(method, skeleton, pose, goals, may)
     shape = items_of(pose, tasks)
+    seconds = release_time(release, pose, shape)
+    share = released(seconds, rate) if sequence else 0.0
     if sequence:
         check_speeds(method, skeleton, tasks, rate)
         if not shape:
             raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
-    found = Found.empty(
-        shape, pose.rotations, moves=moves_joints(skeleton, tasks, numbers), tasks=len(tasks) * goal_errors
-    )
+
+    def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
+        moves, count = moves_joints(skeleton, tasks, numbers), len(tasks) * goal_errors
+        return Found.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
+
+    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool, found: Found | None = None) -> Found:
+        found = found or empty(pose, tasks)
+        batch = Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0, release=share)
+        batch.solve(method, numbers, threads)
+        return found
+
+    found = empty(pose, tasks)
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
-    Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0).solve(method, numbers, threads)
+    if all(task.influence is None for task in tasks):
+        run(pose, tasks, sequence=sequence, found=found)
+    elif history:
+        raise ValueError("history: expected False where an influence is below 1, which takes several solves")
+    else:
+        faded(run, skeleton, pose, tasks, found, sequence=sequence)
     return Solution.of(method, skeleton, pose, goals, found, may, strict=strict)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import dot
+from ikcore._arrays import cross, dot
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors
 from ikcore.span import distance
@@ -84,9 +83,7 @@ def miss_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> float:
         return max(0.0, float(0 if margin is None else margin) - float(dot(normal, at - end)))
     if task.kind == "OUTSIDE":
         assert task.distance is not None
-        start = world.positions[task.joint] if any(task.offset) else world.positions[_above(skeleton, task.joint)]
-        axis = (end, end if task.end is None else task.end)
-        return max(0.0, float(task.distance) - _apart((start, at), axis))
+        return max(0.0, float(task.distance) - float(clearance(skeleton, pose, world, task)))
     if task.kind == "PLACE":  # relative
         assert task.position is not None
         end = end + rotations.rotate(world.rotations[task.other], task.position)
@@ -98,33 +95,41 @@ def _above(skeleton: Skeleton, joint: int) -> int:
     return ancestors(skeleton, joint)[:2][-1]
 
 
-def _apart(bone: tuple[NDArray[Any], NDArray[Any]], axis: tuple[NDArray[Any], NDArray[Any]]) -> float:
+def clearance(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
+    """How far the bone of an Outside is from the axis of its capsule."""
+    start = task.joint if any(task.offset) else _above(skeleton, task.joint)
+    bone = (world.positions[..., start, :], point_of(skeleton, pose, world, task))
+    assert task.position is not None
+    return _apart(bone, (task.position, task.position if task.end is None else task.end))
+
+
+def _apart(bone: tuple[NDArray[Any], NDArray[Any]], axis: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[Any]:
     """How far two stretches are from each other: between their lines, or from an end of one to the other."""
     (a, b), (c, d) = bone, axis
     away = [_off(end, *other) for ends, other in ((bone, axis), (axis, bone)) for end in ends]
-    across = np.cross(b - a, d - c)
-    if square := float(across @ across):
-        s = float(np.cross(c - a, d - c) @ across) / square
-        t = float(np.cross(c - a, b - a) @ across) / square
-        if 0 < s < 1 and 0 < t < 1:
-            away.append(abs(float((c - a) @ across)) / math.sqrt(square))
-    return min(away)
+    across = cross(b - a, d - c)
+    square = dot(across, across)
+    whole = np.where(square > 0, square, 1)
+    s, t = (dot(cross(c - a, side), across) / whole for side in (d - c, b - a))
+    between = (square > 0) & (s > 0) & (s < 1) & (t > 0) & (t < 1)
+    away.append(np.where(between, abs(dot(c - a, across)) / np.sqrt(whole), np.inf))
+    return np.asarray(np.minimum.reduce(np.broadcast_arrays(*away)))
 
 
-def _off(point: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> float:
+def _off(point: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """How far a point is from a stretch."""
-    square = float((b - a) @ (b - a))
-    share = min(max(float((point - a) @ (b - a)) / square, 0.0), 1.0) if square else 0.0
-    return float(distance(point, a + share * (b - a)))
+    square = dot(b - a, b - a)
+    share = np.clip(dot(point - a, b - a) / np.where(square > 0, square, 1), 0, 1)
+    return distance(point, a + share[..., np.newaxis] * (b - a))
 
 
 def centre_of_mass(skeleton: Skeleton, pose: Pose, world: World) -> NDArray[Any]:
-    """Where the centre of mass of one pose is."""
-    total, sum_ = float(skeleton.masses.sum()), np.zeros(3)
+    """Where the centre of mass of a pose is."""
+    total, sum_ = float(skeleton.masses.sum()), np.zeros((*world.positions.shape[:-2], 3), pose.dtype)
     for joint, (mass, centre) in enumerate(zip(skeleton.masses, skeleton.centres, strict=True)):
         if mass > 0:
-            at = world.positions[joint] + arm_of(skeleton, pose, world, joint, tuple(centre.tolist()))
-            sum_ += mass / total * at
+            at = world.positions[..., joint, :] + arm_of(skeleton, pose, world, joint, tuple(centre.tolist()))
+            sum_ += pose.dtype.type(mass / total) * at
     return sum_
 
 

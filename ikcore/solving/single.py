@@ -16,7 +16,7 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import prepared, tasks_to_come
 from ikcore.solving.solution import places_of
-from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS
+from ikcore.tasks import GOAL_POINTS, GOAL_ROWS, is_full
 
 # What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status,
 # history and errors of goals where wanted.
@@ -41,6 +41,9 @@ def solve_single(
     """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
     if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
         return None
+    for goal in goals:
+        if not is_full(getattr(goal, "influence", None)):
+            return None
     return _core.solve_single(
         method,
         (options, history, goal_errors, judge, may),
@@ -57,9 +60,9 @@ def solve_single(
 
 def _fields_of(kind: Any) -> tuple[tuple[str, ...], ...]:
     names = [item.name for item in fields(kind)]
-    arrays = tuple(name for name in GOAL_ARRAYS if name in names)
+    arrays = tuple(name for name in GOAL_ROWS if name in names)
     points = tuple(name for name in GOAL_POINTS if name in names)
-    return arrays, points, tuple(name for name in names if name not in (*arrays, *points))
+    return arrays, points, tuple(name for name in names if name not in (*arrays, *points, "influence"))
 
 
 # Of every kind of goal the names of the fields that are arrays, of points and axes, each in the order of the core, and

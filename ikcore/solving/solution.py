@@ -264,7 +264,7 @@ def _task_at(task: Task, shape: tuple[int, ...], at: tuple[int, ...]) -> Task:
 
 def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task, status: Status) -> list[str]:
     """How far one goal is from being reached, and whether it can be."""
-    if task.weight is not None and not task.weight > 0:
+    if (task.weight is not None and not task.weight > 0) or (task.influence is not None and task.influence < 1):
         return []
     name = skeleton.names[task.joint] if task.joint >= 0 else "the centre of mass"
     if task.kind == "PLACE" and not task.relative:

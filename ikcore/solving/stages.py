@@ -20,7 +20,8 @@ from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
 from ikcore.solving.batch import Batch, Found, checked_moving, items_of
-from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, tasks_of
+from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, release_time, tasks_of
+from ikcore.solving.influence import whole_goals
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
 from ikcore.solving.table import METHODS, checked_options, numbers_of
@@ -71,7 +72,7 @@ class Stage:
 
 
 # What is of all stages together.
-_OF_ALL = ("workers", "sequence", "fps", "history", "goal_errors", "strict")
+_OF_ALL = ("workers", "sequence", "fps", "release", "history", "goal_errors", "strict")
 
 
 def _stage(method: str, goals: Sequence[Goal], options: dict[str, Any]) -> Stage:
@@ -87,6 +88,7 @@ def stages(
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
+    release: float | None = None,
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
@@ -111,8 +113,10 @@ def stages(
         Axis 0 is time: in stages that iterate each frame starts from the solution of the frame before, carried over as
         the correction of what came in.
     fps : float, optional
-        Frames in a second, where limits have speeds or accelerations. No closed form keeps those: in a sequence none
-        may move joints that have them.
+        Frames in a second, for `release`, and where limits have speeds or accelerations. No closed form keeps those: in
+        a sequence none may move joints that have them.
+    release : float, optional
+        As in methods that iterate: the seconds in which a correction falls to a tenth where no goal asks for it.
     goal_errors : bool, optional
         Say by how much every goal is missed.
     strict : bool, optional
@@ -142,10 +146,12 @@ def stages(
     threads = thread_count(workers)
     given = [stage._with(moving) for stage in _checked(stages)]
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
+    seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
     for index, stage in enumerate(given):
         common: dict[str, Any] = {"workers": threads, "strict": strict}
         if is_iterative(stage.method):
-            common |= {"sequence": sequence, "fps": rate, "goal_errors": goal_errors and stage is given[-1]}
+            common |= {"sequence": sequence, "fps": rate, "release": seconds}
+            common |= {"goal_errors": goal_errors and stage is given[-1]}
         try:
             found.append(METHODS[stage.method].function(skeleton, now, stage.goals, **stage.options, **common))
         except (TypeError, ValueError) as wrong:
@@ -248,14 +254,16 @@ def _as_found(solution: Solution) -> _After:
 def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_errors: bool) -> _After:
     if not is_iterative(stage.method):
         if not goal_errors:
-            return _After(*closed.judged(stage.method, skeleton, last, stage.goals, stage.options), None)
-        misses = [closed.judged(stage.method, skeleton, last, [goal], stage.options) for goal in stage.goals]
+            return _After(*closed.judged(stage.method, skeleton, last, whole_goals(stage.goals), stage.options), None)
+        misses = [
+            closed.judged(stage.method, skeleton, last, [goal], stage.options) for goal in whole_goals(stage.goals)
+        ]
         missed, error, angle = (np.stack(part, axis=-1) for part in zip(*misses, strict=True))
         return _After(missed.any(axis=-1), error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
     own = METHODS[stage.method].options
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
     numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
-    goals = [_without_pole(goal) for goal in stage.goals]
+    goals = [_without_pole(goal) for goal in whole_goals(stage.goals)]
     may = stage._may(skeleton)
     if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors, may=may):
         _, _, error, angle, _, status, _, errors = item
@@ -263,7 +271,7 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_e
     judged = tasks_of(skeleton, goals, last.dtype, may)
     moves = bool(sliding(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
-    Batch(skeleton, last, judged, found, sequence=False, fps=0.0).solve(_JUDGE, numbers, workers)
+    Batch(skeleton, last, judged, found).solve(_JUDGE, numbers, workers)
     assert found.goal_errors is not None
     return _After(found.status & ~_NOTES != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))
 
@@ -281,7 +289,7 @@ _TOLERANCES = ("tolerance", "rotation_tolerance")
 _CONFLICT = int(Status.CONFLICT)
 
 # What a status says that is true of a pose whose goals are met as well.
-_NOTES = int(Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_WEIGHT | Status.INPUT_OUTSIDE)
+_NOTES = int(Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_INFLUENCE | Status.INPUT_OUTSIDE)
 
 
 def _status_of(solved: Any, missed: Any) -> Any:

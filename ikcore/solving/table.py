@@ -176,11 +176,19 @@ workers : int, optional
     "sequence": """\
 sequence : bool, optional
     Axis 0 is time: each frame starts from the solution of the frame before, carried over as the correction of the
-    animated pose, and no joint moves faster than the speed and the acceleration of its limit let it.
+    animated pose, which fades (see `release`); and no joint moves faster than the speed and the acceleration of its
+    limit let it.
 """,
     "fps": """\
 fps : float, optional
-    How many frames are a second, in a sequence: for limits that have a speed or an acceleration.
+    How many frames are a second, in a sequence: for `release`, and for limits that have a speed or an acceleration.
+""",
+    "release": """\
+release : float, optional
+    In a sequence, the seconds in which what is left of a correction falls to a tenth where no goal asks for it: so a
+    hand that is let go returns to the incoming pose, and is within a thousandth of the way after three times that. 0:
+    each frame starts from the pose that comes in; ``math.inf``: nothing returns. Default: 0.25 where the pose has
+    frames of its own; where one pose comes in for all, it is only where to start. Without `fps` a second has 30 frames.
 """,
     "history": """\
 history : bool, optional
@@ -270,6 +278,9 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
 
 # Frames in a second: no option of a method, but as one.
 FPS = Option("fps", 30.0, 1e-6, 1e6, "how many frames are a second")
+
+# A time: no option of a method, but as one.
+RELEASE = Option("release", 0.25, 0.0, 1e6, "seconds in which what is left of a correction falls to a tenth")
 
 # What is on or off beside the options of methods.
 SWITCHES = ("sequence", "history", "goal_errors", "strict")

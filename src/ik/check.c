@@ -190,6 +190,7 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     int postures = 0;
     if (job->options.restarts > 0 && (job->frames > 1 || job->scales.rows.data || job->history.rows.data))
         return "restarts need poses without scales that do not follow each other, and there is no history of them";
+    if (!(job->release >= 0 && job->release <= 1)) return "release: expected 0 to 1, a share of the correction";
     if (job->frames > 1 && job->solved.rows.data == job->rotations.rows.data)
         return "frames that follow each other need a place of their own for what is solved";
     if (job->frames > 1 && job->moved.rows.data && job->moved.rows.data == job->translations.rows.data)

@@ -108,7 +108,7 @@ typedef struct ik_lists {
       "the pole (or bend, or the pose, if that is all there is) does not say which way to bend, so the next best did") \
     X(AT_LIMIT, 1 << 3, "a limit of a joint keeps the chain from the target")                                          \
     X(SOFTENED, 1 << 4, "the target is in the soft zone near full reach, so the chain stays a little short of it")     \
-    X(PARTIAL_WEIGHT, 1 << 5, "the weight is below 1, so the pose is between the input and the solution")              \
+    X(PARTIAL_INFLUENCE, 1 << 5, "an influence is below 1, so the pose is between the one without and the solution")   \
     X(STALLED, 1 << 6, "the iterations came to a standstill short of the target")                                      \
     X(ITERATION_LIMIT, 1 << 7, "the iterations ended before the target was reached, or the best curve found")          \
     X(CONFLICT, 1 << 8, "goals (or bounds) contradict each other, so the result is between them, by what they weigh")  \
@@ -157,7 +157,8 @@ const char *ik_isa(void);
  * length zero leaves a limb of one bone. A limb of two such bones is NO_LENGTH.
  *
  * The options are (1) each; one that is not given has its default and costs nothing. Order: the bones stretch, the
- * distance to the target is softened, then kept within the bend limits; the limb is solved, twisted and weighted. */
+ * distance to the target is softened, then kept within the bend limits; the limb is solved, twisted, and its influence
+ * applied. */
 typedef struct ik_two_bone_job {
     ik_rows root, mid, end; /* (3) positions of the pose that comes in */
     ik_rows target;         /* (3) where the end should go */
@@ -167,7 +168,7 @@ typedef struct ik_two_bone_job {
                               Tells forwards from backwards, and which way a limb bends that is straight (within 0.06
                               degrees) */
     ik_rows twist;         /* 0: radians that the limb turns about the line from root to target, after the pole */
-    ik_rows weight;        /* 1: the share of the rotations and of the stretch that is applied, 0 to 1, by (normalised)
+    ik_rows influence;     /* 1: the share of the rotations and of the stretch that is applied, 0 to 1, by (normalised)
                               linear interpolation from none. At 0 nothing moves, whatever the target, pole or bend, and
                               these need not be finite */
     ik_rows soften;        /* 1: the share of the reach where it starts to give, 0 to 1: beyond, the limb approaches
@@ -221,18 +222,18 @@ void ik_two_bone_2d_f32(const ik_two_bone_2d_job *job, ptrdiff_t count);
  *
  * delta is the world-space rotation to apply: with W the joint's world rotation, that becomes delta W. w >= 0. */
 typedef struct ik_aim_job {
-    ik_rows position; /* (3) of the joint, in the world */
-    ik_rows rotation; /* (4) of the joint, in the world; of any length, zero is none */
-    ik_rows target;   /* (3) a point in the world */
-    ik_rows forward;  /* (3) the axis to aim, in the joint's space, any length */
-    ik_rows offset;   /* (3) optional: where the axis starts, in the joint's space */
-    ik_rows up;       /* (3) optional: the axis to keep towards the pole, in the joint's space, any length */
-    ik_rows pole;     /* (3) optional, with up: a point in the world */
-    ik_rows twist;    /* 0: radians that the joint turns about the line from joint to target, after the pole */
-    ik_rows weight;   /* 1: as in ik_two_bone_job */
-    ik_rows delta;    /* (4) */
-    ik_rows status;   /* int32_t */
-    ik_rows error;    /* the angle left between the ray and the direction from its start to the target, radians */
+    ik_rows position;  /* (3) of the joint, in the world */
+    ik_rows rotation;  /* (4) of the joint, in the world; of any length, zero is none */
+    ik_rows target;    /* (3) a point in the world */
+    ik_rows forward;   /* (3) the axis to aim, in the joint's space, any length */
+    ik_rows offset;    /* (3) optional: where the axis starts, in the joint's space */
+    ik_rows up;        /* (3) optional: the axis to keep towards the pole, in the joint's space, any length */
+    ik_rows pole;      /* (3) optional, with up: a point in the world */
+    ik_rows twist;     /* 0: radians that the joint turns about the line from joint to target, after the pole */
+    ik_rows influence; /* 1: as in ik_two_bone_job */
+    ik_rows delta;     /* (4) */
+    ik_rows status;    /* int32_t */
+    ik_rows error;     /* the angle left between the ray and the direction from its start to the target, radians */
 } ik_aim_job;
 
 /* Tolerance of status 0: 1e-12 radians, or 1e-5, where the ray starts nearer to the joint than a tenth of the target's
@@ -254,7 +255,8 @@ void ik_aim_f32(const ik_aim_job *job, ptrdiff_t count);
  * never reach the cone. Exactly opposite the reference it goes to one side: about up, if that is given, else always the
  * same.
  *
- * A forward axis of length zero, or no joint, is NO_LENGTH. Where no joint has a weight nothing moves (PARTIAL_WEIGHT).
+ * A forward axis of length zero, or no joint, is NO_LENGTH. Where no joint has a weight nothing moves
+ * (PARTIAL_INFLUENCE).
  *
  * Every delta is a world-space rotation for the pose that came in, as in ik_two_bone_job: joint k, with all that hangs
  * on it, has then turned by delta 0 * delta 1 * ... * delta k. w >= 0. */
@@ -270,7 +272,7 @@ typedef struct ik_look_job {
     ik_rows reference; /* (3) optional: the middle of the cone, a direction in the world; zero: no cone */
     ik_rows clamp;     /* 0: how narrow the cone is, 0 to 1: 0 is free, 0.5 a quarter turn each side, 1 the reference */
     ik_rows clamp_start; /* 1: the share of the cone's angle where the ray starts to give, 0 to 1 */
-    ik_rows weight;      /* 1: as in ik_two_bone_job, for each delta */
+    ik_rows influence;   /* 1: as in ik_two_bone_job, for each delta */
     ik_lists deltas;     /* (4) must be given, and overlap no input: the solver's memory */
     ik_lists positions;  /* (3) afterwards, by forward kinematics from the deltas */
     ik_rows status;      /* int32_t */
@@ -338,7 +340,7 @@ typedef struct ik_spread_twist_job {
     ik_lists axes;      /* (3) where each joint's bone points, in its own space, any length. One without length, as that
                            of the last may be, goes on as the bone before; where none has one it is NO_LENGTH */
     ik_lists weights;   /* numbers, as many, the first of which counts for nothing; count 0: all alike. A negative one
-                           counts as 0. Where there is none nothing moves (PARTIAL_WEIGHT) */
+                           counts as 0. Where there is none nothing moves (PARTIAL_INFLUENCE) */
     ik_lists solved;    /* (4) local; may be the very rows of rotations */
     ik_lists twists;    /* numbers: what each joint has been handed out, radians; of the first 0 */
     ik_rows status;     /* int32_t */
@@ -991,10 +993,11 @@ enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };
  * pose that was found, again and again within `iterations` altogether.
  *
  * Frames follow each other: every joint that turns or slides starts from the correction that the solution before made
- * of the pose that came in then, applied to the one that comes in now. Speeds and accelerations of limits bound what it
- * does from solution to solution, whatever the method: it goes as far towards the method's answer as it may, and so
- * that it can come to rest there. The first frame may be anywhere. An item that cannot be used in a frame has the pose
- * that comes in; the next goes on from the last one that could.
+ * of the pose that came in then, less the share `release` of it, applied to the one that comes in now. Goals ask again
+ * for what they still need; what none asks for fades by that share a frame. Speeds and accelerations of limits bound
+ * what it does from solution to solution, whatever the method: it goes as far towards the method's answer as it may,
+ * and so that it can come to rest there. The first frame may be anywhere. An item that cannot be used in a frame has
+ * the pose that comes in; the next goes on from the last one that could.
  *
  * These bounds hold whatever targets do, but for rounding, for every joint leaves itself room to come to rest within
  * its limit and its travel. For that a ball or an Euler box brakes by four fifths of its acceleration, as its limit may
@@ -1011,6 +1014,8 @@ typedef struct ik_solve_job {
     ik_options options;          /* those of the method, as ik_..._options gives them */
     int frames;                  /* 0: as 1. With more, `solved` and `moved` share no rows with what comes in */
     double fps;                  /* of them in a second; matters where a limit has a speed or an acceleration */
+    double release;              /* the share of the last correction that is taken back before each frame, 0 to 1: of a
+                                    slide by length, of a turn by (normalised) linear interpolation */
     const unsigned char *moving; /* optional, of every joint: whether it may turn (IK_MAY_TURN), slide (IK_MAY_SLIDE) or
                                     both, where a goal's chain leads through it; NULL: all may. A method without limits
                                     takes no joint that may not turn between those that may; a closed form takes none

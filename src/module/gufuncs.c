@@ -45,20 +45,21 @@ IK_SOLVERS(SOLVER_CALLS)
 
 static gufunc gufuncs[] = {
     SOLVER(two_bone,
-           "(3),(3),(3),(3),(pole3),(bend3),(hinge3),(twist1),(weight1),(soften1),(stretchstart1),(stretchmax1),"
+           "(3),(3),(3),(3),(pole3),(bend3),(hinge3),(twist1),(influence1),(soften1),(stretchstart1),(stretchmax1),"
            "(minbend1),(maxbend1)->(4),(4),(3,3),(),(),(),()",
            "rrrrrrrrrrrrrrrrrirrr",
-           "root, mid, end, target, pole, bend, hinge, twist, weight, soften, stretch_start, stretch_max, min_bend, "
+           "root, mid, end, target, pole, bend, hinge, twist, influence, soften, stretch_start, stretch_max, min_bend, "
            "max_bend -> root delta, mid delta, positions, status, error, flip, stretch"),
     SOLVER(two_bone_2d, "(),(),(2)->(2,2),(),()", "rrrrir", "length1, length2, target -> angles, status, error"),
-    SOLVER(aim, "(3),(4),(3),(3),(offset3),(upright3),(upright3),(twist1),(weight1)->(4),(),()", "rrrrrrrrrrir",
-           "position, rotation, target, forward, offset, up, pole, twist, weight -> delta, status, error"),
-    SOLVER(look,
-           "(n,3),(4),(3),(3),(weights),(offset3),(up3),(pole3),(reference3),(clamp1),(clampstart1),(weight1)->(n,4),"
-           "(n,3),(),()",
-           "rrrrrrrrrrrrrrir",
-           "joints, rotation, target, forward, weights, offset, up, pole, reference, clamp, clamp_start, weight -> "
-           "deltas, positions, status, error"),
+    SOLVER(aim, "(3),(4),(3),(3),(offset3),(upright3),(upright3),(twist1),(influence1)->(4),(),()", "rrrrrrrrrrir",
+           "position, rotation, target, forward, offset, up, pole, twist, influence -> delta, status, error"),
+    SOLVER(
+        look,
+        "(n,3),(4),(3),(3),(weights),(offset3),(up3),(pole3),(reference3),(clamp1),(clampstart1),(influence1)->(n,4),"
+        "(n,3),(),()",
+        "rrrrrrrrrrrrrrir",
+        "joints, rotation, target, forward, weights, offset, up, pole, reference, clamp, clamp_start, influence -> "
+        "deltas, positions, status, error"),
     SOLVER(spline, "(n,3),(m,3),(shares),(tilts),(rootweight1),(start3),(start3),(end3),(end3)->(n,4),(n,3),(n),(),()",
            "rrrrrrrrrrrrir",
            "joints, curve, shares, tilts, root_weight, start_axis, start_up, end_axis, end_up -> deltas, positions, "

@@ -313,15 +313,16 @@ static int run(const method *method, const call *call, const char *byte) {
 static PyObject *solve(PyObject *module, PyObject *args) {
     const char *name;
     PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs, *stop = NULL, *moving = Py_None;
-    double fps = 0;
+    double fps = 0, release = 0;
     int judge = 0;
-    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!dpO", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
-                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop, &fps,
-                          &judge, &moving))
+    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!dpOd", &name, &skeleton, &PyTuple_Type, &goals, &rotations,
+                          &translations, &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type,
+                          &stop, &fps, &judge, &moving, &release))
         return NULL;
     const char *byte = stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL;
     const method *method = find_method(name);
-    call call = {.job.skeleton = skeleton_of(module, skeleton), .job.fps = fps, .job.judge = judge};
+    call call = {
+        .job.skeleton = skeleton_of(module, skeleton), .job.fps = fps, .job.release = release, .job.judge = judge};
     if (!method || !call.job.skeleton) return NULL;
     int failed = add_options(&call.job.options, method, options) < 0 || add_moving(&call.job, moving) < 0 ||
                  add_pose(&call, rotations, translations, scales) < 0 || add_goals(&call, goals) < 0 ||

@@ -56,10 +56,10 @@ typedef struct {
     vector of_forward, of_up, of_target, of_pole;
     number hinge[3];
     int has_hinge; /* its axis is what is up, and stays so */
-    single weight; /* 1 for a share, which is taken at the end */
+    single weight;
 } sight;
 
-static void look(block *b, const ik_goal *goal, const single weight, sight *s) {
+static void look(block *b, const ik_goal *goal, sight *s) {
     seen_by_parent(b, goal->joint, &goal->position, s->of_target);
     s->target = ROWS(s->of_target);
     s->forward = scaled(b, goal->joint, goal->axis, s->of_forward);
@@ -76,8 +76,7 @@ static void look(block *b, const ik_goal *goal, const single weight, sight *s) {
         ik_quat_rotate_f64(&(ik_quat_rotate_job){frame, {x, 0, sizeof(double), 0}, {axis, 0, sizeof(double), 0}}, 1);
         narrowed(axis, s->hinge, 3);
     }
-    for (int i = 0; i < b->count; i++)
-        s->weight[i] = weight[i] > 0 ? 1 : weight[i];
+    weights_of(b, goal, s->weight);
 }
 
 /* Turns a joint that stands at 0 once; those that are going on where it moved. */
@@ -96,7 +95,7 @@ static void aim_once(block *b, int joint, sight *s, number twist, int rolls, cho
         rotate(b, ROWS(came), only(s->hinge), pole);
         job.up = only(s->hinge), job.pole = ROWS(pole);
     }
-    job.twist = only(&twist), job.weight = ROWS(s->weight);
+    job.twist = only(&twist), job.influence = ROWS(s->weight);
     job.delta = ROWS(delta), job.status = ROWS(status), job.error = ROWS(error);
     TYPED(aim)(&job, b->count);
     for (int i = 0; i < b->count; i++) {
@@ -116,42 +115,17 @@ static void aim_once(block *b, int joint, sight *s, number twist, int rolls, cho
 
 static int any_of(const choice chosen, int count) { return memchr(chosen, 1, (size_t)count) != NULL; }
 
-/* Where the weight is below 1, that share of the turn. */
-static void take_share(block *b, int joint, turn before, const single weight, choice limited) {
-    choice part, held = {0};
-    for (int i = 0; i < b->count; i++)
-        part[i] = weight[i] > 0 && weight[i] < 1;
-    if (!any_of(part, b->count)) return;
-    ik_rows local = of_joint(&b->job.solved, joint), start = ROWS(before);
-    turn change;
-    conjugate(b, start, change);
-    multiply(b, ROWS(change), local, change);
-    canonical(b, ROWS(change), change);
-    for (int i = 0; i < b->count; i++)
-        for (int k = 0; k < 4; k++)
-            change[i][k] = (k ? 0 : 1) + weight[i] * (change[i][k] - (k ? 0 : 1));
-    normalize(b, ROWS(change), change);
-    multiply(b, start, ROWS(change), change);
-    for (int i = 0; i < b->count; i++)
-        if (part[i]) put(&local, i, change[i], 4), b->status[i] |= IK_PARTIAL_WEIGHT;
-    bring_back(b, joint, held);
-    for (int i = 0; i < b->count; i++)
-        limited[i] |= part[i] & held[i];
-}
-
 /* In the space of the parent, where the joint turns as a rigid body, whatever the scales above it. */
 static void turn_ray(block *b, const wish *w, choice limited) {
     int joint = w->goal->joint, free = kind_of(b->job.skeleton, joint) == IK_FREE;
     ik_rows local = of_joint(&b->job.solved, joint);
     choice going, held = {0};
-    turn before, left;
+    turn left;
     vector pointed;
-    single weight, missed;
+    single missed;
     sight s;
-    weights_of(b, w->goal, weight);
     place(b);
-    look(b, w->goal, weight, &s);
-    normalize(b, local, before);
+    look(b, w->goal, &s);
     note_outside(b, joint);
     memset(going, 1, sizeof going);
     for (int pass = 0; pass < (free ? 1 : PASSES) && any_of(going, b->count); pass++) /* the first one rolls it */
@@ -163,7 +137,6 @@ static void turn_ray(block *b, const wish *w, choice limited) {
         for (int i = 0; i < b->count; i++)
             limited[i] |= missed[i] > (number)b->job.options.rotation_tolerance;
     }
-    take_share(b, joint, before, weight, limited);
 }
 
 /* How far a place is from its ray, and the angle between them at the joint. */

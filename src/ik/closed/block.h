@@ -171,11 +171,12 @@ static void narrowed(const double *from, number *to, int count) {
         to[k] = (number)from[k];
 }
 
-/* The weights of a goal: 1 where they are not given, 0 in place of what is below. */
+/* Goals of a closed form do not compete, so that a weight only says whether one counts: 1, or 0 where it is 0 or
+ * below. One that is not finite stays so. */
 static void weights_of(const block *b, const ik_goal *goal, single weight) {
     for (int i = 0; i < b->count; i++) {
         number w = goal && goal->weight.data ? *number_at(&goal->weight, i, 0) : 1;
-        weight[i] = isfinite(w) && w < 0 ? 0 : w;
+        weight[i] = isfinite(w) ? (number)(w > 0) : w;
     }
 }
 

@@ -77,18 +77,11 @@ static int is_uneven(const block *b, int item) {
     return uneven;
 }
 
-/* Where solving again from the solution brings a pose nearer: not where that adds to what was done before. */
+/* Where solving again from the solution brings a pose nearer. */
 static void choose_again(const block *b, choice again) {
     if (!b->job.scales.rows.data) memset(again, 0, BLOCK);
     for (int i = 0; any_of(again, b->count) && i < b->count; i++)
         again[i] &= is_uneven(b, i);
-    for (int w = 0; any_of(again, b->count) && w < b->wish_count; w++) {
-        single weight, of_tip;
-        weights_of(b, b->wishes[w].goal, weight);
-        weights_of(b, b->wishes[w].rotation, of_tip);
-        for (int i = 0; i < b->count; i++)
-            again[i] &= (weight[i] == 0 || weight[i] >= 1) && (of_tip[i] == 0 || of_tip[i] >= 1);
-    }
 }
 
 /* What a round must leave as it is where it is not chosen. */

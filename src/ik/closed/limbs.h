@@ -38,10 +38,8 @@ static void targets_of(block *b, const wish *w, const single weight, vector out)
 }
 
 /* The turn of the tip that gives it its rotation, after those of the limb. */
-static void tip_of(block *b, const wish *w, turn root, turn mid, const single weight, turn delta) {
-    const number follow[4] = {1, 0, 0, 0};
+static void tip_of(block *b, const wish *w, turn root, turn mid, turn delta) {
     turn after, before, product;
-    single share;
     multiply(b, ROWS(root), ROWS(mid), product);
     conjugate(b, ROWS(product), delta);
     normalize(b, w->rotation->rotation, after);
@@ -50,9 +48,6 @@ static void tip_of(block *b, const wish *w, turn root, turn mid, const single we
     multiply(b, ROWS(after), ROWS(before), product);
     multiply(b, ROWS(delta), ROWS(product), delta);
     canonical(b, ROWS(delta), delta);
-    for (int i = 0; i < b->count; i++)
-        share[i] = weight[i] < 0 ? 0 : weight[i] > 1 ? 1 : weight[i];
-    TYPED(quat_slerp)(&(ik_quat_slerp_job){only(follow), ROWS(delta), ROWS(share), ROWS(delta)}, b->count);
 }
 
 static void turn_limb(block *b, const wish *w, choice limited) {
@@ -74,20 +69,19 @@ static void turn_limb(block *b, const wish *w, choice limited) {
     job.target = ROWS(target);
     job.pole = w->goal->pole;
     if (hinge_of(b, mid, hinge)) job.hinge = ROWS(hinge);
-    job.twist = only(&twist), job.weight = ROWS(weight), job.soften = only(&soften);
+    job.twist = only(&twist), job.influence = ROWS(weight), job.soften = only(&soften);
     if (stretch_max > 1) job.stretch_start = only(&stretch_start), job.stretch_max = only(&stretch_max);
     job.min_bend = only(&min_bend), job.max_bend = only(&max_bend);
     job.root_delta = ROWS(at_root), job.mid_delta = ROWS(at_mid);
     job.status = ROWS(status), job.error = ROWS(error), job.stretch = ROWS(stretch);
     TYPED(two_bone)(&job, b->count);
-    if (w->rotation) tip_of(b, w, at_root, at_mid, of_tip, at_tip);
+    if (w->rotation) tip_of(b, w, at_root, at_mid, at_tip);
 
     choice moved, turned;
     for (int i = 0; i < b->count; i++) {
         b->status[i] |= status[i];
         moved[i] = status[i] < IK_UNUSABLE && weight[i] != 0;
         turned[i] = status[i] < IK_UNUSABLE && of_tip[i] != 0;
-        if (w->rotation && turned[i] && of_tip[i] < 1) b->status[i] |= IK_PARTIAL_WEIGHT;
     }
     note_outside(b, root);
     note_outside(b, mid);

@@ -17,8 +17,8 @@
 typedef struct {
     vec3 position, target, forward, offset, up, pole;
     quat rotation;
-    real twist, weight;
-    int offset_given, pole_given, twist_given, weight_given;
+    real twist, influence;
+    int offset_given, pole_given, twist_given, influence_given;
 } aim_in;
 
 typedef struct {
@@ -77,9 +77,9 @@ ik_inline void aim_judge(const aim_in *in, const aim_ray *ray, vec3 target, mask
     if (in->offset_given) leverage = leverage + vec3_length(ray->start) / (vec3_length(left) + real_splat(0x1p-120f));
     mask missed = mask_less(real_splat(AIM_TOLERANCE) * leverage, out->error) & apart;
     out->error = real_select(apart, out->error, real_splat(0));
-    if (in->weight_given) {
-        mask part = mask_less(in->weight, real_splat(1));
-        out->status |= part & mask_splat(IK_PARTIAL_WEIGHT);
+    if (in->influence_given) {
+        mask part = mask_less(in->influence, real_splat(1));
+        out->status |= part & mask_splat(IK_PARTIAL_INFLUENCE);
         missed &= ~part;
     }
     out->status |= missed & mask_splat(IK_TOO_NEAR);
@@ -92,19 +92,19 @@ ik_inline real aim_sum(const aim_in *in) {
     if (in->pole_given) sum = vec3_add(sum, vec3_add(in->up, in->pole));
     real all = sum.x + sum.y + sum.z + in->rotation.w;
     if (in->twist_given) all = all + in->twist;
-    return in->weight_given ? all + in->weight : all;
+    return in->influence_given ? all + in->influence : all;
 }
 
-/* At weight 0 a target or pole that is not a number does not matter. */
+/* At influence 0 a target or pole that is not a number does not matter. */
 ik_inline void aim_ignore(aim_in *in) {
-    mask none = ~mask_less(real_splat(0), in->weight) & mask_is_number(in->weight);
+    mask none = ~mask_less(real_splat(0), in->influence) & mask_is_number(in->influence);
     in->target = vec3_select(none & ~vec3_is_finite(in->target), in->position, in->target);
     in->pole = vec3_select(none & ~vec3_is_finite(in->pole), in->position, in->pole);
 }
 
 ik_inline aim_out aim(aim_in *in) {
     aim_out out = {.status = mask_splat(0)};
-    if (in->weight_given) aim_ignore(in);
+    if (in->influence_given) aim_ignore(in);
     in->rotation = quat_unit(in->rotation);
     direction forward = vec3_direction_of_any(in->forward);
     in->forward = forward.unit;
@@ -127,10 +127,10 @@ ik_inline aim_out aim(aim_in *in) {
         cosine_sine half = real_sincos(real_splat(0.5f) * in->twist);
         out.delta = quat_canonical(quat_multiply((quat){half.cosine, vec3_scale(half.sine, e)}, out.delta));
     }
-    if (in->weight_given) {
-        real weight = real_min(real_max(in->weight, real_splat(0)), real_splat(1));
-        mask part = mask_less(weight, real_splat(1));
-        out.delta = quat_select(part, quat_weighted(out.delta, weight), out.delta);
+    if (in->influence_given) {
+        real share = real_min(real_max(in->influence, real_splat(0)), real_splat(1));
+        mask part = mask_less(share, real_splat(1));
+        out.delta = quat_select(part, quat_weighted(out.delta, share), out.delta);
     }
     aim_judge(in, &ray, vec3_scale(scale, to_target), apart, &out);
 
@@ -156,7 +156,7 @@ ik_inline void aim_load(const ik_aim_job *job, group at, aim_in *in) {
         in->pole = lanes_load_vec3(&job->pole, at);
     }
     if (in->twist_given) in->twist = lanes_load_option(&job->twist, at, 0);
-    if (in->weight_given) in->weight = lanes_load_option(&job->weight, at, 1);
+    if (in->influence_given) in->influence = lanes_load_option(&job->influence, at, 1);
 }
 
 static void aim_rows(const ik_aim_job *job, ptrdiff_t first, ptrdiff_t last) {
@@ -164,7 +164,7 @@ static void aim_rows(const ik_aim_job *job, ptrdiff_t first, ptrdiff_t last) {
         .offset_given = job->offset.data != NULL,
         .pole_given = job->up.data != NULL && job->pole.data != NULL,
         .twist_given = job->twist.data != NULL,
-        .weight_given = job->weight.data != NULL,
+        .influence_given = job->influence.data != NULL,
     };
     EACH_GROUP (at, first, last) {
         aim_load(job, at, &in);

@@ -24,7 +24,7 @@ enum { LOOK_PASSES = 4 };
 typedef struct {
     vec3 origin, target, forward, offset, up, pole, reference;
     quat rotation;
-    real scale, clamp, clamp_start, weight;
+    real scale, clamp, clamp_start, influence;
     int pole_given, clamp_given;
 } look_in;
 
@@ -225,7 +225,7 @@ ik_inline void look_keep(const ik_look_job *job, group at, ptrdiff_t k, quat del
     lanes_store_quat(&row, at, delta);
 }
 
-/* At weight 0 a target, pole or reference that is not a number does not matter. */
+/* At influence 0 a target, pole or reference that is not a number does not matter. */
 ik_inline void look_ignore(look_in *in, mask still) {
     in->target = vec3_select(still & ~vec3_is_finite(in->target), in->origin, in->target);
     in->pole = vec3_select(still & ~vec3_is_finite(in->pole), in->origin, in->pole);
@@ -236,7 +236,7 @@ ik_inline void look_ignore(look_in *in, mask still) {
 ik_inline real look_poison(const look_in *in) {
     return quat_poison(in->rotation) + vec3_poison(in->target) + vec3_poison(in->forward) + vec3_poison(in->offset) +
            vec3_poison(in->up) + vec3_poison(in->pole) + vec3_poison(in->reference) + real_poison(in->clamp) +
-           real_poison(in->clamp_start) + real_poison(in->weight);
+           real_poison(in->clamp_start) + real_poison(in->influence);
 }
 
 /* See who can turn, and how large it all is; then bring the input to the kernel's space. */
@@ -255,8 +255,8 @@ ik_inline look_plan look_survey(const ik_look_job *job, look_in *in, group at) {
         size = real_max(size, vec3_size(joint));
         poison = poison + vec3_poison(joint);
     }
-    mask no_weight = ~mask_less(zero, in->weight) & mask_is_number(in->weight);
-    plan.still = no_weight | mask_equal(plan.total, zero);
+    mask none = ~mask_less(zero, in->influence) & mask_is_number(in->influence);
+    plan.still = none | mask_equal(plan.total, zero);
     if (mask_any(plan.still)) look_ignore(in, plan.still);
 
     direction forward = vec3_direction_of_any(in->forward);
@@ -272,7 +272,7 @@ ik_inline look_plan look_survey(const ik_look_job *job, look_in *in, group at) {
     in->pole = vec3_scale(in->scale, pole);
     in->clamp = real_min(real_max(in->clamp, zero), one);
     in->clamp_start = real_min(real_max(in->clamp_start, zero), one);
-    in->weight = real_min(real_max(in->weight, zero), one);
+    in->influence = real_min(real_max(in->influence, zero), one);
     return plan;
 }
 
@@ -360,13 +360,13 @@ ik_inline void look_passes(const ik_look_job *job, const look_in *in, group at, 
     look_sweep(job, in, at, plan, pose, LOOK_FINISH);
 }
 
-/* Apply the weight, and see by forward kinematics where the ray has come to. */
+/* Apply the influence, and see by forward kinematics where the ray has come to. */
 ik_inline look_pose look_settle(const ik_look_job *job, const look_in *in, group at) {
-    mask part = mask_less(in->weight, real_splat(1));
+    mask part = mask_less(in->influence, real_splat(1));
     look_pose pose = {.joint = look_joint(job, in, at, 0), .turned = quat_identity()};
     for (ptrdiff_t k = 0; k < job->joints.count; k++) {
         quat delta = quat_canonical(look_delta(job, at, k));
-        delta = quat_select(part, quat_weighted(delta, in->weight), delta);
+        delta = quat_select(part, quat_weighted(delta, in->influence), delta);
         look_keep(job, at, k, delta);
         pose.turned = quat_unit(quat_multiply(pose.turned, delta));
         pose.joint = vec3_add(pose.joint, quat_rotate(pose.turned, look_bone(job, in, at, k)));
@@ -385,10 +385,10 @@ ik_inline mask look_judge(const look_in *in, const look_plan *plan, const look_p
     vec3 wanted = look_direction(pose->start, in->target, pose->along);
     *error = real_atan2(vec3_length(vec3_cross(pose->along, wanted)), vec3_dot(pose->along, wanted));
     look_clamped clamped = look_clamp(in, wanted, pose->up);
-    mask part = plan->still | mask_less(in->weight, one);
+    mask part = plan->still | mask_less(in->influence, one);
     real leverage = one + plan->size / (vec3_length(left) + real_splat(0x1p-120f));
     mask missed = ~part & ~clamped.acts & mask_less(real_splat(AIM_TOLERANCE) * leverage, *error);
-    *status = plan->status | (part & mask_splat(IK_PARTIAL_WEIGHT)) | (missed & mask_splat(IK_TOO_NEAR)) |
+    *status = plan->status | (part & mask_splat(IK_PARTIAL_INFLUENCE)) | (missed & mask_splat(IK_TOO_NEAR)) |
               (clamped.beyond & mask_splat(IK_AT_LIMIT)) | (clamped.acts & ~clamped.beyond & mask_splat(IK_SOFTENED));
 
     mask finite = mask_is_finite(plan->poison) & mask_is_finite(*error), usable = finite & plan->has_axis;
@@ -430,7 +430,7 @@ ik_inline void look_load(const ik_look_job *job, group at, look_in *in) {
     if (in->clamp_given) in->reference = lanes_load_vec3(&job->reference, at);
     in->clamp = lanes_load_option(&job->clamp, at, 0);
     in->clamp_start = lanes_load_option(&job->clamp_start, at, 1);
-    in->weight = lanes_load_option(&job->weight, at, 1);
+    in->influence = lanes_load_option(&job->influence, at, 1);
 }
 
 static void look_rows(const ik_look_job *job, ptrdiff_t first, ptrdiff_t last) {

@@ -99,7 +99,7 @@ static void spread_twist_rows(const ik_spread_twist_job *job, ptrdiff_t first, p
         twist_sum sum = twist_survey(job, at);
         mask finite = mask_is_finite(sum.poison), usable = finite & sum.has_bones;
         twist_hand_out(job, at, &sum, usable);
-        mask nobody = ~mask_less(real_splat(0), sum.weight) & mask_splat(IK_PARTIAL_WEIGHT);
+        mask nobody = ~mask_less(real_splat(0), sum.weight) & mask_splat(IK_PARTIAL_INFLUENCE);
         mask why = mask_select(finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
         lanes_store_status(&job->status, at, mask_select(usable, nobody, why));
     }

@@ -30,8 +30,8 @@
 /* What is given is the same for all items of a batch. */
 typedef struct {
     vec3 root, mid, end, target, pole, bend, hinge;
-    real twist, weight, soften, stretch_start, stretch_max, min_bend, max_bend;
-    int pole_given, bend_given, hinge_given, twist_given, weight_given, soften_given, stretch_given, limits_given;
+    real twist, influence, soften, stretch_start, stretch_max, min_bend, max_bend;
+    int pole_given, bend_given, hinge_given, twist_given, influence_given, soften_given, stretch_given, limits_given;
     int flip_wanted;
     int ordinary; /* lanes that need rare work are noted in `rare`, and the work is left out */
     mask rare;
@@ -269,7 +269,7 @@ ik_inline void two_bone_deltas(two_bone_in *in, limb *l, two_bone_goal goal, vec
 ik_inline real two_bone_options(const two_bone_in *in) {
     real sum = real_splat(0);
     if (in->twist_given) sum = sum + in->twist;
-    if (in->weight_given) sum = sum + in->weight;
+    if (in->influence_given) sum = sum + in->influence;
     if (in->soften_given) sum = sum + in->soften;
     if (in->stretch_given) sum = sum + in->stretch_start + in->stretch_max;
     if (in->limits_given) sum = sum + in->min_bend + in->max_bend;
@@ -308,20 +308,21 @@ ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_
     return ~(mask_is_finite(all) & (l->has_bone1 | l->has_bone2));
 }
 
-/* Lanes with a weight below 1 go part of the way from the pose that came in, and so do the lengths of their bones. */
+/* Lanes with an influence below 1 go part of the way from the pose that came in, and so do the lengths of their bones.
+ */
 ik_inline void two_bone_weigh(const two_bone_in *in, const limb *l, two_bone_out *out, vec3 *mid, vec3 *end) {
     const real one = real_splat(1);
-    mask part = mask_less(in->weight, one);
+    mask part = mask_less(in->influence, one);
     if (!mask_any(part)) return;
-    real weight = real_max(in->weight, real_splat(0));
-    out->root = quat_select(part, quat_weighted(out->root, weight), out->root);
-    out->mid = quat_select(part, quat_weighted(out->mid, weight), out->mid);
+    real share = real_max(in->influence, real_splat(0));
+    out->root = quat_select(part, quat_weighted(out->root, share), out->root);
+    out->mid = quat_select(part, quat_weighted(out->mid, share), out->mid);
     vec3 weighted = quat_rotate(out->root, l->bone1);
     vec3 tip = vec3_add(weighted, quat_rotate(out->root, quat_rotate(out->mid, l->bone2)));
     if (in->stretch_given) {
-        real stretch = one + weight * (out->stretch - one), share = stretch / out->stretch;
-        weighted = vec3_scale(share, weighted);
-        tip = vec3_scale(share, tip);
+        real stretch = one + share * (out->stretch - one), longer = stretch / out->stretch;
+        weighted = vec3_scale(longer, weighted);
+        tip = vec3_scale(longer, tip);
         out->stretch = real_select(part, stretch, out->stretch);
     }
     *mid = vec3_select(part, weighted, *mid);
@@ -338,10 +339,10 @@ ik_inline void two_bone_judge(const two_bone_in *in, const limb *l, const two_bo
     real sum = l->length1 + l->length2, inner = real_abs(l->length1 - l->length2);
     mask missed = mask_less(real_splat(TWO_BONE_TOLERANCE) * sum * (scale * l->unscale), error);
     mask near = mask_less(reach->distance, inner), explained = reach->softened | reach->limited;
-    if (in->weight_given) {
-        mask part = mask_less(in->weight, real_splat(1));
+    if (in->influence_given) {
+        mask part = mask_less(in->influence, real_splat(1));
         explained |= part;
-        out->status |= part & mask_splat(IK_PARTIAL_WEIGHT);
+        out->status |= part & mask_splat(IK_PARTIAL_INFLUENCE);
     }
     mask far = ~near & (~explained | mask_less(sum, reach->distance));
     out->error = error * real_unscale(scale);
@@ -350,9 +351,9 @@ ik_inline void two_bone_judge(const two_bone_in *in, const limb *l, const two_bo
     out->status |= missed & reach->limited & mask_splat(IK_AT_LIMIT);
 }
 
-/* At weight 0 a target, pole or bend that is not a number does not matter. */
+/* At influence 0 a target, pole or bend that is not a number does not matter. */
 ik_inline void two_bone_ignore(two_bone_in *in) {
-    mask none = ~mask_less(real_splat(0), in->weight) & mask_is_number(in->weight);
+    mask none = ~mask_less(real_splat(0), in->influence) & mask_is_number(in->influence);
     vec3 zero = vec3_splat(0, 0, 0);
     in->target = vec3_select(none & ~vec3_is_finite(in->target), in->end, in->target);
     in->pole = vec3_select(none & ~vec3_is_finite(in->pole), in->root, in->pole);
@@ -361,7 +362,7 @@ ik_inline void two_bone_ignore(two_bone_in *in) {
 
 ik_inline two_bone_out two_bone(two_bone_in *in) {
     two_bone_out out;
-    if (in->weight_given) two_bone_ignore(in);
+    if (in->influence_given) two_bone_ignore(in);
     vec3 to_target = vec3_sub(in->target, in->root);
     real target_scale = real_unit_scale(vec3_size(to_target));
     direction target = vec3_direction(vec3_scale(target_scale, to_target));
@@ -382,7 +383,7 @@ ik_inline two_bone_out two_bone(two_bone_in *in) {
     out.root = quat_of_matrix(root);
     vec3 mid = mat3_apply(root, l.bone1);
     vec3 end = vec3_add(mid, mat3_apply(root, quat_rotate(out.mid, l.bone2)));
-    if (in->weight_given) two_bone_weigh(in, &l, &out, &mid, &end);
+    if (in->influence_given) two_bone_weigh(in, &l, &out, &mid, &end);
     two_bone_judge(in, &l, &reach, to_target, real_min(l.scale, target_scale), mid, end, &out);
     if (two_bone_any(in, two_bone_suspect(in, &l, &out))) two_bone_reject(in, l.has_bone1 | l.has_bone2, &out);
     return out;
@@ -397,7 +398,7 @@ ik_inline void two_bone_load(const ik_two_bone_job *job, group at, two_bone_in *
     if (in->bend_given) in->bend = lanes_load_vec3(&job->bend, at);
     if (in->hinge_given) in->hinge = lanes_load_vec3(&job->hinge, at);
     if (in->twist_given) in->twist = lanes_load_option(&job->twist, at, 0);
-    if (in->weight_given) in->weight = lanes_load_option(&job->weight, at, 1);
+    if (in->influence_given) in->influence = lanes_load_option(&job->influence, at, 1);
     if (in->soften_given) in->soften = lanes_load_option(&job->soften, at, 1);
     if (in->stretch_given) {
         in->stretch_start = lanes_load_option(&job->stretch_start, at, 1);
@@ -425,7 +426,7 @@ static ptrdiff_t two_bone_ordinary_rows(const ik_two_bone_job *job, const two_bo
                                         ptrdiff_t last) {
     ik_two_bone_job packed = *job;
     int ordinary = given->pole_given & !given->bend_given & !given->hinge_given & !given->twist_given &
-                   !given->weight_given & !given->soften_given & !given->stretch_given & !given->limits_given &
+                   !given->influence_given & !given->soften_given & !given->stretch_given & !given->limits_given &
                    given->flip_wanted & (job->positions[0].data != NULL);
     ordinary &= lanes_take_packed(&packed.root, 3) & lanes_take_packed(&packed.mid, 3) &
                 lanes_take_packed(&packed.end, 3) & lanes_take_packed(&packed.target, 3) &
@@ -458,7 +459,7 @@ static void two_bone_rows(const ik_two_bone_job *job, ptrdiff_t first, ptrdiff_t
         .bend_given = job->bend.data != NULL,
         .hinge_given = job->hinge.data != NULL,
         .twist_given = job->twist.data != NULL,
-        .weight_given = job->weight.data != NULL,
+        .influence_given = job->influence.data != NULL,
         .soften_given = job->soften.data != NULL,
         .stretch_given = job->stretch_start.data != NULL || job->stretch_max.data != NULL,
         .limits_given = job->min_bend.data != NULL || job->max_bend.data != NULL,

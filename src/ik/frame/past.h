@@ -72,13 +72,24 @@ ik_inline vec3 given_translation(const ik_solve_job *job, group at, int joint) {
     return lanes_load_joint_vec3(&job->translations, at, joint);
 }
 
-/* ---- the pose that a frame starts from: what comes in, of unit length, with the last correction */
+/* ---- the pose that a frame starts from: what comes in, of unit length, with what is kept of the last correction */
+
+/* The share that is kept; the rest is released. */
+ik_inline real past_kept(const ik_plan *plan) { return real_splat((number)(1 - plan->job->release)); }
+
+/* That share of a correction, by linear interpolation from none; of any length. */
+static quat past_correction(const ik_plan *plan, quat correction) {
+    if (plan->job->release == 0) return correction;
+    const real kept = past_kept(plan);
+    correction = quat_negate_if(mask_less(correction.w, real_splat(0)), correction);
+    return (quat){kept * correction.w + (real_splat(1) - kept), vec3_scale(kept, correction.v)};
+}
 
 static quat past_turned(const ik_plan *plan, group at, int joint, quat now) {
     const ik_past *past = &plan->past;
     quat solved = past_quat(past, &plan->job->solved, at, joint, PAST_LAST);
     quat came = quat_unit(past_quat(past, &plan->job->rotations, at, joint, PAST_LAST));
-    quat start = quat_multiply(quat_multiply(solved, quat_conjugate(came)), now);
+    quat start = quat_multiply(past_correction(plan, quat_multiply(solved, quat_conjugate(came))), now);
     start = quat_poisoned(quat_unit(start), quat_poison(start));
     return past->steady ? start : quat_select(past_known(past, at, PAST_LAST), start, now);
 }
@@ -89,6 +100,8 @@ static vec3 past_slid(const ik_plan *plan, group at, int joint, vec3 now) {
     vec3 came = now; /* an offset, unless */
     if (given->rows.data) came = past_vec3(past, given, at, joint, PAST_LAST);
     vec3 moved = past_vec3(past, &plan->job->moved, at, joint, PAST_LAST);
-    vec3 start = vec3_add(now, vec3_sub(moved, came));
+    vec3 correction = vec3_sub(moved, came);
+    if (plan->job->release > 0) correction = vec3_scale(past_kept(plan), correction);
+    vec3 start = vec3_add(now, correction);
     return past->steady ? start : vec3_select(past_known(past, at, PAST_LAST), start, now);
 }

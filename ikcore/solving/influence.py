@@ -1,0 +1,394 @@
+"""Influence: answers between the one without some goals and the one with them.
+
+Two solves, however many goals fade. The first is without those whose influence is below 1. The second is with all; a
+goal that fades wants the share of the way from what the first pose has to what it asks for. It starts from between the
+first pose and the one that comes in, so that it meets the first at 0 and the plain solve at 1.
+
+In a sequence the second starts from the frame before, as every solve there does; the first looks at each frame alone,
+so that what a goal has done before does not count as what the pose has without it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core, rotations
+from ikcore._arrays import dot
+from ikcore.goals import Goal
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton, World
+from ikcore.solving.batch import Found, items_of
+from ikcore.solving.placed import arm_of, centre_of_mass, clearance, point_of
+from ikcore.span import distance
+from ikcore.status import Status
+from ikcore.tasks import Task, is_full
+
+Array = NDArray[Any]
+
+# run(pose, tasks, sequence=...): a solve of tasks without influence.
+Run = Callable[..., Found]
+
+_IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+
+def whole_goals(goals: Sequence[Goal]) -> list[Goal]:
+    """The goals as they count for a judge: where their influence is below 1 with weight 0."""
+    return [goal if is_full(goal.influence) else _whole(goal) for goal in goals]
+
+
+def _whole(goal: Any) -> Goal:
+    counts = ~(np.asarray(goal.influence) < 1)
+    names = [item.name for item in fields(goal) if item.name in ("weight", "rotation_weight")]
+    weights = {name: np.where(counts, getattr(goal, name), 0) for name in names}
+    made: Goal = replace(goal, influence=1.0, **weights)
+    return made
+
+
+def faded(
+    run: Run,
+    skeleton: Skeleton,
+    pose: Pose,
+    tasks: Sequence[Task],
+    found: Found,
+    *,
+    sequence: bool = False,
+    limb: bool = False,
+    twist: float = 0.0,
+) -> Found:
+    """Fill `found` with what is solved, items with the same goals together; in a sequence an item is a track."""
+    shape = items_of(pose, tuple(tasks))
+    grid = (shape[0] if sequence else 1, math.prod(shape[sequence:]))
+
+    def flat(array: Array, row: tuple[int, ...]) -> Array:
+        return np.broadcast_to(array, (*shape, *row)).reshape(*grid, *row)
+
+    for task in tasks:
+        if task.kind == "LOOK" and task.relative and task.influence is not None:
+            what = f"goals[{task.goal}].influence: expected 1 for a Look at another joint, which may move as well; "
+            raise ValueError(what + "say with position where it is")
+    pose = _mapped(pose, lambda array: flat(array, array.shape[-2:]))
+    tasks = [_settled(task.map(flat)) for task in tasks]
+    into = found.map(lambda array: array.reshape(*grid, *array.shape[len(shape) :]))
+    if into.goal_errors is not None:
+        into.goal_errors[...] = np.nan
+    solve = _Solve(run, skeleton, sequence, limb, twist)
+    for items, shares in _groups(tasks, grid[1]):
+        kept, part = [n for n, share in enumerate(shares) if share != _NONE], pose[:, items]
+        asked = [_at(tasks[n], np.s_[:, items]) for n in kept]
+        whole = [
+            task._replace(influence=None) if shares[n] == _ALL else task for n, task in zip(kept, asked, strict=True)
+        ]
+        _scatter(into, solve.track(part, whole), items, kept, skeleton, part)
+    return found
+
+
+def _mapped(pose: Pose, change: Callable[[Array], Array]) -> Pose:
+    others = (None if array is None else change(array) for array in (pose.translations, pose.scales))
+    return Pose(change(pose.rotations), *others)
+
+
+def _at(task: Task, index: Any) -> Task:
+    """A task with some rows of its arrays."""
+    return task.map(lambda array, _: array[index])
+
+
+def _settled(task: Task) -> Task:
+    """Its influence from 0 to 1; where that is not finite 1, with a weight that is not either."""
+    if task.influence is None or task.weight is None:
+        return task
+    finite = np.isfinite(task.influence)
+    weight = np.where(finite, task.weight, np.nan).astype(task.influence.dtype)
+    return task._replace(influence=np.where(finite, np.clip(task.influence, 0, 1), 1), weight=weight)
+
+
+# The influence of a goal on an item: 0 in all frames, 1 in all, or another.
+_NONE, _ALL, _SOME = range(3)
+
+
+def _groups(tasks: Sequence[Task], count: int) -> list[tuple[Array, list[int]]]:
+    """Items, and for every task what influence it has on them."""
+    shares = np.full((count, len(tasks)), _ALL)
+    for n, task in enumerate(tasks):
+        if task.influence is not None:
+            none, whole = (task.influence == 0).all(axis=0), (task.influence == 1).all(axis=0)
+            shares[:, n] = np.select([none, whole], [_NONE, _ALL], _SOME)
+    kinds, own = np.unique(shares, axis=0, return_inverse=True)
+    return [(np.flatnonzero(own.reshape(-1) == n), kind.tolist()) for n, kind in enumerate(kinds)]
+
+
+def _scatter(into: Found, own: Found, items: Array, kept: list[int], skeleton: Skeleton, pose: Pose) -> None:
+    for name in ("rotations", "status", "error", "rotation_error", "iterations"):
+        getattr(into, name)[:, items] = getattr(own, name)
+    if into.translations is not None:
+        came = skeleton.offsets if pose.translations is None else pose.translations
+        into.translations[:, items] = came if own.translations is None else own.translations
+    if into.goal_errors is not None and own.goal_errors is not None:
+        into.goal_errors[:, items[:, np.newaxis], kept] = own.goal_errors
+
+
+class _Solve:
+    """How one method solves; arrays are (frames, items, ...)."""
+
+    def __init__(self, run: Run, skeleton: Skeleton, sequence: bool, limb: bool, twist: float) -> None:
+        self.run, self.skeleton, self.sequence, self.limb, self.twist = run, skeleton, sequence, limb, twist
+
+    def track(self, pose: Pose, tasks: Sequence[Task]) -> Found:
+        """All frames of items that have the same goals."""
+        if not _ask(tasks):
+            return _unmoved(pose)
+        shares = [task.influence for task in tasks if task.influence is not None]
+        between = np.zeros(pose.shape, bool)
+        for share in shares:
+            between |= (share > 0) & (share < 1)
+        wanted, start, spent = list(tasks), pose, None
+        if between.any():
+            wanted, start, spent = self._between(pose, tasks, between)
+        found = self.run(start, tuple(_absent(task) for task in wanted), sequence=self.sequence)
+        if spent is not None:
+            usable = found.status < _core.UNUSABLE
+            found.status[between & usable] |= int(Status.PARTIAL_INFLUENCE)
+            found.iterations[between] += spent
+        return found
+
+    def _between(self, pose: Pose, tasks: Sequence[Task], between: Array) -> tuple[list[Task], Pose, NDArray[np.int32]]:
+        """Tasks that want a share of the way, the pose to start from, and the iterations that it took to find them."""
+        came = pose[between]
+        if self.twist:
+            tasks = [_with_up(task) for task in tasks]
+        asked = [_at(task, between) for task in tasks]
+        first, spent, moved = self._without(came, asked)
+        world = self.skeleton.forward(first)
+        wanted = []
+        for task, rows in zip(tasks, asked, strict=True):
+            if rows.influence is None:
+                wanted.append(task)
+                continue
+            fades = (rows.influence > 0) & (rows.influence < 1)
+            with np.errstate(all="ignore"):  # a goal without weight may be anything
+                found = _share(self, first, world, rows)
+            wanted.append(_put(task, between, fades, found))
+        if self.sequence or not moved:
+            return wanted, pose, spent
+        shares = [np.where(rows.influence < 1, rows.influence, 0) for rows in asked if rows.influence is not None]
+        return wanted, _mixed(self.skeleton, pose, between, first, came, np.maximum.reduce(shares)), spent
+
+    def _without(self, pose: Pose, tasks: Sequence[Task]) -> tuple[Pose, NDArray[np.int32], bool]:
+        """The poses without the goals below 1, how many iterations they took, and whether any was solved."""
+        fades = [task for task in tasks if task.influence is not None]
+        spent, moved = np.zeros(pose.shape, np.int32), False
+        turned, slid = np.array(pose.rotations), pose.translations
+        kinds, own = np.unique(np.stack([task.influence == 1 for task in fades], axis=1), axis=0, return_inverse=True)
+        for n, kind in enumerate(kinds):
+            full = {task.goal: whole for task, whole in zip(fades, kind.tolist(), strict=True)}
+            items = np.flatnonzero(own.reshape(-1) == n)
+            kept = [task for task in tasks if full.get(task.goal, True)]
+            if not _ask(kept):
+                continue
+            part = [_at(task, items)._replace(influence=None) for task in kept]
+            found = self.run(pose[items], tuple(part), sequence=False)
+            moved, turned[items], spent[items] = True, found.rotations, found.iterations
+            if found.translations is not None:
+                came = self.skeleton.offsets if slid is None else slid
+                slid = np.array(np.broadcast_to(came, (*pose.shape, *came.shape[-2:])), pose.dtype)
+                slid[items] = found.translations
+        return pose.turned(turned, slid), spent, moved
+
+
+def _with_up(task: Task) -> Task:
+    """A Look with some axis that a pole can be beside."""
+    if task.kind != "LOOK" or task.pole is not None:
+        return task
+    least = min(range(3), key=lambda n: abs(task.axis[n]))
+    x, y, z = np.cross(task.axis, np.eye(3)[least]).tolist()
+    return task._replace(up=(x, y, z))
+
+
+def _ask(tasks: Sequence[Task]) -> bool:
+    """Whether there is anything to solve: postures alone ask for nothing."""
+    return any(task.kind != "POSTURE" for task in tasks)
+
+
+def _unmoved(pose: Pose) -> Found:
+    """Poses that nothing is asked of."""
+    zeros = np.zeros(pose.shape, pose.dtype)
+    return Found(pose.rotations, np.zeros(pose.shape, np.int32), zeros, zeros, np.zeros(pose.shape, np.int32))
+
+
+def _absent(task: Task) -> Task:
+    """A task without influence: of weight 0 in frames where that is 0."""
+    if task.influence is None or task.weight is None:
+        return task
+    weight = np.where(task.influence > 0, task.weight, task.weight.dtype.type(0))
+    return task._replace(influence=None, weight=np.asarray(weight))
+
+
+def _put(task: Task, between: Array, fades: Array, found: dict[str, Array]) -> Task:
+    """A task with what was found where it fades."""
+    made: dict[str, Any] = {}
+    for name, values in found.items():
+        given = getattr(task, name)
+        array = np.zeros((*between.shape, *values.shape[1:]), values.dtype) if given is None else np.array(given)
+        own = fades.reshape(-1, *(1,) * (values.ndim - 1))
+        array[between] = np.where(own, values, array[between])
+        made[name] = array
+    return task._replace(**made)
+
+
+def _mixed(skeleton: Skeleton, pose: Pose, between: Array, first: Pose, came: Pose, share: Array) -> Pose:
+    """Between the poses of the first solve and those that come in."""
+    turned = np.array(pose.rotations)
+    turned[between] = rotations.slerp(first.rotations, came.rotations, share[:, np.newaxis])
+    if first.translations is None:
+        return pose.turned(turned)
+    given = skeleton.offsets if pose.translations is None else pose.translations
+    slid = np.array(np.broadcast_to(given, (*pose.shape, *given.shape[-2:])), pose.dtype)
+    slid[between] = _line(first.translations, slid[between], share[:, np.newaxis])
+    return pose.turned(turned, slid)
+
+
+# --- what a task wants at a share of the way, where the first pose is known -------------------------------------------
+
+
+def _line(a: Array, b: Array, share: Array) -> Array:
+    made: Array = a + share[..., np.newaxis] * (b - a)
+    return made
+
+
+def _share(solve: _Solve, pose: Pose, world: World, task: Task) -> dict[str, Array]:
+    """The rows of a task that change."""
+    found = _SHARES[task.kind](solve, pose, world, task, task.influence)
+    return {name: np.asarray(array, pose.dtype) for name, array in found.items()}
+
+
+def _point(solve: _Solve, pose: Pose, world: World, task: Any) -> Array:
+    """Where the point of a task is, or the centre of mass."""
+    if task.joint < 0:
+        return centre_of_mass(solve.skeleton, pose, world)
+    return point_of(solve.skeleton, pose, world, task)
+
+
+def _other(solve: _Solve, pose: Pose, world: World, task: Any) -> Array:
+    """Where the other end of a task is."""
+    if not task.relative:
+        return np.asarray(task.position)
+    return point_of(solve.skeleton, pose, world, task._replace(joint=task.other, offset=task.other_offset))
+
+
+def _place(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    now = _point(solve, pose, world, task)
+    if task.relative:
+        seen = rotations.conjugate(world.rotations[..., task.other, :])
+        now = rotations.rotate(seen, now - _other(solve, pose, world, task))
+    found = {"position": _line(now, task.position, share)}
+    if task.joint >= 0 and not task.relative and (task.pole is not None or solve.twist):
+        found["pole"] = _pole_of_chain(solve, pose, world, task, now, found["position"])
+    return found
+
+
+def _turn(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    now = world.rotations[..., task.joint, :]
+    if task.relative:
+        now = rotations.multiply(rotations.conjugate(world.rotations[..., task.other, :]), now)
+    return {"rotation": rotations.slerp(now, rotations.normalize(task.rotation), share)}
+
+
+def _look(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    at = point_of(solve.skeleton, pose, world, task)
+    axis = arm_of(solve.skeleton, pose, world, task.joint, task.axis)
+    way = task.position - at
+    back = rotations.slerp(_IDENTITY, rotations.shortest_arc(way, axis), 1 - share)
+    found = {"position": at + rotations.rotate(back, way)}
+    if task.pole is not None or solve.twist:
+        side = arm_of(solve.skeleton, pose, world, task.joint, task.up)
+        found["pole"] = _pole(solve, at, axis, side, found["position"] - at, task.pole, share)
+    return found
+
+
+def _distance(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    now = distance(_point(solve, pose, world, task), _other(solve, pose, world, task))
+    return {"distance": now + share * (task.distance - now)}
+
+
+def _inside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    size = np.sqrt(dot(task.normal, task.normal))
+    now = dot(task.normal, _point(solve, pose, world, task) - task.position) / size
+    return {"distance": _eased(now, task.distance, share)}
+
+
+def _outside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    return {"distance": _eased(clearance(solve.skeleton, pose, world, task), task.distance, share)}
+
+
+def _eased(now: Array, least: Array, share: Array) -> Array:
+    """What is asked at least of what is right on one side: less by a share of what is missing."""
+    made: Array = least - (1 - share) * np.maximum(least - now, 0)
+    return made
+
+
+def _posture(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
+    wanted = task.rotation
+    if wanted is None:
+        wanted = solve.skeleton.preferred.rotations[task.joint].astype(pose.dtype)
+    return {"rotation": rotations.slerp(pose.rotations[..., task.joint, :], rotations.normalize(wanted), share)}
+
+
+_SHARES: dict[str, Callable[..., dict[str, Array]]] = {
+    "PLACE": _place,
+    "TURN": _turn,
+    "LOOK": _look,
+    "DISTANCE": _distance,
+    "CENTRE_OF_MASS": _place,
+    "INSIDE": _inside,
+    "OUTSIDE": _outside,
+    "POSTURE": _posture,
+}
+
+
+def _pole_of_chain(solve: _Solve, pose: Pose, world: World, task: Any, now: Array, position: Array) -> Array:
+    """The pole of a chain, which bends in the first pose as its joints are beside the line to its end."""
+    path = task.path(solve.skeleton)
+    kinds = [limit.kind if (limit := solve.skeleton.limits[joint]) else "free" for joint in path]
+    path = path[next((n for n, kind in enumerate(kinds) if kind != "locked"), 0) :]
+    base = world.positions[..., path[0], :]
+    inner = path[1:] if any(task.offset) and not solve.limb else path[1:-1]
+    side = (world.positions[..., inner, :] - base[..., np.newaxis, :]).sum(axis=-2)
+    return _pole(solve, base, now - base, side, position - base, task.pole, task.influence)
+
+
+def _pole(
+    solve: _Solve, base: Array, line: Array, side: Array, wanted: Array, pole: Array | None, share: Array
+) -> Array:
+    """Where a pole is at a share of the way.
+
+    Without the goal something bends to `side` beside a line from its base, which the goal takes to the line `wanted`.
+    There the pole is turned back towards that side by what is left of the way, and a twist is taken back likewise.
+    """
+    along = rotations.rotate(rotations.shortest_arc(line, wanted), _across(side, line))
+    left = 1 - share
+    if pole is None:
+        way = along
+    else:
+        way = pole - base
+        back = rotations.shortest_arc(_across(way, wanted), along, wanted)
+        way = rotations.rotate(rotations.slerp(_IDENTITY, back, left), way)
+    if solve.twist:
+        way = rotations.rotate(rotations.from_axis_angle(wanted, -solve.twist * left), way)
+    return np.asarray(base + way)
+
+
+# The sine of an angle that says nothing.
+_SINE = 1e-6
+
+
+def _across(a: Array, line: Array) -> Array:
+    """The part of a vector across a line; 0 where it is along it."""
+    square = dot(line, line)
+    off = a - (dot(a, line) / np.where(square > 0, square, 1))[..., np.newaxis] * line
+    bends = dot(off, off) > _SINE * _SINE * dot(a, a)
+    return np.where(bends[..., np.newaxis], off, 0)
