@@ -61,7 +61,7 @@ static ik_rows block_of(const void *data, ptrdiff_t columns) {
 }
 
 static double number_at(const ik_rows *rows, ptrdiff_t frame, int column) {
-    return *(const double *)((const char *)rows->data + frame * rows->stride + column * ik_step(rows, sizeof(double)));
+    return *(const double *)((const char *)rows->data + frame * rows->stride + column * rows->step);
 }
 
 /* The bodies as they are from a frame on. */

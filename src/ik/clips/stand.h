@@ -21,7 +21,7 @@ typedef struct {
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
 static double stand_number_at(const ik_rows *rows, ptrdiff_t frame, int column) {
-    return *(const double *)((const char *)rows->data + frame * rows->stride + column * ik_step(rows, sizeof(double)));
+    return *(const double *)((const char *)rows->data + frame * rows->stride + column * rows->step);
 }
 
 static vec3 stand_vector_at(const ik_rows *rows, ptrdiff_t frame) {

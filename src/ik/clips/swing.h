@@ -121,7 +121,7 @@ void ik_swing(const ik_swing_job *job) {
 /* --- as smoothly as can be ---------------------------------------------------------------------------------------- */
 
 static void *swing_place(const ik_rows *rows, ptrdiff_t frame, int column) {
-    return (char *)rows->data + frame * rows->stride + column * ik_step(rows, sizeof(double));
+    return (char *)rows->data + frame * rows->stride + column * rows->step;
 }
 
 static int swing_is_pinned(const ik_loose_job *job, ptrdiff_t frame, int column) {
