@@ -249,7 +249,7 @@ def test_what_limits_keep_away_says_so_and_is_legal(kind: str, dtype: Any) -> No
     found = ik.dls(arm, ik.Pose(start), [ik.Reach(5, target)], iterations=100)
     assert violation(arm, kind, found.pose) <= (1e-12 if dtype is np.float64 else 1e-5)
     assert np.all(np.isfinite(found.pose.rotations))
-    missed = found.status != 0
+    missed = found.status & ~ik.Status.INPUT_OUTSIDE != 0
     assert missed.sum() > 20
     assert np.all(found.status[missed] & ik.Status.AT_LIMIT)
 

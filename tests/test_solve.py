@@ -577,7 +577,7 @@ def test_a_sequence_without_frames() -> None:
 
 
 def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
-    common = ["moving", "workers", "sequence", "fps", "history", "goal_errors", "strict"]
+    common = ["moving", "workers", "sequence", "fps", "release", "history", "goal_errors", "strict"]
     for name, sentence, _ in _core.METHODS:
         function = getattr(ik, name)
         parameters = inspect.signature(function).parameters
@@ -908,16 +908,10 @@ def test_explain_takes_the_worst_of_a_batch() -> None:
 
 
 def test_explain_tells_angles_in_degrees() -> None:
+    """Of a pose that is left as it came in."""
     turned = ik.rotations.from_axis_angle([0, 1, 0], 0.5)
-
-    def hand(share: float) -> ik.Solution:
-        return ik.solve(ARM, ARM.rest, [ik.Reach(3, [2, 1, 0], turned, rotation_weight=share, chain=2)], "two_bone")
-
-    carried = ARM.forward(hand(0).pose).rotations[3]
-    left = np.arccos(np.dot(carried, turned))  # half of the angle between them, which is twice that
-    found = hand(0.5)
-    assert f"3 is turned {np.degrees(left):.3g} degrees from its rotation." in found.explain()
-    assert_allclose(found.rotation_error, left, atol=1e-12)
+    found = ik.dls(ARM, ARM.rest, [ik.Reach(3, [2, 1, 0], turned, chain=2)], iterations=0)
+    assert f"3 is turned {np.degrees(0.5):.3g} degrees from its rotation." in found.explain()
 
 
 def test_explain_of_what_cannot_be_used() -> None:
