@@ -105,9 +105,9 @@ def _smooth(solve, method):
     if method not in UNSHAKEN:
         return _shaken(solve)
     found = solve(workers=-1, textbook=True)
-    if method == "fabrik" and found.status.any():  # it stays straight for long where a chain is nearly straight
+    if method == "fabrik" and not found.reached.all():  # it stays straight for long where a chain is nearly straight
         shaken = solve(workers=-1)
-        better = ((found.status != 0) & (shaken.status == 0))[:, np.newaxis, np.newaxis]
+        better = (~found.reached & shaken.reached)[:, np.newaxis, np.newaxis]
         rotations, translations = (
             np.where(better, getattr(shaken.pose, name), getattr(found.pose, name))
             for name in ("rotations", "translations")

@@ -266,7 +266,7 @@ def held(method: str, influence: Any, weight: Any = 1.0, **options: Any) -> tupl
     skeleton, body = clip.skeleton, clip.skeleton.forward(clip.pose).positions
     place = body[:, 0] + PLACE
     if method != "two_bone":
-        options = {"sequence": True, "fps": FPS, **options}
+        options = {"sequence": True, "fps": FPS, "release": RELEASE, **options}
     goal = ik.Reach("LeftHand", place, chain=2, influence=influence, weight=weight)
     found = ik.solve(skeleton, clip.pose, [goal], method, **options)
     arm = [skeleton.index(name) for name in ("LeftArm", "LeftForeArm")]

@@ -98,7 +98,7 @@ def test_singular_values_at_rest_are_the_published_ones(name: str) -> None:
 
 
 # All distances of 2,000 frames summed, and by how much an update differs from the one before, on the average. Where
-# that is much the last digits decide, and with them the matrix products of this processor: sums are known to one per cent only.
+# that is much the last digits decide, and so how this processor multiplies matrices: sums are known to one per cent.
 TRACKED = {
     "transpose": (np.inf, 1067.15, 0.0366),
     "pinv": (np.inf, 1033.18, 0.0798),

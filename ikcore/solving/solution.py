@@ -122,6 +122,11 @@ class Solution:
             made += [task._replace(goal=before + task.goal) for task in tasks]
         return tuple(made)
 
+    @property
+    def reached(self) -> Any:
+        """Which items reach all their goals, an array of bool: a pose that came in outside its limits may, too."""
+        return (self.status & ~status.INPUT_OUTSIDE) == 0
+
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why, and how many iterations it took."""
         said = status.summarize("pose", self.status, self.error)
