@@ -92,7 +92,8 @@ def _turned(bone, start, was, now):
         return _unlocked(bone, "rotation", values, rot.continuous_eulers(was, mode, start), locked, TURNED)
     if bone.lock_rotations_4d:
         locked = np.append(bone.lock_rotation_w, locked)
-        return _unlocked(bone, "rotation", *(rot.numbers(mode, each, start) for each in (now, was)), locked, TURNED)
+        numbers, before = (rot.numbers(mode, each, start) for each in (now, was))
+        return _unlocked(bone, "rotation", numbers, before, locked, TURNED)
     angles, before = (rot.continuous_eulers(each, "XYZ", np.zeros(3)) for each in (now, was))
     kept = _kept(bone, "rotation", angles, before, locked, TURNED)
     angles[:, locked] = before[:, locked]

@@ -196,9 +196,9 @@ def _knees(armature, pins, freedoms):
     bones, if these are most of it, are alike, and the armature has its mirror image: a tail and a spine have none.
     """
     bones, found = armature.data.bones, []
-    heads = np.empty(3 * len(bones), np.float32)
-    bones.foreach_get("head_local", heads)
-    heads = heads.reshape(-1, 3)
+    numbers = np.empty(3 * len(bones), np.float32)
+    bones.foreach_get("head_local", numbers)
+    heads = numbers.reshape(-1, 3)
     for pin in pins:
         for limb in _limbs(armature.pose.bones[pin.bone], pin.first):
             knee = _knee([bones[name] for name in limb], heads)

@@ -97,7 +97,7 @@ def test_a_pose_goes_over_evenly(method: str, pole: Any, beside: bool) -> None:
 
 
 @pytest.mark.parametrize("options", [{"twist": 0.8}, {"stretch_max": 1.5}, {"soften": 0.9}])
-def test_options_of_a_limb_come_with_the_influence(options: dict[str, float]) -> None:
+def test_options_of_a_limb_come_with_the_influence(options: dict[str, Any]) -> None:
     far = ik.Reach("hand.L", [0.9, 1.9, 0.2], chain=2, influence=np.linspace(0, 1, 401))
     found = solve("two_bone", [far], **options)
     assert angles(found.pose.rotations[:-1], found.pose.rotations[1:]).max() < 5
@@ -132,10 +132,11 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_covers_its_share(kind: str) -> None:
-    goal, _ = KINDS[kind]
+    goal: Any = KINDS[kind][0]
     fields = {item: getattr(goal, item) for item in goal.__dataclass_fields__}
     poses = solve("dls", [type(goal)(**fields | {"influence": SHARES})]).pose
     judged = solve("dls", [goal], poses, iterations=0, textbook=True, goal_errors=True)
+    assert judged.goal_errors is not None
     missed = np.nanmax(judged.goal_errors[:, 0], axis=-1)
     assert missed[0] > 0.05
     assert_allclose(missed, (1 - SHARES) * missed[0], atol=1e-3)
@@ -372,11 +373,11 @@ def test_a_held_hand_of_a_captured_clip(method: str) -> None:
     arm, hand = [skeleton.index(joint) for joint in ("LeftArm", "LeftForeArm")], skeleton.index("LeftHand")
     length = skeleton.reach("LeftHand", "LeftArm").outer
     place, influence = body[:, 0] + length * np.array([0.4, 0.1, 0.5]), ramped(150, 350, 30, len(clip.pose))
-    options = {} if method == "two_bone" else {"sequence": True, "fps": clip.fps}
+    options: Any = {} if method == "two_bone" else {"sequence": True, "fps": clip.fps}
     goal = ik.Reach("LeftHand", place, chain="LeftArm", influence=influence)
     found = ik.solve(skeleton, clip.pose, [goal], method, **options)
     wanted = body[:, hand] + influence[:, np.newaxis] * (place - body[:, hand])
-    assert_allclose(skeleton.forward(found.pose).positions[:350, hand], wanted[:350], atol=2e-5 * length)
+    assert_allclose(skeleton.forward(found.pose).positions[:350, hand], wanted[:350], atol=float(2e-5 * length))
     off = angles(found.pose.rotations[:, arm], clip.pose.rotations[:, arm])
     assert off.max() > 65
     assert off[350 + int(np.ceil(3 * RELEASE * clip.fps)) :].max() < 0.1

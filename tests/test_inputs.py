@@ -13,7 +13,7 @@ from ikcore import Status, rotations
 
 OUTSIDE = int(Status.INPUT_OUTSIDE)
 NAMES = ["hips", "chest", "shoulder", "elbow", "wrist"]
-OFFSETS = [[0, 1, 0], [0, 0.4, 0], [0.18, 0.02, 0], [0.3, 0, 0], [0.27, 0, 0.02]]
+OFFSETS: list[list[float]] = [[0, 1, 0], [0, 0.4, 0], [0.18, 0.02, 0], [0.3, 0, 0], [0.27, 0, 0.02]]
 BODY = ik.Skeleton(range(-1, 4), OFFSETS, names=NAMES)
 HINGED = ik.Skeleton(range(-1, 4), OFFSETS, names=NAMES, limits={"elbow": ik.Limit.hinge([0, 1, 0], -2.0, 0.0)})
 NEAR = [0.4, 1.3, 0.4]
@@ -80,7 +80,7 @@ def test_a_locked_joint_that_is_turned_is_outside(method: str) -> None:
 
 def sliding(height: float) -> tuple[ik.Skeleton, ik.Pose]:
     """A body on hips whose offset is 0, as in a BVH, and a pose of that height."""
-    offsets = [[0, 0, 0], *OFFSETS[1:]]
+    offsets: list[list[float]] = [[0, 0, 0], *OFFSETS[1:]]
     limits = {"hips": ik.Limit.free(position=[[-0.5] * 3, [0.5] * 3])}
     body = ik.Skeleton(BODY.parents, offsets, names=NAMES, limits=limits)
     return body, ik.Pose(body.rest.rotations, [[0, height, 0], *offsets[1:]])

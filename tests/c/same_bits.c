@@ -92,7 +92,7 @@ static double number_of(int item, double huge) { return coordinate(item / 64 % 2
                 if (given & 1) job.offset = name##_rows(in[3][first], 3);                                              \
                 if (given & 2) job.up = name##_rows(in[4][first], 3), job.pole = name##_rows(in[5][first], 3);         \
                 if (given & 4) job.twist = name##_rows(option[0] + first, 1);                                          \
-                if (given & 8) job.influence = name##_rows(option[1] + first, 1);                                         \
+                if (given & 8) job.influence = name##_rows(option[1] + first, 1);                                      \
                 job.delta = name##_rows(delta[first], 4);                                                              \
                 job.status = (ik_rows){status + first, sizeof *status, 0};                                             \
                 job.error = name##_rows(error + first, 1);                                                             \

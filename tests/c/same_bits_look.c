@@ -40,7 +40,7 @@ enum { ITEMS = 1024 / FEWER, JOINTS = 3, BATCH = 37 };
         if (given & 2) job.offset = name##_rows(vectors[2], 3);                                                        \
         if (given & 4) job.up = name##_rows(vectors[3], 3), job.pole = name##_rows(vectors[4], 3);                     \
         if (given & 8) job.reference = name##_rows(vectors[5], 3), job.clamp = name##_rows(options[0], 1);             \
-        if (given & 16) job.clamp_start = name##_rows(options[1], 1), job.influence = name##_rows(options[2], 1);         \
+        if (given & 16) job.clamp_start = name##_rows(options[1], 1), job.influence = name##_rows(options[2], 1);      \
         job.deltas = name##_lists(deltas, 4);                                                                          \
         job.positions = name##_lists(positions, 3);                                                                    \
         job.status = (ik_rows){status, sizeof *status, 0};                                                             \
