@@ -140,8 +140,8 @@ LOCKED_GOALS: list[tuple[ik.Goal, float]] = [
     (ik.Reach(2, [2, 1, 0], offset=[0, 0.5, 0]), 0.5),
     (ik.Relative(2, 0, position=[2, 2, 0]), 2),
     (ik.Distance(2, 3.0, position=[0, 0, 0]), 1),
-    (ik.Inside(2, [0, 1, 0], [0, 1, 0]), 1),
-    (ik.Outside(2, [1.5, 0.1, 0], 0.3), 0.2),
+    (ik.Inside(2, [0, 1, 0], [0, 1, 0], chain=2), 1),
+    (ik.Outside(2, [1.5, 0.1, 0], 0.3, chain=2), 0.2),
     (ik.CentreOfMass([1, 1, 0]), 1),
 ]
 
