@@ -544,7 +544,7 @@ def test_one_item_has_the_bits_of_its_place_in_a_batch(
         return [left, ik.Reach("foot.R", pole[place], chain=2, offset=[0, -0.08, 0.05])]
 
     together = ik.solve(skeleton, pose, goals(slice(None)), method)
-    assert len(set(together.status.tolist())) > 2
+    assert len(set(together.status.tolist())) > 1
     monkeypatch.delattr(_core, "solve")
     for item in range(0, count, 7):
         alone = ik.solve(skeleton, pose[(item, *[np.newaxis] * len(axes))], goals(item), method)

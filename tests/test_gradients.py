@@ -65,7 +65,7 @@ def goals_of(world: truth.World) -> dict[str, ik.Goal]:
             TIP, END, rotation=turn(seen @ truth.exp(near) @ turned), rotation_weight=0.5
         ),
         "the centre of mass": ik.CentreOfMass(centre + near, **half),
-        "a side of a plane": ik.Inside(TIP, here + away, AXIS, offset=OFFSET, **half),
+        "a side of a plane": ik.Inside(TIP, here + away, AXIS, offset=OFFSET, chain=3, **half),
         "a side of a plane, by mass": ik.Inside(None, centre + away, AXIS, **half),
         "outside of a capsule": ik.Outside(TIP, BESIDE, outside + LITTLE, end=BESIDE + AXIS, **half),
     }
