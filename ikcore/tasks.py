@@ -250,17 +250,12 @@ def all_tasks(
 GUARDS = ("INSIDE", "OUTSIDE")
 
 
-def _is_guard(goal: Any) -> bool:
-    """Whether it keeps a joint on its side, with what others move; balance, of the centre of mass, moves all joints."""
-    return goal.joint is not None and goal.chain is None
-
-
 def _freed(skeleton: Skeleton, goals: Sequence[Any], tasks: Sequence[Task]) -> bytes | None:
     """What every joint may do where some guard has no chain: what the other goals ask for.
 
     None, for anything, where there is no such guard, or nothing else that moves joints.
     """
-    others = [task for task in tasks if task.kind not in GUARDS or not _is_guard(goals[task.goal])]
+    others = [task for task in tasks if task.kind not in GUARDS or goals[task.goal].chain is not None]
     slide = {joint for task in others for joint in task.moving(skeleton)}
     if len(others) == len(tasks) or not slide:
         return None
