@@ -368,9 +368,10 @@ def test_a_walk_at_the_rate_of_the_scene_is_left_once_it_was_baked(tmp_path, add
     options = {"use_fps_scale": True, "update_scene_duration": True}
     bpy.ops.import_anim.bvh(filepath=str(tmp_path / "walk.bvh"), **options)
     walker, ground = bpy.context.object, walks.steps()
-    for told in ([], ["Nothing has changed: all feet stand on the ground as they should"]):
+    for baked_before in (False, True):
         assert on(ground, restart=False) == {"FINISHED"}
-        assert addon.report.latest(walker).remarks() == told
+        remarks = addon.report.latest(walker).remarks()
+        assert [remark.partition(":")[0] for remark in remarks] == ["Nothing has changed"] * baked_before
 
 
 def test_every_option_is_tried(addon):
