@@ -524,7 +524,7 @@ ik_inline vec3 lanes_load_joint_vec3(const ik_lists *lists, group at, int joint)
 ik_inline void lanes_store_joint_quat(const ik_lists *lists, group at, int joint, quat q) {
     ik_rows rows = lanes_list_row(lists, joint);
     real r[4] = {q.w, q.v.x, q.v.y, q.v.z};
-    if (lanes_solid(&rows, at))
+    if (rows.data && lanes_solid(&rows, at))
         lanes_store_solid(&rows, at, 4, r);
     else
         lanes_store_quat(&rows, at, q);
@@ -533,7 +533,7 @@ ik_inline void lanes_store_joint_quat(const ik_lists *lists, group at, int joint
 ik_inline void lanes_store_joint_vec3(const ik_lists *lists, group at, int joint, vec3 a) {
     ik_rows rows = lanes_list_row(lists, joint);
     real r[4] = {a.x, a.y, a.z, a.z};
-    if (lanes_solid(&rows, at))
+    if (rows.data && lanes_solid(&rows, at))
         lanes_store_solid(&rows, at, 3, r);
     else
         lanes_store_vec3(&rows, at, a);
