@@ -28,7 +28,7 @@ ITEMS, CHAINS = 16_384, 2048  # as in count.c
 WHAT = {"rotations": "a limb, rotations and status", "all": "all outputs", "forward": "a joint, forward"}
 INSTANCES = [f"{isa} {bits}" for isa in ("scalar", "avx2") for bits in ("f32", "f64")][: 1 if QUICK else None]
 MOST = 1.03
-FABRIKS = {"follow": 0.5, "circle": 3}  # what an iteration may take of one of `fabrik`
+FABRIKS = {"follow": 0.55, "circle": 3}  # what an iteration may take of one of `fabrik`
 BONES, FEW, MORE, FIXED = 10, 1, 3, 512  # iterations of every chain, and chains
 
 
