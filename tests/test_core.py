@@ -363,7 +363,8 @@ def test_gcc_aligns_the_stack_on_windows(tmp_path: Path, family: str) -> None:
     code, source = tmp_path / "code.s", f"src/ik/instances/{family}_avx512_f64.c"
     run(compiler("x86_64-w64-mingw32-gcc"), "-std=c17", "-O0", "-S", source, "-o", str(code))
     assert re.search(r"andq\s+\$-64, %rsp", code.read_text())
-    assert ".seh_proc" not in code.read_text()
+    # what ik.h itself has, outside the instance, keeps its tables: no vector is on its stack
+    assert set(re.findall(r"\.seh_proc\s+(\S+)", code.read_text())) <= {"ik_step"}
 
 
 def instance_objects(name: str, instance: str) -> list[str]:

@@ -72,8 +72,7 @@ def test_postures_do_what_the_learnt_map_does_and_stay_nearer() -> None:
     starts = [ik.Postures(TAIL, ik.Pose(known), [TIP]).nearest(TAIL.rest, path)[0] for known in (seen, learnt(seen))]
     every, by_map = (solved(start, path) for start in starts)
     plain = solved(TAIL.rest, path)
-    first = np.repeat(starts[0].rotations[:1], len(path), axis=0)
-    following = solved(ik.Pose(first), path, sequence=True)
+    following = solved(ik.Pose(starts[0].rotations[0]), path, sequence=True)
     off = [farthest_from(seen, found.pose.rotations).mean() for found in (every, by_map, plain)]
     assert off[0] < 0.8 * off[1] < off[1] < 0.7 * off[2]
     assert every.iterations.mean() < by_map.iterations.mean() < plain.iterations.mean()
