@@ -79,7 +79,7 @@ class Solver:
         if METHODS[self.method].run is None:
             made = prepared(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
         object.__setattr__(self, "_prepared", made)
-        object.__setattr__(self, "_moves", moves_joints(self.skeleton, tasks, numbers))
+        object.__setattr__(self, "_moves", moves_joints(self.method, self.skeleton, tasks, numbers))
 
     @property
     def signature(self) -> str:

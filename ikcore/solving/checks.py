@@ -90,9 +90,10 @@ def _check_between(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
 _STRETCH_MAX = _core.OPTIONS.index("stretch_max")
 
 
-def moves_joints(skeleton: Skeleton, tasks: Sequence[Task], numbers: tuple[float | None, ...]) -> bool:
-    """Whether a solve answers translations: some joint slides, or bones stretch."""
-    return bool(sliding(skeleton, tasks)) or (numbers[_STRETCH_MAX] or 1) > 1
+def moves_joints(method: str, skeleton: Skeleton, tasks: Sequence[Task], numbers: tuple[float | None, ...]) -> bool:
+    """Whether a solve answers translations: some joint slides, bones stretch, or the method moves roots."""
+    stretches = (numbers[_STRETCH_MAX] or 1) > 1
+    return METHODS[method].all_joints or stretches or bool(sliding(skeleton, tasks))
 
 
 def is_iterative(method: str) -> bool:
@@ -141,8 +142,8 @@ def _check_word(method: str, word: str, where: str, instead: str = "") -> None:
         return
     shown = [name for name, known in METHODS.items() if name not in _AS_DLS and known.run is None]
     takers = [name for name in shown if TAKEN[word] in METHODS[name].takes]
-    advice = f"{instead}, or use" if instead else "use"
-    raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {advice} {' or '.join(takers)}")
+    advice = [instead] * bool(instead) + [f"use {' or '.join(takers)}"] * bool(takers)
+    raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {', or '.join(advice)}")
 
 
 def _check_form(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
@@ -201,13 +202,15 @@ def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
 
 
 def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
-    """Refuse caps of joints that the method turns, but not visit by visit."""
-    if not skeleton.caps.any():
+    """Refuse caps of joints that the method turns, but not visit by visit, and compliances that it does not know."""
+    if not (skeleton.caps.any() or skeleton.compliances.any()):
         return
     for joint in task.turning(skeleton):
         limit = skeleton.limits[joint]
         if skeleton.caps[joint] > 0 and (limit is None or limit.kind != "locked"):
             _check_word(method, "CAP", f"caps: {skeleton.names[joint]!r} has one, and ", "give it none")
+        if skeleton.compliances[joint] > 0:
+            _check_word(method, "COMPLIANCE", f"compliances: {skeleton.names[joint]!r} has one, and ", "give it none")
 
 
 def _check_gap(method: str, skeleton: Skeleton, task: Task) -> None:

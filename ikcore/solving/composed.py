@@ -133,7 +133,7 @@ def _signature(function: Callable[..., Proposal], *, clip: bool) -> tuple[inspec
     return inspect.Signature(parameters, return_annotation="Solution"), list(own)
 
 
-# The method whose frame judges poses: it takes goals of every kind, and turns nothing without iterations.
+# The method by whose name the core judges poses: it takes goals of every kind.
 _JUDGE = "dls"
 
 
@@ -161,17 +161,15 @@ def _solve(
         switch(key, value)
     threads, may, rate = thread_count(workers), checked_moving(skeleton, moving), frame_rate(fps, sequence=clip)
     tasks = checked_tasks(name, skeleton, pose, goals, may)
-    tolerances = {key: checked[key] for key in _tolerances()}
-    numbers = numbers_of(_JUDGE, {**tolerances, "iterations": 0, "textbook": True})
+    numbers = numbers_of(_JUDGE, {key: checked[key] for key in _tolerances()})
     if clip and not items_of(pose, tasks):
         raise ValueError(f"{name}: expected axis 0 to be time, got a single pose and goals for one")
     if clip:
         check_speeds(name, skeleton, tasks, rate)
 
     def judge(pose: Pose, tasks: tuple[Task, ...], found: Found) -> Found:
-        Batch(skeleton, pose, tasks, found, sequence=clip, fps=rate or 0.0, release=1.0 * clip).solve(
-            _JUDGE, numbers, threads
-        )
+        batch = Batch(skeleton, pose, tasks, found, sequence=clip, fps=rate or 0.0)
+        batch.solve(_JUDGE, numbers, threads, judge=True)
         return found
 
     def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
@@ -253,8 +251,7 @@ def _put(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:
 
 def _say(found: Found, came: Found, usable: Array, iterations: Any, at: Any) -> None:
     """Status and iterations of what is proposed: only the pose that came in can be outside limits or unusable."""
-    outside, limit, stalled = int(Status.INPUT_OUTSIDE), int(Status.ITERATION_LIMIT), int(Status.STALLED)
-    found.status[found.status & limit != 0] ^= limit | stalled
+    outside = int(Status.INPUT_OUTSIDE)
     found.status[...] = (found.status & ~outside) | (came.status & outside)
     found.status[..., ~usable] = came.status[..., ~usable]
     found.iterations[...] = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -261,27 +260,19 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_e
         return _After(missed.any(axis=-1), error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
     own = METHODS[stage.method].options
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
-    numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
-    goals = [_without_pole(goal) for goal in whole_goals(stage.goals)]
-    may = stage._may(skeleton)
-    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors, may=may):
+    numbers, goals, may = numbers_of(_JUDGE, options), whole_goals(stage.goals), stage._may(skeleton)
+    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors, judge=True, may=may):
         _, _, error, angle, _, status, _, errors = item
         return _After(status & ~_NOTES != 0, error, angle, errors)
     judged = tasks_of(skeleton, goals, last.dtype, may)
     moves = bool(sliding(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
-    Batch(skeleton, last, judged, found).solve(_JUDGE, numbers, workers)
+    Batch(skeleton, last, judged, found).solve(_JUDGE, numbers, workers, judge=True)
     assert found.goal_errors is not None
     return _After(found.status & ~_NOTES != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))
 
 
-def _without_pole(goal: Any) -> Goal:
-    """The same goal, for a pose that is to stay as it is."""
-    made: Goal = goal if getattr(goal, "pole", None) is None else replace(goal, pole=None)
-    return made
-
-
-# A solve by this says it, which takes goals of every kind; without iterations, and as published, it turns nothing.
+# The method by whose name the core judges poses: it takes goals of every kind.
 _JUDGE = "dls"
 _TOLERANCES = ("tolerance", "rotation_tolerance")
 

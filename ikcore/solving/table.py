@@ -83,6 +83,7 @@ class Method:
     options: dict[str, Option]
     function: Callable[..., Solution]
     run: Callable[..., Any] | None = None  # of one composed in Python; None: the core has it
+    all_joints: bool = False  # it moves every joint, roots too, whatever chains goals have
 
     __eq__, __hash__ = same_fields, hash_of_fields
 
@@ -130,6 +131,7 @@ TAKEN = {
     "LIMITS": "limit",
     "ENDS": "second end",
     "CAP": "cap",
+    "COMPLIANCE": "compliance",
 }
 
 
@@ -138,7 +140,8 @@ def method(function: TypedFunction) -> TypedFunction:
     name = function.__name__
     sentence, takes = next(row[1:] for row in (*_core.METHODS, *_core.CLOSED_FORMS) if row[0] == name)
     words = frozenset(TAKEN[word] for word, bit in _core.TAKES if takes & bit)
-    METHODS[name] = Method(name, sentence, words, bool(takes & _core.REACHES), options_of(name), function)
+    reaches, all_joints = bool(takes & _core.REACHES), bool(takes & _core.ALL_JOINTS)
+    METHODS[name] = Method(name, sentence, words, reaches, options_of(name), function, all_joints=all_joints)
     function.__doc__ = document(METHODS[name], inspect.cleandoc(function.__doc__ or ""))
     return function
 
