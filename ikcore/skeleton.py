@@ -370,7 +370,10 @@ class Skeleton:
         """Masses to compliances as arguments: None where there are none but the default."""
         masses, centres, preferred, caps = self.masses, self.centres, self._numbers[:, 10:14], self.caps
         inertias, compliances = self.inertias, self.compliances
-        weighs, prefers = masses.any() or centres.any() or inertias.any(), not np.array_equal(preferred, self._data.rests)
+        weighs, prefers = (
+            masses.any() or centres.any() or inertias.any(),
+            not np.array_equal(preferred, self._data.rests),
+        )
         return (
             masses if weighs else None,
             centres if weighs else None,
