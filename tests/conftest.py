@@ -1,15 +1,17 @@
 """Every kernel test holds on every instruction set of this processor, in floats and doubles; and which tests are quick.
 
-A test takes `isa` to run on each of them, or `everywhere` to run once, with each of its solves made on all of them: the
-same bits carry what it finds to the others. IKCORE_ISA names the only one, for a machine that need not try all.
+A test takes `isa` to run on each of them, its cases in turn on one or another, or `everywhere` to run once, with each
+of its solves made on all of them: the same bits carry what it finds to the others. IKCORE_ISA names the only one, for a
+machine that need not try all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +88,68 @@ def bits(arrays: Any) -> list[bytes]:
 ARRAYS = {f"test_{name}.py" for name in ("ground", "numbers", "single", "skeleton", "solve", "two_bone")}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`quick` are all tests but the slow ones, of each its first case."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Whether cases are drawn."""
+    parser.addoption("--every-case", action="store_true", help="also the cases that are not drawn")
+
+
+def in_order_of_hash(names: Iterable[str]) -> list[str]:
+    """The same order on every machine, which goes by nothing in the names."""
+    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+
+
+def one_instruction_set_each(cases: dict[str, dict[str, Any]]) -> set[str]:
+    """Of cases that differ in their instruction set alone one, each set in its turn; all where a test has few cases.
+
+    Tests of bits compare all instruction sets with each other, so that what holds on one holds on the others.
+    """
+    by_rest: dict[str, dict[str, str]] = {}
+    for name, values in cases.items():
+        rest = repr(sorted((key, value) for key, value in values.items() if key != "isa"))
+        by_rest.setdefault(rest, {})[str(values["isa"])] = name
+    sets = sorted({isa for row in by_rest.values() for isa in row})
+    if len(by_rest) < len(sets):
+        return set(cases)
+    rows = enumerate(in_order_of_hash(by_rest))
+    return {by_rest[rest].get(sets[at % len(sets)]) or min(by_rest[rest].values()) for at, rest in rows}
+
+
+def drawn(cases: dict[str, dict[str, Any]], count: int) -> set[str]:
+    """So many cases: first those by which every value of every parameter is seen, then others."""
+    seen: set[tuple[str, Any]] = set()
+    chosen, others = [], []
+    for name in in_order_of_hash(cases):
+        new = cases[name].items() - seen
+        (chosen if new else others).append(name)
+        seen |= new
+    return {*chosen, *others[: max(0, count - len(chosen))]}
+
+
+def cases_left_out(items: list[pytest.Item]) -> set[str]:
+    """The names of cases that are not drawn: see `drawn` in pyproject.toml."""
+    tests: dict[str, dict[str, pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            tests.setdefault(item.nodeid.partition("[")[0], {})[item.nodeid] = item
+    left_out: set[str] = set()
+    for known in tests.values():
+        first = next(iter(known.values()))
+        cases = {name: dict(item.callspec.indices) for name, item in known.items()}
+        if "isa" in first.callspec.params:
+            kept = one_instruction_set_each(cases)
+            left_out |= cases.keys() - kept
+            cases = {name: cases[name] for name in cases if name in kept}
+        if marker := first.get_closest_marker("drawn"):
+            left_out |= cases.keys() - drawn(cases, marker.args[0])
+    return left_out
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave cases out, and say which are `quick`: all tests but the slow ones, of each its first case."""
+    if not config.getoption("--every-case"):
+        names = cases_left_out(items)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+        items[:] = [item for item in items if item.nodeid not in names]
     seen: set[str] = set()
     for item in items:
         name = item.nodeid.partition("[")[0]

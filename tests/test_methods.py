@@ -162,6 +162,7 @@ def test_bones_of_no_length_do_no_harm(method: str, zero: int) -> None:
     assert found.reached
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("limit", WHOLE.values(), ids=WHOLE)
 @pytest.mark.parametrize("textbook", [False, True])
 def test_a_range_of_a_whole_turn_has_no_ends(

@@ -690,6 +690,7 @@ NASTY = [
 GOALS: dict[str, Any] = {"two_bone": ik.Reach(2, [1, 1, 0]), "aim": ik.Look(2, [1, 0, 0], [1, 1, 0], chain=0)}
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("value", NASTY, ids=[type(value).__name__ + str(i) for i, value in enumerate(NASTY)])
 @pytest.mark.parametrize("method", ik.methods())
 @pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
