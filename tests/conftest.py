@@ -103,15 +103,14 @@ def one_instruction_set_each(cases: dict[str, dict[str, Any]]) -> set[str]:
 
     Tests of bits compare all instruction sets with each other, so that what holds on one holds on the others.
     """
-    by_rest: dict[str, dict[str, str]] = {}
+    rows: dict[Any, dict[Any, str]] = {}
     for name, values in cases.items():
-        rest = repr(sorted((key, value) for key, value in values.items() if key != "isa"))
-        by_rest.setdefault(rest, {})[str(values["isa"])] = name
-    sets = sorted({isa for row in by_rest.values() for isa in row})
-    if len(by_rest) < len(sets):
+        rest = frozenset((key, value) for key, value in values.items() if key != "isa")
+        rows.setdefault(rest, {})[values["isa"]] = name
+    if len(rows) < max(map(len, rows.values())):
         return set(cases)
-    rows = enumerate(in_order_of_hash(by_rest))
-    return {by_rest[rest].get(sets[at % len(sets)]) or min(by_rest[rest].values()) for at, rest in rows}
+    named = {max(row.values()): list(row.values()) for row in rows.values()}
+    return {named[name][at % len(named[name])] for at, name in enumerate(in_order_of_hash(named))}
 
 
 def drawn(cases: dict[str, dict[str, Any]], count: int) -> set[str]:
@@ -134,7 +133,7 @@ def cases_left_out(items: list[pytest.Item]) -> set[str]:
     left_out: set[str] = set()
     for known in tests.values():
         first = next(iter(known.values()))
-        cases = {name: dict(item.callspec.indices) for name, item in known.items()}
+        cases = {name: {key: id(value) for key, value in item.callspec.params.items()} for name, item in known.items()}
         if "isa" in first.callspec.params:
             kept = one_instruction_set_each(cases)
             left_out |= cases.keys() - kept
@@ -153,7 +152,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen: set[str] = set()
     for item in items:
         name = item.nodeid.partition("[")[0]
-        if name not in seen and not item.get_closest_marker("slow"):
+        if name not in seen and not is_slow(item):
             item.add_marker(pytest.mark.quick)
         seen.add(name)
         if Path(item.path).name in ARRAYS:
@@ -161,10 +160,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     longest_files_first(items)
 
 
+def is_slow(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("slow", "thorough"))
+
+
 def longest_files_first(items: list[pytest.Item]) -> None:
     """A file goes to one worker as a whole: one of minutes that came last would leave the others idle."""
     tests = Counter(item.path for item in items)
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    slow = Counter(item.path for item in items if is_slow(item))
     items.sort(key=lambda item: (slow[item.path], tests[item.path]), reverse=True)
 
 

@@ -57,7 +57,7 @@ def test_a_method_changes_two_files_of_the_core(tmp_path: Path) -> None:
     assert sorted(changed) == ["ik.h", "methods/heuristic.h"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 def test_methods_of_three_kinds_work(tmp_path: Path) -> None:
     """See toys.c for what they must do; on all instruction sets they give the same bits."""

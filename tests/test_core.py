@@ -127,7 +127,7 @@ def hashes(output: str) -> dict[str, str]:
 beside = pytest.mark.compilers
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.records
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_package_gives_these_bytes(tmp_path: Path, program: str) -> None:
@@ -200,7 +200,7 @@ def test_compiles_for(tmp_path: Path, target: str) -> None:
     compile_all(command, sources, str(tmp_path))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", ["test_two_bone.c", "test_rows.c", *PROGRAMS])
 def test_sanitizers_find_nothing(tmp_path: Path, program: str) -> None:
     run(build(tmp_path, f"tests/c/{program}", (compiler("gcc"), *SANITIZED), watched_objects()))
