@@ -1032,6 +1032,7 @@ def backwards(value: Any) -> Any:
     return np.asarray(value)[..., ::-1].copy()[..., ::-1]
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("translations", [False, True])
 @pytest.mark.parametrize("given", [np.asarray, np.ndarray.tolist, numbers, narrow, backwards])
 @pytest.mark.parametrize("method", METHODS)

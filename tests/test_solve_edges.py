@@ -182,6 +182,7 @@ PLACES = np.concatenate(
 )
 
 
+@pytest.mark.drawn(56)
 @every
 @pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("textbook", [False, True])
