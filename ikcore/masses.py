@@ -30,7 +30,7 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
     pose : Pose
         One or many, without scales. What it is made of, float32 or float64, the result is.
     inertias : (joints, 3, 3) array_like, optional
-        The inertia of every mass about its own centre, in the space of its joint (default: none, of points).
+        The inertia of every mass about its own centre, in the axes of its joint (default: that of the skeleton).
     workers : int, optional
         How many threads, -1 for all cores. The result is the same to the bit.
 
