@@ -116,7 +116,8 @@ def one_instruction_set_each(cases: dict[str, dict[str, Any]]) -> set[str]:
 def drawn(cases: dict[str, dict[str, Any]], count: int) -> set[str]:
     """So many cases: first those by which every value of every parameter is seen, then others."""
     seen: set[tuple[str, Any]] = set()
-    chosen, others = [], []
+    chosen: list[str] = []
+    others: list[str] = []
     for name in in_order_of_hash(cases):
         new = cases[name].items() - seen
         (chosen if new else others).append(name)

@@ -452,6 +452,7 @@ def test_every_end_of_a_wide_tree_is_met(joints: int, number: Any) -> None:
     assert np.mean(met) >= 0.99
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [np.float32, np.float64])
 def test_ends_of_a_tree_on_a_later_level_move_no_others(number: Any) -> None:
     """Half of the ends are drawn out of reach, a hundred times as strongly; the others stay where they should be."""

@@ -655,6 +655,7 @@ def test_three_levels_come_one_after_another(method: str) -> None:
     assert_allclose(world_of(ARM, found.pose).positions[3], [np.sqrt(3), 1, 0], atol=0.02)
 
 
+@pytest.mark.thorough
 @with_levels
 @some_unusable
 def test_the_first_level_is_met_whatever_the_others_want(method: str) -> None:

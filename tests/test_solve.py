@@ -815,7 +815,7 @@ def test_to_judge_is_to_solve_nothing(method: str) -> None:
     """The pose that comes in, moved into its limits, and how far off it is: of frames each for itself."""
     takes = ik.methods()[method].takes
     limit = ik.Limit.cone([1, 0, 0], 0.3) if "limit" in takes else None
-    arm = ik.Skeleton(ARM.parents, ARM.offsets, limits={1: limit})
+    arm = ik.Skeleton(ARM.parents, ARM.offsets, limits=[None, limit, None, None])
     turned = ik.rotations.exp(np.random.default_rng(4).normal(size=(5, 4, 3)) * 0.4)
     pose, target = ik.Pose(turned), np.array([1.5, 0.5, 0.2])
     for sequence in (False, True):
