@@ -307,8 +307,7 @@ static PyGetSetDef properties[] = {
     {"order", view_order, NULL, "The joints, every parent before its children.", NULL},
     {"offsets", view_offsets, NULL, "(3) each.", NULL},
     {"rests", view_rests, NULL, "(4) each, of unit length.", NULL},
-    {"joints", view_joints_or_none, NULL, "The numbers of an ik_joint of each, or None.",
-     NULL},
+    {"joints", view_joints_or_none, NULL, "The numbers of an ik_joint of each, or None.", NULL},
     {0},
 };
 
