@@ -79,7 +79,7 @@ OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
 @nox.session
 @nox.parametrize("numpy", [OLDEST_NUMPY, "newest"])
 def tests(session: nox.Session, numpy: str) -> None:
-    """The test suite against the built wheel with the newest NumPy, but for what `compilers` does.
+    """The test suite against the built wheel with the newest NumPy, without what `compilers` and `thorough` do.
 
     With the oldest there is for this Python what is quick and what arrays go through, on one instruction set, in the
     unpacked sdist: so that all tests are found there and run.
@@ -88,11 +88,23 @@ def tests(session: nox.Session, numpy: str) -> None:
     pytest = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
     if numpy == "newest":
         session.install(f"{wheel}[test,plot,dask]", *tools, "ziglang", "abi3audit", "xarray")
-        session.run(*pytest, "-m", "not compilers", *session.posargs, env={"IKCORE_WHEEL": wheel})
+        chosen = ["-m", "not compilers and not thorough"]
+        session.run(*pytest, *chosen, *session.posargs, env={"IKCORE_WHEEL": wheel})
         return
     session.install(f"{wheel}[test,plot]", *tools, f"numpy=={numpy}")
     with session.chdir(unpacked_sdist(session)):
         session.run(*pytest, "-m", "quick or arrays", *session.posargs, env={"IKCORE_ISA": "avx2"})
+
+
+@nox.session
+def thorough(session: nox.Session) -> None:
+    """Sweeps that take long, and every case of tests of which `tests` has some."""
+    tools = ["pytest-xdist>=3.8", "scipy", "setuptools>=77", "ziglang", "abi3audit", "xarray"]
+    wheel = build_wheel(session)
+    session.install(f"{wheel}[test,plot,dask]", *tools)
+    pytest = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
+    chosen = ["-m", "(thorough or drawn) and not compilers", "--every-case"]
+    session.run(*pytest, *chosen, *session.posargs, env={"IKCORE_WHEEL": wheel})
 
 
 @nox.session

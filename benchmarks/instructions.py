@@ -36,23 +36,27 @@ def main() -> int:
     """Count, print and compare or record."""
     parser = parser_of(__doc__)
     parser.add_argument("--record", action="store_true", help="write the counts to instructions.json")
-    record = parser.parse_args().record
+    parser.add_argument("--only", action="append", metavar="METHOD", help="count this method, and others named so")
+    given = parser.parse_args()
+    record, what = given.record, [] if given.only else list(WHAT)
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
-        names = methods(program)
-        counts = {f"{instance} {name}": count(program, instance, name) for instance in INSTANCES for name in WHAT}
+        names = [name for name in methods(program) if not given.only or name in given.only]
+        counts = {f"{instance} {name}": count(program, instance, name) for instance in INSTANCES for name in what}
         for instance in INSTANCES:
             for name in names:
                 counts[f"{instance} {name}"] = count(program, instance, name)
                 counts[f"{instance} {name}, an iteration"] = iteration(program, instance, name)
     before = recorded.get(compiler(), {})
-    print(report(list(WHAT), list(WHAT.values()), counts))
+    if what:
+        print(report(what, list(WHAT.values()), counts))
     for of in ("", ", an iteration"):
         print(f"\nTen bones{of}:\n")
         print(report([f"{name}{of}" for name in names], names, counts))
     if record:
-        RECORD.write_text(json.dumps(recorded | {compiler(): counts}, indent=1) + "\n")
+        kept = before if given.only else {}
+        RECORD.write_text(json.dumps(recorded | {compiler(): kept | counts}, indent=1) + "\n")
         return 0
     if not before:
         print(f"nothing on record for {compiler()}: not compared", file=sys.stderr)
@@ -63,7 +67,8 @@ def main() -> int:
         (i, name)
         for i in INSTANCES
         for name, most in FABRIKS.items()
-        if counts[f"{i} {name}, an iteration"] > most * counts[f"{i} fabrik, an iteration"]
+        if {name, "fabrik"} <= set(names)
+        and counts[f"{i} {name}, an iteration"] > most * counts[f"{i} fabrik, an iteration"]
     ]
     for instance, name in slow:
         print(f"{instance} {name}: an iteration takes over {FABRIKS[name]} of fabrik's", file=sys.stderr)

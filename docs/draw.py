@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,9 @@ HIP, KNEE, ANKLE = (0, 2, 0), (0.6, 1.2, 0), (0, 0.4, 0)
 AWAY, TOWARDS = (0, 0, -1), (0, 0, 1)  # along the line of sight
 
 
-def write(folder: Path) -> None:
-    """Draw all, one SVG each, named as its function."""
-    folder.mkdir(exist_ok=True)
+def write(folder: Path, only: Sequence[str] = ()) -> None:
+    """Draw all, one SVG each, named as its function; or only those of these names."""
+    folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
         chains = (
@@ -57,7 +57,6 @@ def write(folder: Path) -> None:
             lbfgsb,
             postures,
             which,
-            shapes,
         )
         for picture in (
             *limb,
@@ -78,10 +77,13 @@ def write(folder: Path) -> None:
             clearance,
             strides,
         ):
-            picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
+            if not only or picture.__name__ in only:
+                picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
         for name in AT_WORK:
-            at_work(name).savefig(folder / f"{name}.svg", metadata={"Date": None})
-    (folder / "report.svg").write_text(report(), encoding="utf-8")
+            if not only or name in only:
+                at_work(name).savefig(folder / f"{name}.svg", metadata={"Date": None})
+    if not only or "report" in only:
+        (folder / "report.svg").write_text(report(), encoding="utf-8")
 
 
 # The pictures

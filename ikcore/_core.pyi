@@ -13,6 +13,7 @@ UNUSABLE: Final[int]
 METHODS: Final[tuple[tuple[str, str, int], ...]]  # that iterate
 CLOSED_FORMS: Final[tuple[tuple[str, str, int], ...]]
 REACHES: Final[int]
+ALL_JOINTS: Final[int]
 STEEPEST: Final[float]
 EDGE: Final[float]
 HINGED: Final[float]

@@ -30,7 +30,7 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
     pose : Pose
         One or many, without scales. What it is made of, float32 or float64, the result is.
     inertias : (joints, 3, 3) array_like, optional
-        The inertia of every mass about its own centre, in the space of its joint (default: none, of points).
+        The inertia of every mass about its own centre, in the axes of its joint (default: that of the skeleton).
     workers : int, optional
         How many threads, -1 for all cores. The result is the same to the bit.
 
@@ -62,7 +62,7 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
     masses = skeleton.masses.astype(dtype)[:, np.newaxis]
     places = world.positions + rotations.rotate(world.rotations, skeleton.centres.astype(dtype))
     centre = np.sum(masses * places, axis=-2, keepdims=True) / dtype.type(whole)
-    own = _own_inertias(world.rotations, inertias)
+    own = _own_inertias(world.rotations, skeleton.inertias if inertias is None else inertias)
     off, arm = places - centre, centre - world.positions
     carried = _carried(skeleton, masses, -2)
     moment = _carried(skeleton, masses * off, -2)
@@ -75,11 +75,9 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
     return found.reshape(*pose.shape, 6, 6 * count)
 
 
-def _own_inertias(turned: NDArray[Any], inertias: ArrayLike | None) -> NDArray[Any]:
+def _own_inertias(turned: NDArray[Any], inertias: ArrayLike) -> NDArray[Any]:
     """In the axes of the world."""
     count = turned.shape[-2]
-    if inertias is None:
-        return np.zeros((count, 3, 3), turned.dtype)
     given = rows("inertias", inertias, turned.dtype, 3, 3)
     if given.shape != (count, 3, 3):
         raise ValueError(f"inertias: expected shape {(count, 3, 3)}, one for each joint, got {given.shape}")

@@ -171,9 +171,10 @@ def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
         for limit, stiff, rotation, off in zip(bounds, stiffness.tolist(), mean, np.moveaxis(away, 1, 0), strict=True)
     ]
     legal = np.stack([limit.project(rotation) for limit, rotation in zip(limits, mean, strict=True)])
-    rest, (masses, centres, _, caps) = skeleton.rest.rotations, skeleton._given()
+    rest, (masses, centres, _, *others) = skeleton.rest.rotations, skeleton._given()
     preferred = rotations.multiply(rest, legal)
-    return Skeleton(skeleton.parents, skeleton.offsets, rest, skeleton.names, limits, masses, centres, preferred, caps)
+    given = masses, centres, preferred, *others
+    return Skeleton(skeleton.parents, skeleton.offsets, rest, skeleton.names, limits, *given)
 
 
 def _check_known(skeleton: Skeleton, poses: Pose) -> None:

@@ -63,6 +63,12 @@ class Skeleton:
     caps : (joints,) array_like, optional
         The most that every joint turns each time that a method visits it which turns one joint after the other, as
         `ccd` does, in radians (default: 0, as far as is best).
+    inertias : (joints, 3, 3) array_like, optional
+        The inertia of every mass about its centre, in the axes of the joint: symmetric, in the unit of mass times
+        length squared (default: 0, all of it is at the centre).
+    compliances : (joints,) array_like, optional
+        How far every joint gives way to what pulls it apart, in length for each unit of force (default: 0, not at all).
+        For methods with masses: all others refuse it.
 
     Examples
     --------
@@ -91,6 +97,8 @@ class Skeleton:
         centres: ArrayLike | None = None,
         preferred: ArrayLike | None = None,
         caps: ArrayLike | None = None,
+        inertias: ArrayLike | None = None,
+        compliances: ArrayLike | None = None,
     ) -> None:
         tree = _whole_numbers(parents)
         joints = len(tree)
@@ -100,7 +108,7 @@ class Skeleton:
         self._index = {name: joint for joint, name in enumerate(self._names)}
         self._limits = self._limits_of(limits)
         parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
-        numbers = _numbers_of_joints(joints, turned, masses, centres, preferred, caps)
+        numbers = _numbers_of_joints(joints, turned, masses, centres, preferred, caps, inertias, compliances)
         cones = [(*axis, angle) for limit in self._limits if limit for axis, angle in limit.cones]
         given = parameters if any(self._limits) else None
         self._data = _core.Skeleton(tree, at, turned, given, numbers, cones or None)
@@ -176,19 +184,29 @@ class Skeleton:
     @property
     def preferred(self) -> Pose:
         """The pose that joints prefer, float64: as a rule the one at rest."""
-        return Pose(self._numbers[:, 4:8])
+        return Pose(self._numbers[:, 10:14])
 
     @property
     def caps(self) -> NDArray[np.float64]:
         """(joints,) array, read-only: the most that every joint turns at a visit, in radians; 0 is any."""
-        return self._numbers[:, 8]
+        return self._numbers[:, 15]
+
+    @property
+    def inertias(self) -> NDArray[np.float64]:
+        """(joints, 3, 3) array: the inertia of every mass about its centre, in the axes of the joint."""
+        return self._numbers[:, 4:10][:, _SYMMETRIC]
+
+    @property
+    def compliances(self) -> NDArray[np.float64]:
+        """(joints,) array, read-only: how far every joint gives way, in length for each unit of force."""
+        return self._numbers[:, 14]
 
     @property
     def _numbers(self) -> NDArray[np.float64]:
-        """Mass, centre, preferred rotation and cap of every joint."""
+        """The numbers of every joint, as ik_joint has them: mass to cap."""
         if self._data.joints is not None:
             return self._data.joints
-        none = np.column_stack([np.zeros((len(self), 4)), self._data.rests, np.zeros(len(self))])
+        none = np.column_stack([np.zeros((len(self), 10)), self._data.rests, np.zeros((len(self), 2))])
         none.setflags(write=False)
         return none
 
@@ -349,14 +367,20 @@ class Skeleton:
         return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits, *self._given())
 
     def _given(self) -> tuple[NDArray[Any] | None, ...]:
-        """Masses, centres, preferred rotations and caps as arguments: None where there are none but the default."""
-        masses, centres, preferred, caps = self.masses, self.centres, self._numbers[:, 4:8], self.caps
-        weighs, prefers = masses.any() or centres.any(), not np.array_equal(preferred, self._data.rests)
+        """Masses to compliances as arguments: None where there are none but the default."""
+        masses, centres, preferred, caps = self.masses, self.centres, self._numbers[:, 10:14], self.caps
+        inertias, compliances = self.inertias, self.compliances
+        weighs, prefers = (
+            masses.any() or centres.any() or inertias.any(),
+            not np.array_equal(preferred, self._data.rests),
+        )
         return (
             masses if weighs else None,
             centres if weighs else None,
             preferred if prefers else None,
             caps if caps.any() else None,
+            inertias if inertias.any() else None,
+            compliances if compliances.any() else None,
         )
 
     def _limits_of(self, limits: Limits | None) -> tuple[Limit | None, ...]:
@@ -567,21 +591,42 @@ def _numbers_of_joints(
     centres: ArrayLike | None,
     preferred: ArrayLike | None,
     caps: ArrayLike | None,
+    inertias: ArrayLike | None,
+    compliances: ArrayLike | None,
 ) -> NDArray[Any] | None:
-    """Rows of mass, centre, preferred rotation and cap; None where none of them is given."""
-    if masses is None and centres is not None:
-        raise ValueError("centres: they belong to masses, and there are none")
-    if masses is None and preferred is None and caps is None:
+    """Rows of numbers as ik_joint has them; None where none of them is given."""
+    for name, given in (("centres", centres), ("inertias", inertias)):
+        if masses is None and given is not None:
+            raise ValueError(f"{name}: they belong to masses, and there are none")
+    if masses is None and preferred is None and caps is None and compliances is None:
         return None
-    numbers = np.zeros((joints, 9))
-    numbers[:, 4:8] = rest if preferred is None else _one_each("preferred", preferred, joints, 4)
+    numbers = np.zeros((joints, 16))
+    numbers[:, 10:14] = rest if preferred is None else _one_each("preferred", preferred, joints, 4)
     if masses is not None:
         numbers[:, 0] = _one_each("masses", masses, joints)
     if centres is not None:
         numbers[:, 1:4] = _one_each("centres", centres, joints, 3)
     if caps is not None:
-        numbers[:, 8] = _one_each("caps", caps, joints)
+        numbers[:, 15] = _one_each("caps", caps, joints)
+    if inertias is not None:
+        numbers[:, 4:10] = _inertia_rows(inertias, joints)
+    if compliances is not None:
+        numbers[:, 14] = _one_each("compliances", compliances, joints)
     return numbers
+
+
+# Where the elements of a symmetric matrix are in a row of xx, yy, zz, xy, xz, yz.
+_SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
+
+
+def _inertia_rows(inertias: ArrayLike, joints: int) -> NDArray[Any]:
+    """Inertias (joints, 3, 3) as rows of the six elements that differ."""
+    given = np.asarray(inertias, float)
+    if given.shape != (joints, 3, 3):
+        raise ValueError(f"inertias: expected shape {(joints, 3, 3)}, one for each joint, got {given.shape}")
+    if not np.array_equal(given, np.swapaxes(given, -1, -2), equal_nan=True):
+        raise ValueError("inertias: expected symmetric matrices")
+    return given.reshape(joints, 9)[:, [0, 4, 8, 1, 2, 5]]
 
 
 def _unique_names(names: Sequence[str] | None, joints: int) -> tuple[str, ...]:

@@ -1,15 +1,17 @@
 """Every kernel test holds on every instruction set of this processor, in floats and doubles; and which tests are quick.
 
-A test takes `isa` to run on each of them, or `everywhere` to run once, with each of its solves made on all of them: the
-same bits carry what it finds to the others. IKCORE_ISA names the only one, for a machine that need not try all.
+A test takes `isa` to run on each of them, its cases in turn on one or another, or `everywhere` to run once, with each
+of its solves made on all of them: the same bits carry what it finds to the others. IKCORE_ISA names the only one, for a
+machine that need not try all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +88,72 @@ def bits(arrays: Any) -> list[bytes]:
 ARRAYS = {f"test_{name}.py" for name in ("ground", "numbers", "single", "skeleton", "solve", "two_bone")}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`quick` are all tests but the slow ones, of each its first case."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Whether cases are drawn."""
+    parser.addoption("--every-case", action="store_true", help="also the cases that are not drawn")
+
+
+def in_order_of_hash(names: Iterable[str]) -> list[str]:
+    """The same order on every machine, which goes by nothing in the names."""
+    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+
+
+def one_instruction_set_each(cases: dict[str, dict[str, Any]]) -> set[str]:
+    """Of cases that differ in their instruction set alone one, each set in its turn; all where a test has few cases.
+
+    Tests of bits compare all instruction sets with each other, so that what holds on one holds on the others.
+    """
+    rows: dict[Any, dict[Any, str]] = {}
+    for name, values in cases.items():
+        rest = frozenset((key, value) for key, value in values.items() if key != "isa")
+        rows.setdefault(rest, {})[values["isa"]] = name
+    if len(rows) < max(map(len, rows.values())):
+        return set(cases)
+    named = {max(row.values()): list(row.values()) for row in rows.values()}
+    return {named[name][at % len(named[name])] for at, name in enumerate(in_order_of_hash(named))}
+
+
+def drawn(cases: dict[str, dict[str, Any]], count: int) -> set[str]:
+    """So many cases: first those by which every value of every parameter is seen, then others."""
+    seen: set[tuple[str, Any]] = set()
+    chosen: list[str] = []
+    others: list[str] = []
+    for name in in_order_of_hash(cases):
+        new = cases[name].items() - seen
+        (chosen if new else others).append(name)
+        seen |= new
+    return {*chosen, *others[: max(0, count - len(chosen))]}
+
+
+def cases_left_out(items: list[pytest.Item]) -> set[str]:
+    """The names of cases that are not drawn: see `drawn` in pyproject.toml."""
+    tests: dict[str, dict[str, pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            tests.setdefault(item.nodeid.partition("[")[0], {})[item.nodeid] = item
+    left_out: set[str] = set()
+    for known in tests.values():
+        first = next(iter(known.values()))
+        cases = {name: {key: id(value) for key, value in item.callspec.params.items()} for name, item in known.items()}
+        if "isa" in first.callspec.params:
+            kept = one_instruction_set_each(cases)
+            left_out |= cases.keys() - kept
+            cases = {name: cases[name] for name in cases if name in kept}
+        if marker := first.get_closest_marker("drawn"):
+            left_out |= cases.keys() - drawn(cases, marker.args[0])
+    return left_out
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave cases out, and say which are `quick`: all tests but the slow ones, of each its first case."""
+    if not config.getoption("--every-case"):
+        names = cases_left_out(items)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+        items[:] = [item for item in items if item.nodeid not in names]
     seen: set[str] = set()
     for item in items:
         name = item.nodeid.partition("[")[0]
-        if name not in seen and not item.get_closest_marker("slow"):
+        if name not in seen and not is_slow(item):
             item.add_marker(pytest.mark.quick)
         seen.add(name)
         if Path(item.path).name in ARRAYS:
@@ -99,10 +161,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     longest_files_first(items)
 
 
+def is_slow(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("slow", "thorough"))
+
+
 def longest_files_first(items: list[pytest.Item]) -> None:
     """A file goes to one worker as a whole: one of minutes that came last would leave the others idle."""
     tests = Counter(item.path for item in items)
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    slow = Counter(item.path for item in items if is_slow(item))
     items.sort(key=lambda item: (slow[item.path], tests[item.path]), reverse=True)
 
 

@@ -17,7 +17,7 @@ NEEDED = {"clips.py": ["IKCORE_MOCAP"], "constants.py": CLIPS, "protocols.py": C
 COMPILE = {"build.py", "one_call.py", "run.py"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_it_runs(name: str) -> None:
     if name == "instructions.py":

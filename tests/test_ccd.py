@@ -143,7 +143,7 @@ def test_a_hinge_with_two_ends_turns_by_the_published_angle() -> None:
     assert_allclose(rotations.log(found.pose.rotations[0]), [0, 0, -0.414667208077], atol=1e-11)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_elbow_and_wrist_together_are_solved_as_published() -> None:
     skeleton, start = rope(6)
     draw = generator(33)
@@ -277,7 +277,7 @@ def test_many_joints_look() -> None:
         assert not np.any(found.status)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_places_and_rotations_are_reached_within_limits(kind: str | None) -> None:
     skeleton, start, positions, turned = chain(kind or "cone", 8, items=200)
@@ -487,7 +487,7 @@ def misread(skeleton: ik.Skeleton, poses: Array, targets: Array, error: str, sta
     return poses
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "error", ["reversed product", "world arc on a local rotation", "inverted conjugation", "stale rotations"]
 )
@@ -608,7 +608,7 @@ def test_the_end_itself_does_not_turn() -> None:
     assert_array_equal(found.pose.rotations[4], start[4])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("limit", [None, ik.Limit.hinge([0, 0, 1], -3, 3)])
 def test_a_sweep_costs_by_the_joint(limit: ik.Limit | None) -> None:
     """Ledger 12: four times the joints, four times the time, where it was sixteen."""

@@ -160,7 +160,7 @@ def torso(elbows: str) -> ik.Skeleton:
     return ik.Skeleton([-1, 0, 1, 2, 3, 4, 2, 6, 7], offsets, limits=limits)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["ccd", "fabrik", "dls"])
 @pytest.mark.parametrize("elbows", ["cones", "hinges"])
 def test_a_torso_within_limits_whose_hands_leave_their_reach_seldom_jumps(elbows: str, method: str) -> None:

@@ -311,7 +311,10 @@ def test_the_image_of_a_body_weighs_and_prefers_what_its_partners_do(dtype: Any)
     plain, centres, preferred = with_rest(), random.normal(size=(6, 3)), random.normal(size=(6, 4))
     joints = plain.parents, plain.offsets, plain.rest.rotations, plain.names
     caps = np.arange(6.0)
-    body = ik.Skeleton(*joints, masses=[9, 1, 2, 3, 4, 5], centres=centres, preferred=preferred, caps=caps)
+    inertias = random.normal(size=(6, 3, 3))
+    inertias = inertias @ np.swapaxes(inertias, -1, -2)
+    masses, compliances = [9, 1, 2, 3, 4, 5], np.arange(6.0)[::-1]
+    body = ik.Skeleton(*joints, None, masses, centres, preferred, caps, inertias, compliances)
     clip = clip_of(body, dtype=dtype)
     image = clip.mirror()
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
@@ -320,9 +323,23 @@ def test_the_image_of_a_body_weighs_and_prefers_what_its_partners_do(dtype: Any)
     assert_allclose(other[[0, 3, 4, 1, 2, 5]], one * [-1, 1, 1], atol=1e-12)
     assert_allclose(image.mirror().skeleton.centres, body.centres, atol=1e-12)
     assert_array_equal(image.skeleton.caps, caps[[0, 3, 4, 1, 2, 5]])
+    assert_array_equal(image.skeleton.compliances, compliances[[0, 3, 4, 1, 2, 5]])
+    spun, mirrored = angular_momentum(clip), angular_momentum(image)
+    assert_allclose(mirrored, spun * [1, -1, -1], rtol=tolerance * 10, atol=100 * tolerance)
+    unit = clip.convert(up="Z", unit=0.01).skeleton
+    assert_allclose(unit.inertias, inertias * 1e4, rtol=1e-12)
+    assert_array_equal(unit.compliances, compliances)
     assert_array_equal(clip.convert(up="Z", unit=0.01).skeleton.caps, caps)
     weightless = clip_of(plain, dtype=dtype).mirror().skeleton
     assert_array_equal(weightless.preferred.rotations, weightless.rest.rotations)
+
+
+def angular_momentum(clip: ik.Clip) -> Array:
+    """Of a body that turns as a whole about the x axis, which a mirror image does as well."""
+    turns = np.zeros((len(clip.skeleton), 3))
+    turns[0] = [1, 0, 0]
+    velocities = np.stack([turns, np.zeros_like(turns)]).reshape(-1)
+    return np.asarray(ik.momentum(clip.skeleton, clip.pose)[:, 3:] @ velocities)
 
 
 def middle(clip: ik.Clip) -> Array:

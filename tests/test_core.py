@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import records
 from instructions import package_flags
 
 ROOT = Path(__file__).parent.parent
@@ -30,115 +31,7 @@ PACKAGE = package_flags()  # what gcc has compiled with these for a wheel, ccach
 SANITIZED = ["-g1", "-O1", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 SANITIZED += ["--param", "asan-instrumentation-with-call-threshold=0", "-fno-sanitize=null,object-size"]
 MODULE_MACROS = ["-DPy_LIMITED_API=0x030B0000", "-DNPY_TARGET_VERSION=NPY_1_23_API_VERSION", '-DIKCORE_VERSION="0"']
-# By program of tests/c.
-HASHES = {
-    "same_bits.c": {
-        "two_bone f32": "2dac4b12a7f6cc63",
-        "two_bone f64": "0334427330f6a26d",
-        "two_bone_bend f32": "c87e9f5c0e776ea1",
-        "two_bone_bend f64": "7b6d3c2390e828b9",
-        "two_bone_options f32": "c9d4fee8141d3fae",
-        "two_bone_options f64": "b65f3e4d4f92f9d5",
-        "two_bone_2d f32": "695b90a1beabc21a",
-        "two_bone_2d f64": "4e7ac267410bea43",
-        "aim f32": "6929b97acc1771b7",
-        "aim f64": "cd61ffb50724eb9d",
-    },
-    "same_bits_rotations.c": {"rotations f32": "255020cfe4d89ef9", "rotations f64": "c123a8056d7eddc1"},
-    "same_bits_look.c": {"look f32": "a9a2ed8c844182e0", "look f64": "dd0e250f4300bf14"},
-    "same_bits_spline.c": {
-        "spline f32": "c2dc5a0f056ecc65",
-        "spline f64": "6ac317299ed360e8",
-        "spread_twist f32": "1108a95172a4cda7",
-        "spread_twist f64": "8f69d1d429e04406",
-    },
-    "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
-    "same_bits_closed.c": {
-        "limbs f32": "84659e7342da833e",
-        "limbs f64": "44da6f0d9bb35db8",
-        "aims f32": "2cb666df130eb513",
-        "aims f64": "3cab46e1a3061d1f",
-        "stretched f32": "21e9b3ad66aed633",
-        "stretched f64": "25c3b7335b022c05",
-    },
-    "same_bits_limits.c": {
-        "limits f32": "b9a2b74fdbc09ac0",
-        "limits f64": "509a53d794d09a89",
-        "kusudamas f32": "bde66fb6ab017ca4",
-        "kusudamas f64": "53d579dd3c48dffc",
-    },
-    "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
-    "same_bits_smooth.c": {"smooth f64": "5c7e1d6140235329"},
-    "same_bits_fabrik.c": {"fabrik f32": "194e5cb48e2af567", "fabrik f64": "f117684424934f63"},
-    "same_bits_chain.c": {
-        "follow f32": "3500f2d1784e743b",
-        "follow f64": "725851733e76c9db",
-        "circle f32": "a46fad64a4509872",
-        "circle f64": "1dacd9f99de86ab8",
-        "spring f32": "03dad727ea8b289f",
-        "spring f64": "9edfcb06e5becfbf",
-        "fabrik f32": "d81588abc688f8e8",
-        "fabrik f64": "5514fbcf11e63ec6",
-        "ccd f32": "1fb27e01b1924c12",
-        "ccd f64": "b4bb7e3eeca6279b",
-    },
-    "same_bits_dls.c": {
-        "dls_chain f32": "32adc2424fdad604",
-        "dls_chain f64": "e633394fd9fb9a8c",
-        "dls_hinges f32": "dbc287a2ee837999",
-        "dls_hinges f64": "17f8e79b2b3502a8",
-        "dls_tree f32": "ab0ad934f0d3dea3",
-        "dls_tree f64": "3b1870c0ad9b1df6",
-        "dls_posture f32": "c395e3a24b3592ff",
-        "dls_posture f64": "ed2637d468c44e89",
-        "dls_damping f32": "a806096c628bf053",
-        "dls_damping f64": "d9581f9d9f6f034f",
-        "dls_scales f32": "664ae104fadd2b26",
-        "dls_scales f64": "e4a9c30e64ca29c8",
-        "dls_kinds f32": "56a5bee220720849",
-        "dls_kinds f64": "605849eb01bd760a",
-        "dls_levels f32": "42f94722d23dc5e9",
-        "dls_levels f64": "1db98501c907997a",
-        "dls_slides f32": "5ffb473c9d555198",
-        "dls_slides f64": "8142a3d0fac85015",
-        "dls_outside f32": "b8f51ec23e2e6ee3",
-        "dls_outside f64": "8e9f41b815c1d436",
-        "dls_restarts f32": "4f5f88f469305e81",
-        "dls_restarts f64": "5bc17c97760a3bbb",
-    },
-    "same_bits_linear.c": {
-        "transpose f32": "42ea974fab74a434",
-        "transpose f64": "e6a2d1ce1262582c",
-        "pinv f32": "69267b6e581a9029",
-        "pinv f64": "85f3ca64de6f4db1",
-        "svf f32": "0699aabfad6e16bf",
-        "svf f64": "c86fbf068c964c8a",
-        "sdls f32": "1252e686c1860927",
-        "sdls f64": "d1795118378cd59e",
-        "gauss_seidel f32": "e30cce212bc9854d",
-        "gauss_seidel f64": "335b0943f851978d",
-        "sns f32": "f666b3a09840ac79",
-        "sns f64": "572f94ed6ec4d6cb",
-        "newton f32": "2e9ea365e8a45c17",
-        "newton f64": "31c97802fa890227",
-        "lbfgsb f32": "4823c8b84a0aef2d",
-        "lbfgsb f64": "8f306c52164214cf",
-    },
-    "same_bits_ccd.c": {
-        "ccd_chain f32": "08c7dbbe329d2d6d",
-        "ccd_chain f64": "b712fa433de30dbf",
-        "ccd_pose f32": "c85d9a522de80cd2",
-        "ccd_pose f64": "51e7da4999033ab6",
-        "ccd_tree f32": "2a911ebcc7d0b48f",
-        "ccd_tree f64": "a12e51de9c27dc08",
-        "ccd_root f32": "113fd521e8ff8385",
-        "ccd_root f64": "09eda294c78d620e",
-        "ccd_slides f32": "7ff5b3d34c9bd042",
-        "ccd_slides f64": "87b68009a031a592",
-        "ccd_held f32": "bbff1b393e931288",
-        "ccd_held f64": "a5fc3c1afc4323ac",
-    },
-}
+PROGRAMS = records.programs()
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -234,11 +127,12 @@ def hashes(output: str) -> dict[str, str]:
 beside = pytest.mark.compilers
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("program", HASHES)
+@pytest.mark.thorough
+@pytest.mark.records
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_the_package_gives_these_bytes(tmp_path: Path, program: str) -> None:
     made = build(tmp_path, f"tests/c/{program}", package(), core_objects(package()))
-    assert hashes(run(made)) == HASHES[program]
+    records.compare(program, hashes(run(made)))
 
 
 @beside
@@ -251,7 +145,7 @@ def test_the_example_needs_no_flags(tmp_path: Path) -> None:
 
 @beside
 @pytest.mark.slow
-@pytest.mark.parametrize("program", HASHES)
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize(
     ("name", "flags", "instances"),
     [
@@ -267,12 +161,12 @@ def test_every_compiler_gives_the_same_bytes(
 ) -> None:
     command = (compiler(name), *flags)
     made = build(tmp_path, f"tests/c/{program}", command, core_objects(command, instances))
-    assert hashes(run(made)) == HASHES[program]
+    records.compare(program, hashes(run(made)))
 
 
 @beside
 @pytest.mark.slow
-@pytest.mark.parametrize("program", HASHES)
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_aarch64_gives_the_same_bytes(tmp_path: Path, program: str) -> None:
     cross, emulator = compiler("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or pytest.skip("no qemu-aarch64")
     command, fewer = (cross, "-static", "-O2"), "-DFEWER=20"  # an emulator takes fifty times as long
@@ -281,7 +175,7 @@ def test_aarch64_gives_the_same_bytes(tmp_path: Path, program: str) -> None:
     assert "\nbase" in output
     here = run(build(tmp_path, f"tests/c/{program}", (*package(), fewer), core_objects(package())))
     assert hashes(output) == hashes(here)
-    assert hashes(output).keys() == HASHES[program].keys()
+    assert hashes(output).keys() == records.known(program).keys()
 
 
 # Nobody runs what is compiled for these here, so each gets one instance.
@@ -306,8 +200,8 @@ def test_compiles_for(tmp_path: Path, target: str) -> None:
     compile_all(command, sources, str(tmp_path))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("program", ["test_two_bone.c", "test_rows.c", *HASHES])
+@pytest.mark.thorough
+@pytest.mark.parametrize("program", ["test_two_bone.c", "test_rows.c", *PROGRAMS])
 def test_sanitizers_find_nothing(tmp_path: Path, program: str) -> None:
     run(build(tmp_path, f"tests/c/{program}", (compiler("gcc"), *SANITIZED), watched_objects()))
 

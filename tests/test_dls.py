@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import records
 import reference as ref
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
@@ -441,12 +442,6 @@ def test_items_do_not_depend_on_their_neighbours() -> None:
 
 # --- same bits --------------------------------------------------------------------------------------------------------
 
-# sha256 of all results of `mixture`: every platform, compiler and instruction set must come to these.
-RECORDED = {
-    "f32": "60b3c8256161b8f08cc6d4bb84d2e4d2100964fca8f1c57fb9e5432e77209243",
-    "f64": "e52da0e7f2a2e281fdee1b1610c9db1494cef89ef710b49bf054b894ec6fdc6e",
-}
-
 
 def mixture(dtype: Any) -> Iterator[ik.Solution]:
     """Free and limited, places and rotations, one goal and several, reached and not, by all options."""
@@ -463,9 +458,12 @@ def mixture(dtype: Any) -> Iterator[ik.Solution]:
 
 
 @pytest.mark.slow
+@pytest.mark.records
 def test_the_same_bits_everywhere(dtype: Any) -> None:
+    """Every platform, compiler and instruction set comes to the sha256 on record."""
     digest = hashlib.sha256()
     for found in mixture(dtype):
         for part in (found.pose.rotations, found.status, found.error, found.rotation_error, found.iterations):
             digest.update(np.ascontiguousarray(part).tobytes())
-    assert digest.hexdigest() == RECORDED["f32" if dtype is np.float32 else "f64"]
+    number = "f32" if dtype is np.float32 else "f64"
+    records.compare(f"test_dls {number}", {f"dls {number}": digest.hexdigest()})

@@ -43,7 +43,7 @@ def test_the_limb_alone_is_less_than_200_kb(tmp_path: Path) -> None:
     assert made.stat().st_size < 200_000
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("example", "switches"),
     [
@@ -120,7 +120,7 @@ def test_the_folders_of_sources_are_named_right(example: str) -> None:
     assert {f"src/ik/{name}" for name in re.findall(r"(\w+)/", header)} == folders - {"src/ik"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_cmake_makes_a_library(tmp_path: Path) -> None:
     if not shutil.which("cmake"):
         pytest.skip("no cmake")

@@ -158,7 +158,7 @@ def test_a_place_and_a_rotation_are_seven_points(tree: str, degrees: float, name
     assert_allclose(forward(skeleton, seven)[0], forward(skeleton, two)[0], atol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_short_arms_are_reached_as_the_page_says(names: dict[str, Any]) -> None:
     """Row by row, within half of a per cent and a sweep."""
     cases = {case.name: case for case in which.CASES}
@@ -173,7 +173,7 @@ def test_short_arms_are_reached_as_the_page_says(names: dict[str, Any]) -> None:
             assert found.iterations.mean() == pytest.approx(said[column], abs=1)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_torsos_are_solved_as_the_page_says(names: dict[str, Any]) -> None:
     """As before; by the goals that stand for pins."""
     body = names["body"]

@@ -315,7 +315,7 @@ def test_human_limbs_reach_what_they_can(limb: ik.Skeleton, end: str, turned: bo
     assert reached(limb, end, turned=turned) >= least
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_most_of_a_human_of_hinges_reaches_with_five_ends() -> None:
     human, rng = Human(), np.random.default_rng(0)
     low, high = human.linkage.limits
@@ -392,7 +392,7 @@ def test_the_heavier_of_two_limbs_gets_nearer() -> None:
 WITHIN = [(8, (4, 8)), (8, (3, 6, 8)), (12, (6, 12)), (5, (3, 5))]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("links", "ends"), WITHIN)
 @pytest.mark.parametrize("kind", KINDS)
 def test_goals_within_a_chain_that_can_all_be_met_are_met(kind: str, links: int, ends: tuple[int, ...]) -> None:
@@ -435,7 +435,7 @@ def test_every_end_of_a_tree_is_met(joints: int, turned: float) -> None:
     assert np.mean(met) >= 0.99
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [np.float32, np.float64])
 @pytest.mark.parametrize("joints", [24, 40])
 def test_every_end_of_a_wide_tree_is_met(joints: int, number: Any) -> None:
@@ -452,6 +452,7 @@ def test_every_end_of_a_wide_tree_is_met(joints: int, number: Any) -> None:
     assert np.mean(met) >= 0.99
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [np.float32, np.float64])
 def test_ends_of_a_tree_on_a_later_level_move_no_others(number: Any) -> None:
     """Half of the ends are drawn out of reach, a hundred times as strongly; the others stay where they should be."""
@@ -475,7 +476,7 @@ def test_ends_of_a_tree_on_a_later_level_move_no_others(number: Any) -> None:
     assert np.mean(later) < 0.6 * np.mean(before)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("which", ["A", "B"])
 def test_the_human_meets_all_of_its_goals(which: Set) -> None:
     human = Human()
@@ -722,7 +723,7 @@ def test_long_ropes_reach_all(links: int, share: float, bent: bool) -> None:
     assert found.iterations.mean() < 25
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_lengths_do_not_drift(kind: str | None) -> None:
     """Ledger 6: after 500 iterations bones are as long as they were, so points and pose are off by the same."""

@@ -106,7 +106,7 @@ def test_a_loop_that_cannot_be_closed_gives_way_by_its_weight(weight: float, sha
 # --- distances and planes ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_ties_of_every_kind_are_met_as_by_dls(dtype: Any) -> None:
     """On trees with limits of all kinds; and what is said of them is what forward kinematics in NumPy finds."""
     near, met, tried = 3e-5 if dtype is np.float32 else 1e-9, {"dls": 0, "fabrik": 0}, 0
@@ -221,7 +221,7 @@ def human() -> tuple[ik.Skeleton, Array, Array]:
     return ik.Skeleton(parents, offsets), turned, roots
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("free", "published"), [(True, (67, 58, 383)), (False, (106.5, 93, 456))])
 def test_the_human_of_bodies_meets_its_five_ends(free: bool, published: tuple[float, float, int]) -> None:
     """In far fewer iterations than hierarchical FABRIK is known to take."""

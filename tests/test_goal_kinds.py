@@ -655,6 +655,7 @@ def test_three_levels_come_one_after_another(method: str) -> None:
     assert_allclose(world_of(ARM, found.pose).positions[3], [np.sqrt(3), 1, 0], atol=0.02)
 
 
+@pytest.mark.thorough
 @with_levels
 @some_unusable
 def test_the_first_level_is_met_whatever_the_others_want(method: str) -> None:
@@ -869,6 +870,7 @@ WORDS: dict[str, tuple[list[ik.Goal], ik.Skeleton]] = {
     "limit": ([SHARE], ik.Skeleton(ARM.parents, ARM.offsets, limits={1: ik.Limit.hinge([0, 0, 1], -1, 1)})),
     "second end": ([ik.Reach(6, [-2, 4, 1], chain=2), ik.Reach(9, [2, 4, 1], chain=2)], Y),
     "cap": ([SHARE], ik.Skeleton(ARM.parents, ARM.offsets, caps=[9, 0.5, 9, 9])),
+    "compliance": ([SHARE], ik.Skeleton(ARM.parents, ARM.offsets, compliances=[0, 0.5, 0, 0])),
 }
 METHODS = sorted(ik.methods())
 ITERATIVE = [name for name, *_ in _core.METHODS]
@@ -880,7 +882,7 @@ def fitted(method: str, word: str, goals: list[Any]) -> list[Any]:
         return [replace(goals[0], position=NEAR)]
     if method != "aim" or word in ("Reach position", "Reach rotation"):
         return goals
-    joint = {"second end": 9, "sliding joint": 1, "stiffness": 1, "limit": 1, "cap": 1}.get(word, 3)
+    joint = {"second end": 9, "sliding joint": 1, "stiffness": 1, "limit": 1, "cap": 1, "compliance": 1}.get(word, 3)
 
     def look(goal: ik.Goal) -> ik.Goal:
         if isinstance(goal, ik.Look):
@@ -897,7 +899,7 @@ def fitted(method: str, word: str, goals: list[Any]) -> list[Any]:
 def test_every_word_has_its_goal() -> None:
     assert list(WORDS) == list(TAKEN.values())
     assert set(TAKEN) == {word for word, _ in _core.TAKES}
-    assert ik.methods()["dls"].takes == set(WORDS) - {"cap"}
+    assert ik.methods()["dls"].takes == set(WORDS) - {"cap", "compliance"}
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -912,8 +914,9 @@ def test_a_method_does_what_it_takes_and_refuses_the_rest(method: str, word: str
         assert moved or found.pose.translations is not None
         return
     takers = [name for name, entry in ik.methods().items() if word in entry.takes]
-    where = r"(goals\[\d\](\.\w+)?: |(limits|caps): '1' .*and )"
-    sentence = rf"^{where}{method} takes no {word}; .*use {' or '.join(takers)}$"
+    where = r"(goals\[\d\](\.\w+)?: |(limits|caps|compliances): '1' .*and )"
+    advice = f".*use {' or '.join(takers)}" if takers else "give it none"
+    sentence = rf"^{where}{method} takes no {word}; {advice}$"
     for call in (
         lambda: ik.solve(skeleton, skeleton.rest, goals, method),
         lambda: ik.solver(skeleton, goals, method),

@@ -285,7 +285,7 @@ def test_the_first_level_is_exact_and_the_second_as_near_as_that_leaves_it() -> 
     assert off(problem, pose, hand) == pytest.approx(np.linalg.norm([1.2, -1.8, -0.7]) - 1, abs=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_other_way_round_the_hand_is_as_near_as_it_gets() -> None:
     problem = Problem(links(3))
     elbow, hand = [Place(2, [1.2, 1.2, 0.3])], [Place(3, [0, 3, 1])]
@@ -302,7 +302,7 @@ def test_goals_of_one_level_share_the_gap_by_weight() -> None:
     assert_allclose(forward(problem.of, pose).positions[3], [1, 1.25, 0.25], rtol=0, atol=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_levels_that_can_all_be_met_are() -> None:
     problem = Problem(links(5))
     wanted = forward(problem.of, bent(problem.of, 8))
@@ -368,7 +368,7 @@ CASES: dict[str, tuple[Body, Levels]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES)
 def test_no_lower_level_can_be_nearer_by_scipy(case: str) -> None:
     of, levels = CASES[case]
@@ -382,7 +382,7 @@ def test_no_lower_level_can_be_nearer_by_scipy(case: str) -> None:
     assert least_by_scipy(problem, bent(of), levels) >= found * (1 - 1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_what_slides_within_its_travel_is_as_near_as_by_scipy() -> None:
     """A base that slides along x and z, below an arm that must not turn at its last joint."""
     low, high = np.zeros((4, 3)), np.zeros((4, 3))

@@ -59,7 +59,7 @@ def test_errors_that_are_cut_as_one_take_other_iterations() -> None:
     assert found.iterations.tolist() == [14, 13, 14, 40, 12]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("which", "limits", "damping", "solved", "figures"),
     [
@@ -87,7 +87,7 @@ def test_whole_sets_are_the_published_ones(
     assert np.all((found.states >= low) & (found.states <= high))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_starting_again_reaches_as_many_poses_as_published() -> None:
     """Up to four times from anywhere within the limits, a hundred iterations each: all of them, of what is reached."""
     truths, (low, high) = HUMAN.truths(), HUMAN.linkage.limits
@@ -131,13 +131,13 @@ def textbook_counts(truths: NDArray[Any]) -> NDArray[Any]:
     return counts
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.thorough)])
 def test_textbook_dls_takes_the_iterations_of_the_reference_solver(count: int) -> None:
     truths = HUMAN.truths(count)
     assert textbook_counts(truths).tolist() == HUMAN.solve("B", truths).iterations.tolist()
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [4, pytest.param(20, marks=pytest.mark.thorough)])
 def test_textbook_dls_slides_as_the_reference_solver_by_mean_bones(count: int) -> None:
     """Set A, where the root slides; as published a slide by a metre is as easy as a turn by a radian."""
     truths, limits = HUMAN.truths(count), list(HUMAN.skeleton.limits)
@@ -160,7 +160,7 @@ def test_textbook_dls_slides_as_the_reference_solver_by_mean_bones(count: int) -
             assert (np.linalg.norm(off, axis=-1) <= 1e-3).all() == there, item
 
 
-@pytest.mark.parametrize("which", ["B", pytest.param("A", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("which", ["B", pytest.param("A", marks=pytest.mark.thorough)])
 def test_the_human_reaches_with_five_ends(which: Set, everywhere: None) -> None:
     """200 poses within limits; the root starts at rest as all else, and moves, or is where it should be."""
     truths = HUMAN.truths()
@@ -176,7 +176,7 @@ def test_the_human_reaches_with_five_ends(which: Set, everywhere: None) -> None:
     assert max((low - states).max(), (states - high).max()) <= 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_human_reaches_five_poses_with_restarts(everywhere: None) -> None:
     """All 70 degrees of freedom, five ends in place and turned, from rest: the published solver reaches 189."""
     truths = HUMAN.truths()

@@ -110,7 +110,7 @@ SEEDS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("count", "off", "locked", "clamped"), SEEDS)
 def test_random_poses_are_worth_what_is_published(
     count: int, off: float, locked: tuple[int, float], clamped: tuple[int, float]
@@ -140,7 +140,7 @@ def test_random_poses_are_worth_what_is_published(
         assert np.sum((off_then <= 1e-3).all(axis=-1)) == solved
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_body_takes_half_the_iterations() -> None:
     """Five ends of the published human, from rest and from the nearest of a thousand poses; all limits hold."""
     human = Human()

@@ -115,6 +115,12 @@ def test_in_flight_a_body_turns_against_its_hand() -> None:
     assert_allclose(centre, body.masses / body.masses.sum() @ body.forward(first).positions, atol=0.02)
 
 
+def test_inertias_of_the_skeleton_count() -> None:
+    heavy = ik.Skeleton(PARENTS, TREE.offsets, masses=MASSES, centres=CENTRES, inertias=INERTIAS)
+    assert_allclose(ik.momentum(heavy, any_pose()), ik.momentum(TREE, any_pose(), INERTIAS), rtol=1e-13, atol=1e-13)
+    assert_allclose(ik.momentum(heavy, any_pose(), 0 * INERTIAS), ik.momentum(TREE, any_pose()), rtol=1e-13, atol=1e-13)
+
+
 def test_momentum_without_masses_and_inertias_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="no joint weighs anything"):
         ik.momentum(ik.Skeleton([-1, 0], np.eye(3)[:2]), ik.Pose([[1.0, 0, 0, 0]] * 2))

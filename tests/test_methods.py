@@ -126,6 +126,7 @@ def test_size_does_not_matter(method: str, kind: str, scale: float) -> None:
     assert_array_equal(same.status, found.status)
 
 
+@pytest.mark.drawn(28)
 @pytest.mark.parametrize("kind", KINDS)
 def test_limits_hold_where_the_target_cannot_be_reached(method: str, kind: str) -> None:
     skeleton, start, _, _ = chain(kind, 4)
@@ -162,6 +163,7 @@ def test_bones_of_no_length_do_no_harm(method: str, zero: int) -> None:
     assert found.reached
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("limit", WHOLE.values(), ids=WHOLE)
 @pytest.mark.parametrize("textbook", [False, True])
 def test_a_range_of_a_whole_turn_has_no_ends(
@@ -198,6 +200,7 @@ def test_where_a_whole_turn_lies_changes_nothing(isa: str, method: str, textbook
         assert_array_equal(said, status[0])
 
 
+@pytest.mark.thorough
 def test_a_conflict_of_place_and_rotation_ends_alike_in_any_unit(method: str) -> None:
     if method not in taking("turn"):
         pytest.skip("it takes no rotation")

@@ -78,7 +78,7 @@ def test_three_spheres_at_once(method: str) -> None:
     assert solved > 10
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["dls", "fabrik"])
 @pytest.mark.parametrize("straight", [False, True])
 def test_a_wall_of_spheres_is_gone_round(method: str, straight: bool) -> None:

@@ -62,7 +62,7 @@ def solved(start: ik.Pose, path: Array, **options: Any) -> ik.Solution:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_postures_do_what_the_learnt_map_does_and_stay_nearer() -> None:
     """Nearer to what was seen, in fewer sweeps. Along a path neither is smooth, a sequence that starts there is."""
     seen = motion(np.random.default_rng(2).normal(size=(1500, 3)))

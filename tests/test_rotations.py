@@ -695,6 +695,7 @@ def test_every_instruction_set_gives_the_same_bytes(name: str, make: Any, dtype:
         _core.use_isa(before)
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("make", [ordinary, nasty, degenerate])
 @pytest.mark.parametrize("name", SHAPES)
 def test_layout_and_place_change_no_bit(name: str, make: Any, dtype: Any, isa: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import records
 from conftest import instruction_sets
 from numpy.typing import NDArray
 
@@ -23,25 +24,6 @@ from ikcore import _core
 
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000]
 FIELDS = ("root", "mid", "positions", "status", "error", "flip", "stretch")
-
-# sha256 of what two_bone makes of grid(): every platform, compiler and instruction set must come to these. They change
-# only with the contract of two_bone, never because a platform finds it hard.
-RECORDED = {
-    "f32": "c7b1639e003c2897508041e0166e60fe747330b35f3eadea31bc2f7c9f246fb3",
-    "f64": "d0bd451552da19ca5d5158c53b124d8335f699ffd88311f90f4d28eb8d8ebda2",
-}
-
-# The same of look.
-RECORDED_LOOK = {
-    "f32": "7a6cfa7124795d96b5bc80dc2c2ec74ae9e2355075bcf30da82534a31f09bca9",
-    "f64": "12274720277afb4366b8529a7c18274364b79c3f580b6974360dc807a9c5dcb4",
-}
-
-# The beginning of it, of fabrik and dls on an arm with limits and on a rope.
-RECORDED_METHODS = {
-    "f32": ["4ddfaa69d6384e91", "a3054d844cdda8aa", "8e0232366b1836fd", "0c9eb33ae3ad6f54"],
-    "f64": ["0a360183731b14b7", "85e5cbcdac3a5fd8", "1830b695a47c7d4d", "2c6b2168d379ddbc"],
-}
 
 Inputs = list[NDArray[Any]]
 
@@ -155,7 +137,16 @@ def test_finite_input_never_gives_nan(given: int, dtype: Any, isa: str) -> None:
     assert np.isfinite(limb.error[usable]).all()
 
 
+def number_of(dtype: Any) -> str:
+    return "f32" if dtype is np.float32 else "f64"
+
+
+# What is on record changes only with the contract of a solver, never because a platform finds it hard.
+
+
+@pytest.mark.records
 def test_the_recorded_bytes(dtype: Any, isa: str) -> None:
+    """Every platform, compiler and instruction set comes to the sha256 on record."""
     digest = hashlib.sha256()
     inputs = grid(dtype)
     for given in (4, 5, 6):
@@ -163,9 +154,11 @@ def test_the_recorded_bytes(dtype: Any, isa: str) -> None:
         for field in FIELDS:
             numbers = getattr(limb, field)
             digest.update(numbers.astype(numbers.dtype.newbyteorder("<"), copy=False).tobytes())
-    assert digest.hexdigest() == RECORDED["f32" if dtype is np.float32 else "f64"]
+    number = number_of(dtype)
+    records.compare(f"test_same_bits two_bone {number}", {f"two_bone {number}": digest.hexdigest()})
 
 
+@pytest.mark.records
 def test_the_recorded_bytes_of_look(dtype: Any, isa: str) -> None:
     """Chains of three joints, free and upright, in a hard cone and in a soft one."""
     digest = hashlib.sha256()
@@ -181,9 +174,11 @@ def test_the_recorded_bytes_of_look(dtype: Any, isa: str) -> None:
             found = ik.look(**chain, **more)
         for made in (found.deltas, found.positions, found.status, found.error):
             digest.update(made.astype(made.dtype.newbyteorder("<"), copy=False).tobytes())
-    assert digest.hexdigest() == RECORDED_LOOK["f32" if dtype is np.float32 else "f64"]
+    number = number_of(dtype)
+    records.compare(f"test_same_bits look {number}", {f"look {number}": digest.hexdigest()})
 
 
+@pytest.mark.records
 def test_recorded_bytes_of_the_methods(isa: str, dtype: Any) -> None:
     """Poses of an arm with limits and of a rope, from numbers that every system computes alike."""
     limits = ik.limits.human_arm("left")
@@ -191,17 +186,17 @@ def test_recorded_bytes_of_the_methods(isa: str, dtype: Any) -> None:
     arm = ik.Skeleton([-1, 0, 1, 2, 3], offsets, names=["chest", *limits], limits=limits)
     rope = ik.Skeleton([-1, *range(9)], [[0, 0, 0]] + [[0.25, 0, 0]] * 9)
     numbers = (np.arange(201)[:, None] * [37, 59, 83] % 256 / 256 - 0.5).astype(dtype)
-    found = []
-    for method in (ik.fabrik, ik.dls):
-        for skeleton, at in ((arm, [0.25, 1.25, 0.25]), (rope, [1, 0, 0])):
+    found, number = {}, number_of(dtype)
+    for name, method in (("fabrik", ik.fabrik), ("dls", ik.dls)):
+        for case, skeleton, at in (("arm", arm, [0.25, 1.25, 0.25]), ("rope", rope, [1, 0, 0])):
             rest = np.broadcast_to(skeleton.rest.rotations.astype(dtype), (201, *skeleton.rest.rotations.shape))
             goal = ik.Reach(len(skeleton.parents) - 1, numbers + np.array(at, dtype))
             solved = method(skeleton, ik.Pose(rest), [goal])
             digest = hashlib.sha256(solved.pose.rotations.tobytes())
             for made in (solved.status, solved.error, solved.iterations):
                 digest.update(made.astype(made.dtype.newbyteorder("<"), copy=False).tobytes())
-            found.append(digest.hexdigest()[:16])
-    assert found == RECORDED_METHODS["f32" if dtype is np.float32 else "f64"]
+            found[f"{name}_{case} {number}"] = digest.hexdigest()[:16]
+    records.compare(f"test_same_bits methods {number}", found)
 
 
 # --- a host that changed the floating-point mode ---------------------------------------------------------------------

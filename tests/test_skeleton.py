@@ -484,6 +484,9 @@ def test_cones_of_the_c_object_are_checked() -> None:
         _core.Skeleton(*one, None, None, np.ones((17, 4)))
 
 
+INERTIAS = np.array([[[3, 1, 0], [1, 2, 0.5], [0, 0.5, 4]], np.zeros((3, 3))])
+
+
 def weighed(**numbers: Any) -> ik.Skeleton:
     """Of two joints, turned at rest."""
     return ik.Skeleton([-1, 0], np.eye(3)[:2], [[1, 1, 0, 0], [2, 0, 0, 0]], ["a", "b"], **numbers)
@@ -516,6 +519,8 @@ def test_joints_weigh_nothing_and_prefer_rest_unless_said() -> None:
         {"masses": [0, 0], "centres": [[0, 1, 0], [0, 0, 2]]},
         {"masses": [0, 0]},
         {"caps": [0.5, 0]},
+        {"masses": [0, 0], "inertias": INERTIAS},
+        {"compliances": [0.5, 0]},
     ],
     ids=" ".join,
 )
@@ -526,6 +531,8 @@ def test_what_joints_weigh_and_prefer_pickles_and_cannot_be_changed(numbers: dic
     np.testing.assert_array_equal(again.masses, skeleton.masses)
     np.testing.assert_array_equal(again.preferred.rotations, skeleton.preferred.rotations)
     np.testing.assert_array_equal(again.caps, skeleton.caps)
+    np.testing.assert_array_equal(again.inertias, numbers.get("inertias", np.zeros((2, 3, 3))))
+    np.testing.assert_array_equal(again.compliances, numbers.get("compliances", [0, 0]))
     for array in (skeleton.masses, skeleton.centres, skeleton.caps, skeleton.preferred.rotations, weighed().masses):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
@@ -542,6 +549,12 @@ def test_what_joints_weigh_and_prefer_pickles_and_cannot_be_changed(numbers: dic
         ({"centres": np.zeros((2, 3))}, "centres: they belong to masses, and there are none"),
         ({"masses": [1, 1], "centres": np.eye(3)}, r"centres: expected shape \(2, 3\), one for each parent, got"),
         ({"masses": [1, 1], "centres": [[0, 0, 0], [np.inf, 0, 0]]}, "centres: that of joint 1 is not finite"),
+        ({"inertias": INERTIAS}, "inertias: they belong to masses, and there are none"),
+        ({"masses": [1, 1], "inertias": np.eye(3)}, r"inertias: expected shape \(2, 3, 3\), one for each joint, got"),
+        ({"masses": [1, 1], "inertias": np.triu(INERTIAS)}, "inertias: expected symmetric matrices"),
+        ({"masses": [1, 1], "inertias": np.full((2, 3, 3), np.inf)}, "inertias: that of joint 0 is not finite"),
+        ({"compliances": [0, -1]}, "compliances: that of joint 1 is negative or not finite"),
+        ({"compliances": [np.inf, 0]}, "compliances: that of joint 0 is negative or not finite"),
         ({"preferred": [[1, 0, 0, 0]]}, r"preferred: expected shape \(2, 4\), one for each parent, got \(1, 4\)"),
         ({"preferred": [[1, 0, 0, 0], [0, 0, 0, 0]]}, "preferred: the rotation of joint 1 is zero"),
         ({"preferred": [[1, 0, 0, np.nan], [1, 0, 0, 0]]}, "preferred: the rotation of joint 0 is not finite"),

@@ -27,7 +27,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import _arrays, _core
-from ikcore.solving import batch, single
+from ikcore.solving import batch, checks, single
 
 METHODS = [name for name, *_ in _core.METHODS]
 AS_A_BATCH: Any = UserList  # goals that no call on a single item takes
@@ -690,6 +690,7 @@ NASTY = [
 GOALS: dict[str, Any] = {"two_bone": ik.Reach(2, [1, 1, 0]), "aim": ik.Look(2, [1, 0, 0], [1, 1, 0], chain=0)}
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("value", NASTY, ids=[type(value).__name__ + str(i) for i, value in enumerate(NASTY)])
 @pytest.mark.parametrize("method", ik.methods())
 @pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
@@ -804,9 +805,32 @@ def test_the_core_refuses_it_too() -> None:
     slider = limited_arm(1, SLIDING[0])
     with pytest.raises(ValueError, match="solve: a joint of a goal's chain slides, and its translation has no place"):
         _core.solve("dls", slider._data, (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found)
-    operands = (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found
-    with pytest.raises(ValueError, match="solve: an iterative method judges no pose that it has not solved"):
-        _core.solve("dls", ARM._data, *operands, bytearray(1), 0.0, True)
+    soft = ik.Skeleton(ARM.parents, ARM.offsets, compliances=[0, 1e-3, 0, 0])
+    with pytest.raises(ValueError, match="solve: a joint of a goal's chain has compliance, which the method does not"):
+        _core.solve("dls", soft._data, (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_to_judge_is_to_solve_nothing(method: str) -> None:
+    """The pose that comes in, moved into its limits, and how far off it is: of frames each for itself."""
+    takes = ik.methods()[method].takes
+    limit = ik.Limit.cone([1, 0, 0], 0.3) if "limit" in takes else None
+    arm = ik.Skeleton(ARM.parents, ARM.offsets, limits=[None, limit, None, None])
+    turned = ik.rotations.exp(np.random.default_rng(4).normal(size=(5, 4, 3)) * 0.4)
+    pose, target = ik.Pose(turned), np.array([1.5, 0.5, 0.2])
+    for sequence in (False, True):
+        tasks = checks.tasks_of(arm, [ik.Reach(3, target, pole=[0, 9, 0] if "pole" in takes else None)], pose.dtype)
+        found = batch.Found.empty((5, 1), pose.rotations[:, np.newaxis])
+        given = ik.Pose(pose.rotations[:, np.newaxis])
+        batch.Batch(arm, given, tasks, found, sequence=sequence).solve(method, NOT_GIVEN, 1, judge=True)
+        expected = turned.copy()
+        if limit is not None:
+            expected[:, 1] = limit.project(turned[:, 1])
+        np.testing.assert_allclose(found.rotations[:, 0], expected, atol=1e-12)
+        ends = arm.forward(ik.Pose(expected)).positions[:, 3]
+        np.testing.assert_allclose(found.error[:, 0], np.linalg.norm(ends - target, axis=-1), rtol=1e-12)
+        assert not found.iterations.any()
+        assert (found.status != 0).all()
 
 
 def test_levels_are_refused_by_methods_without() -> None:
@@ -1008,6 +1032,7 @@ def backwards(value: Any) -> Any:
     return np.asarray(value)[..., ::-1].copy()[..., ::-1]
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("translations", [False, True])
 @pytest.mark.parametrize("given", [np.asarray, np.ndarray.tolist, numbers, narrow, backwards])
 @pytest.mark.parametrize("method", METHODS)

@@ -182,6 +182,7 @@ PLACES = np.concatenate(
 )
 
 
+@pytest.mark.drawn(56)
 @every
 @pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("textbook", [False, True])
@@ -385,6 +386,7 @@ def test_rotations_under_uneven_scales(method: str) -> None:
     assert_allclose(apart, found.rotation_error, atol=1e-7)
 
 
+@pytest.mark.thorough
 @every
 def test_what_is_solved_again_is_never_worse(method: str) -> None:
     """Than any round before left it: one ends where the method sees the target reached, and the pose may miss it."""

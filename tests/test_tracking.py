@@ -113,7 +113,7 @@ TRACKED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TRACKED)
 def test_moving_targets_are_followed_as_closely_as_published(name: str) -> None:
     """By NumPy, whose cut grows, and by ikcore, which has one cut for all updates."""
@@ -143,7 +143,7 @@ LARGER = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LARGER)
 def test_moving_targets_are_followed_by_the_larger_tree_as_by_numpy(name: str) -> None:
     """From where ikcore is in each frame, targets as near as errors count: what jitters little has the same sum."""
@@ -170,7 +170,7 @@ def test_moving_targets_are_followed_by_the_larger_tree_as_by_numpy(name: str) -
     assert_allclose(simply, off, rtol=3e-3)
 
 
-@pytest.mark.parametrize("frames", [60, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("frames", [60, pytest.param(600, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", TRACKED)
 @pytest.mark.parametrize("tree", [SMALL, LARGE], ids=["small", "large"])
 def test_every_update_is_that_of_numpy(tree: Tree, name: str, frames: int) -> None:

@@ -380,6 +380,7 @@ POLES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.drawn(100)
 @pytest.mark.parametrize("target", POINTS.values(), ids=POINTS)
 @pytest.mark.parametrize("pose", POSES.values(), ids=POSES)
 def test_every_degenerate_pose_and_target_has_an_answer(pose: Any, target: Any, dtype: Any, isa: str) -> None:

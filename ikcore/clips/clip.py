@@ -385,7 +385,7 @@ class _Turn:
 
     def skeleton(self, before: Skeleton) -> Skeleton:
         """The skeleton; what is in the space of a joint changes in size alone."""
-        masses, centres, preferred, caps = before._given()
+        masses, centres, preferred, caps, inertias, compliances = before._given()
         return Skeleton(
             before.parents,
             self.moved(before.offsets),
@@ -396,6 +396,8 @@ class _Turn:
             None if centres is None else centres * self._factor,
             None if preferred is None else self.turned(preferred),
             caps,
+            None if inertias is None else inertias * self._factor**2,
+            compliances,  # of force in masses times lengths, so that units of length are not in it
         )
 
     def moved(self, points: NDArray[Any]) -> NDArray[Any]:
@@ -435,7 +437,7 @@ class _Mirror:
 
     def skeleton(self, before: Skeleton) -> Skeleton:
         """The skeleton, with limits and rest as they were: they are of a joint, on whichever side."""
-        masses, centres, preferred, caps = before._given()
+        masses, centres, preferred, caps, inertias, compliances = before._given()
         return Skeleton(
             before.parents,
             self.moved(before.offsets),
@@ -446,7 +448,17 @@ class _Mirror:
             None if centres is None else rotations.rotate(rotations.conjugate(self._own), self._across(centres)),
             None if preferred is None else self.turned(preferred),
             None if caps is None else caps[self._partner],
+            None if inertias is None else self._inertias(inertias),
+            None if compliances is None else compliances[self._partner],
         )
+
+    def _inertias(self, inertias: NDArray[Any]) -> NDArray[Any]:
+        """Inertias (joints, 3, 3): as those of the partner, mirrored, in the axes of the joint."""
+        signs = np.array([-1, 1, 1])
+        mirrored = inertias[self._partner] * signs * signs[:, np.newaxis]
+        own = rotations.to_matrix(rotations.conjugate(self._own))
+        turned = own @ mirrored @ np.swapaxes(own, -1, -2)
+        return np.asarray((turned + np.swapaxes(turned, -1, -2)) / 2)
 
     def turned(self, local: NDArray[Any]) -> NDArray[Any]:
         """Local rotations (..., joints, 4)."""

@@ -126,7 +126,7 @@ def prepared(
         for index, goal in enumerate(goals)
         for name in (*open_arrays(goal), *(_points_of(goal) if single else ()))
     ]
-    moves = moves_joints(skeleton, tasks, options)
+    moves = moves_joints(method, skeleton, tasks, options)
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
     given = _for_core(numbered), options, len(arguments), moves
     return _core.Prepared(method, skeleton._data, *given, history, places, judge, tasks[0].may)

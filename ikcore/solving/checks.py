@@ -16,7 +16,7 @@ from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN
+from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN, arguments_of
 from ikcore.tasks import MAY_TURN, Task, all_tasks, sliding
 
 
@@ -90,9 +90,10 @@ def _check_between(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
 _STRETCH_MAX = _core.OPTIONS.index("stretch_max")
 
 
-def moves_joints(skeleton: Skeleton, tasks: Sequence[Task], numbers: tuple[float | None, ...]) -> bool:
-    """Whether a solve answers translations: some joint slides, or bones stretch."""
-    return bool(sliding(skeleton, tasks)) or (numbers[_STRETCH_MAX] or 1) > 1
+def moves_joints(method: str, skeleton: Skeleton, tasks: Sequence[Task], numbers: tuple[float | None, ...]) -> bool:
+    """Whether a solve answers translations: some joint slides, bones stretch, or the method moves roots."""
+    stretches = (numbers[_STRETCH_MAX] or 1) > 1
+    return METHODS[method].all_joints or stretches or bool(sliding(skeleton, tasks))
 
 
 def is_iterative(method: str) -> bool:
@@ -139,9 +140,10 @@ _INSTEAD = {("aim", "PLACE"): "write Look(joint, axis, position, chain=0), the a
 def _check_word(method: str, word: str, where: str, instead: str = "") -> None:
     if TAKEN[word] in METHODS[method].takes:
         return
-    takers = [name for name, known in METHODS.items() if TAKEN[word] in known.takes and name not in _AS_DLS]
-    advice = f"{instead}, or use" if instead else "use"
-    raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {advice} {' or '.join(takers)}")
+    shown = [name for name, known in METHODS.items() if name not in _AS_DLS and known.run is None]
+    takers = [name for name in shown if TAKEN[word] in METHODS[name].takes]
+    advice = [instead] * bool(instead) + [f"use {' or '.join(takers)}"] * bool(takers)
+    raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {', or '.join(advice)}")
 
 
 def _check_form(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
@@ -200,13 +202,15 @@ def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
 
 
 def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
-    """Refuse caps of joints that the method turns, but not visit by visit."""
-    if not skeleton.caps.any():
+    """Refuse caps of joints that the method turns, but not visit by visit, and compliances that it does not know."""
+    if not (skeleton.caps.any() or skeleton.compliances.any()):
         return
     for joint in task.turning(skeleton):
         limit = skeleton.limits[joint]
         if skeleton.caps[joint] > 0 and (limit is None or limit.kind != "locked"):
             _check_word(method, "CAP", f"caps: {skeleton.names[joint]!r} has one, and ", "give it none")
+        if skeleton.compliances[joint] > 0:
+            _check_word(method, "COMPLIANCE", f"compliances: {skeleton.names[joint]!r} has one, and ", "give it none")
 
 
 def _check_gap(method: str, skeleton: Skeleton, task: Task) -> None:
@@ -281,11 +285,12 @@ def released(seconds: float, fps: float | None) -> float:
 
 def check_speeds(method: str, skeleton: Skeleton, tasks: Sequence[Task], fps: float | None) -> None:
     """Refuse, where frames follow each other, speeds and accelerations that nothing would keep."""
-    if not any(skeleton.limits) or (is_iterative(method) and fps is not None):
+    keeps = "fps" in arguments_of(method)
+    if not any(skeleton.limits) or (keeps and fps is not None):
         return
     for joint in sorted({joint for task in tasks for joint in task.moving(skeleton)}):
         limit = skeleton.limits[joint]
         if limit is None or not limit.is_timed:
             continue
-        keeps = "needs fps" if is_iterative(method) else f"{method} does not keep in a sequence; use one that iterates"
-        raise ValueError(f"limits: {skeleton.names[joint]!r} has a speed or an acceleration, which {keeps}")
+        what = "needs fps" if keeps else f"{method} does not keep in a sequence; use one that iterates"
+        raise ValueError(f"limits: {skeleton.names[joint]!r} has a speed or an acceleration, which {what}")

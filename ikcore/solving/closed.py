@@ -96,7 +96,7 @@ def _solve(
     if item := solve_single(name, skeleton, pose, goals, numbers, may=may):
         return Solution.of_item(name, skeleton, pose, goals, item, may)
     tasks = checked_tasks(name, skeleton, pose, goals, may)
-    moves = moves_joints(skeleton, tasks, numbers)
+    moves = moves_joints(name, skeleton, tasks, numbers)
     for task in tasks:
         if moves and any(task.offset):
             raise ValueError(

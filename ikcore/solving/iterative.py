@@ -58,7 +58,7 @@ def iterate(
             raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
 
     def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
-        moves, count = moves_joints(skeleton, tasks, numbers), len(tasks) * goal_errors
+        moves, count = moves_joints(method, skeleton, tasks, numbers), len(tasks) * goal_errors
         return Found.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
 
     def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool, found: Found | None = None) -> Found:

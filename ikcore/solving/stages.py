@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_it
 from ikcore.solving.influence import whole_goals
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
-from ikcore.solving.table import METHODS, checked_options, numbers_of
+from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
 from ikcore.status import INPUT_OUTSIDE, Status
 from ikcore.tasks import Moving, Task, sliding
 
@@ -148,10 +147,9 @@ def stages(
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
     for index, stage in enumerate(given):
-        common: dict[str, Any] = {"workers": threads, "strict": strict}
-        if is_iterative(stage.method):
-            common |= {"sequence": sequence, "fps": rate, "release": seconds}
-            common |= {"goal_errors": goal_errors and stage is given[-1]}
+        common: dict[str, Any] = {"workers": threads, "strict": strict, "sequence": sequence, "fps": rate}
+        common |= {"release": seconds, "goal_errors": goal_errors and stage is given[-1]}
+        common = {name: value for name, value in common.items() if name in arguments_of(stage.method)}
         try:
             found.append(METHODS[stage.method].function(skeleton, now, stage.goals, **stage.options, **common))
         except (TypeError, ValueError) as wrong:
@@ -262,27 +260,19 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_e
         return _After(missed.any(axis=-1), error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
     own = METHODS[stage.method].options
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
-    numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
-    goals = [_without_pole(goal) for goal in whole_goals(stage.goals)]
-    may = stage._may(skeleton)
-    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors, may=may):
+    numbers, goals, may = numbers_of(_JUDGE, options), whole_goals(stage.goals), stage._may(skeleton)
+    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors, judge=True, may=may):
         _, _, error, angle, _, status, _, errors = item
         return _After(status & ~_NOTES != 0, error, angle, errors)
     judged = tasks_of(skeleton, goals, last.dtype, may)
     moves = bool(sliding(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
-    Batch(skeleton, last, judged, found).solve(_JUDGE, numbers, workers)
+    Batch(skeleton, last, judged, found).solve(_JUDGE, numbers, workers, judge=True)
     assert found.goal_errors is not None
     return _After(found.status & ~_NOTES != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))
 
 
-def _without_pole(goal: Any) -> Goal:
-    """The same goal, for a pose that is to stay as it is."""
-    made: Goal = goal if getattr(goal, "pole", None) is None else replace(goal, pole=None)
-    return made
-
-
-# A solve by this says it, which takes goals of every kind; without iterations, and as published, it turns nothing.
+# The method by whose name the core judges poses: it takes goals of every kind.
 _JUDGE = "dls"
 _TOLERANCES = ("tolerance", "rotation_tolerance")
 

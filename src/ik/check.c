@@ -60,6 +60,7 @@ static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, uns
         if (!wrong && is_stiff(limit_of(skeleton, joint)))
             wrong = refused(takes, IK_TAKES_STIFFNESS, refused_STIFFNESS);
         if (!wrong && has_cap(skeleton, joint)) wrong = refused(takes, IK_TAKES_CAP, refused_CAP);
+        if (!wrong && has_compliance(skeleton, joint)) wrong = refused(takes, IK_TAKES_COMPLIANCE, refused_COMPLIANCE);
     }
     return wrong;
 }
@@ -186,6 +187,18 @@ static const char *check_look(const ik_solve_job *job, const ik_goal *goal) {
     return job->scales.rows.data ? "a goal looks, which needs poses without scales" : NULL;
 }
 
+/* Of a method that moves all joints: of each, whether the method takes its limit, and the room for what it moves. */
+static const char *check_all_joints(const ik_solve_job *job, unsigned takes) {
+    const char *wrong = NULL;
+    if (job->scales.rows.data) return "the method moves all joints, which needs poses without scales";
+    if (!job->moved.rows.data) return "the method moves all joints, and their translations have no place";
+    for (int joint = 0; joint < job->skeleton->count && !wrong; joint++) {
+        const ik_goal itself = {.kind = IK_TURN, .joint = joint};
+        wrong = check_chain(job, &itself, takes, joint, joint);
+    }
+    return wrong;
+}
+
 const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     int postures = 0;
     if (job->options.restarts > 0 && (job->frames > 1 || job->scales.rows.data || job->history.rows.data))
@@ -197,12 +210,15 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
         return "frames that follow each other need a place of their own for what is moved";
     for (int g = 0; g < job->goal_count; g++)
         postures += job->goals[g].kind == IK_POSTURE;
-    if (job->judge) return "an iterative method judges no pose that it has not solved";
     if (postures >= job->goal_count) return "there is no goal but for postures";
     if (!(takes & IK_TAKES_ENDS) && !has_one_end(job)) return refused_ENDS;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
         const char *wrong = check_goal(job, goal, takes);
         if (!wrong) wrong = check_look(job, goal);
+        if (wrong) return wrong;
+    }
+    if (takes & IK_ALL_JOINTS) {
+        const char *wrong = check_all_joints(job, takes);
         if (wrong) return wrong;
     }
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) { /* now that all have joints */

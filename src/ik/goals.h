@@ -54,6 +54,9 @@ static inline int has_mass(const ik_skeleton *skeleton, int joint) {
 static inline int has_cap(const ik_skeleton *skeleton, int joint) {
     return skeleton->joints && skeleton->joints[joint].cap > 0 && kind_of(skeleton, joint) != IK_LOCKED;
 }
+static inline int has_compliance(const ik_skeleton *skeleton, int joint) {
+    return skeleton->joints && skeleton->joints[joint].compliance > 0;
+}
 static inline int is_stiff(const ik_limit *limit) {
     return limit && limit->kind != IK_LOCKED && is_vector(limit->stiffness);
 }

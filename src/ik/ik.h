@@ -570,9 +570,13 @@ void ik_limit_project_f32(const ik_limit_project_job *job, ptrdiff_t count);
 
 /* Numbers of a joint that do not move it by themselves. */
 typedef struct ik_joint {
-    double mass;         /* of what hangs on it and on no joint below; any unit, 0: none */
-    double centre[3];    /* of that mass, in the joint's space */
+    double mass;       /* of what hangs on it and on no joint below; any unit, 0: none */
+    double centre[3];  /* of that mass, in the joint's space */
+    double inertia[6]; /* of that mass about its centre, along the axes of the joint: xx yy zz xy xz yz, in the unit of
+                          mass times length squared; 0: all of it is at the centre */
     double preferred[4]; /* the local rotation that it is drawn to where no goal objects, of unit length */
+    double compliance;   /* how far the joint gives way to what pulls it apart, length per unit of force; 0: not at all.
+                            For methods with masses */
     double cap;          /* the most that it turns at a visit of a method that turns one joint after the other, radians;
                             0: as far as is best */
 } ik_joint;
@@ -901,7 +905,8 @@ typedef struct ik_options {
     X(SLIDES, "a joint of a goal's chain slides")                                                                      \
     X(LIMITS, "a joint of a goal's chain has a limit")                                                                 \
     X(ENDS, "goals are about several joints")                                                                          \
-    X(CAP, "a joint of a goal's chain has a cap")
+    X(CAP, "a joint of a goal's chain has a cap")                                                                      \
+    X(COMPLIANCE, "a joint of a goal's chain has compliance")
 
 #define IK_TAKES_MEMBER(name, doc) IK_TAKES_INDEX_##name,
 enum ik_takes_index { IK_TAKES(IK_TAKES_MEMBER) IK_TAKES_KINDS };
@@ -912,10 +917,17 @@ enum ik_takes {
     IK_TAKES(IK_TAKES_MEMBER) IK_GOAL_KINDS(IK_TAKES_KIND) IK_TAKES_ALL =
             (1 << ((int)IK_TAKES_KINDS + (int)IK_GOAL_KIND_COUNT)) -
         1,
-    IK_REACHES = 1 << 30, /* nothing that is taken, but a promise: what can be reached is reached as a rule */
+    /* Nothing that is taken: */
+    IK_REACHES = 1 << 30, /* what can be reached is usually reached */
+    IK_ALL_JOINTS = 1
+        << 29, /* a solve works on all joints of the skeleton, in the chain of a goal or not: each that may
+                  turn turns, and roots move. A root that has no limit with a position moves anywhere */
 };
 #undef IK_TAKES_MEMBER
 #undef IK_TAKES_KIND
+
+/* What the Jacobian methods do not take. */
+#define IK_TAKES_UNUSUAL (IK_TAKES_CAP | IK_TAKES_COMPLIANCE)
 
 /* The iterative methods. X(name, what it takes and whether it REACHES, what it is) */
 #define IK_METHODS(X) IK_HEURISTIC_METHODS(X) IK_JACOBIAN_METHODS(X)
@@ -944,23 +956,24 @@ enum ik_takes {
 #define IK_JACOBIAN_METHODS(X)
 #else
 #define IK_JACOBIAN_METHODS(X)                                                                                         \
-    X(dls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
+    X(dls, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                            \
       "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
-    X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE),                                  \
+    X(transpose, IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_POSTURE),                              \
       "Jacobian transpose: all joints turn as the errors pull at them, as far as is best")                             \
-    X(pinv, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                               \
+    X(pinv, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                           \
       "pseudo-inverse: the least turns that would take all of the error away, if motion were linear")                  \
-    X(svf, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
+    X(svf, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                            \
       "singular value filtering: a pseudo-inverse that is never singular")                                             \
-    X(sdls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                               \
+    X(sdls, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                           \
       "selectively damped least squares: each singular vector turns joints as far as it gets the tips")                \
-    X(gauss_seidel, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,                \
+    X(gauss_seidel, (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,            \
       "projected Gauss-Seidel: one turn after the other becomes what is best as the others stand, within its bounds")  \
-    X(sns, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                            \
+    X(sns, (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS)) | IK_REACHES,                                        \
       "saturation in the null space: others take over from joints at their limits, else tips go less far")             \
-    X(newton, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,                      \
+    X(newton, (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,                  \
       "Newton's method: as dls, by the second derivatives of the squared error too")                                   \
-    X(lbfgsb, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,    \
+    X(lbfgsb,                                                                                                          \
+      (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,        \
       "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")
 #endif
 
@@ -981,7 +994,8 @@ enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).
  * Of these, those slide whose limits let them. `moving` leaves some of them out, for all goals at once. Everything else
- * keeps its local rotation and translation to the bit.
+ * keeps its local rotation and translation to the bit. A method with IK_ALL_JOINTS moves all joints that `moving` does
+ * not leave out; it needs `moved`, and takes no scales.
  *
  * A joint that moves is brought into its limit first. INPUT_OUTSIDE says that the pose that came in had one outside:
  * turned by more than rotation_tolerance, or slid by more than the tolerance and rounding.
@@ -1007,6 +1021,10 @@ enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };
  * With restarts an item that does not arrive starts again, each time from another random pose within limits, the same
  * for every item: the first attempt that arrives is the result, or else the nearest. Its iterations are those of all
  * attempts, each of which has as many as `iterations` says. Not of frames, and not of poses with scales. */
+typedef struct ik_model {
+    const char *kind; /* of what follows it in memory. A method that needs another kind works without a model */
+} ik_model;
+
 typedef struct ik_solve_job {
     const ik_skeleton *skeleton;
     const ik_goal *goals;
@@ -1029,7 +1047,10 @@ typedef struct ik_solve_job {
     ik_rows status;              /* int32_t */
     ik_rows error;               /* the largest distance by which a goal is missed; NaN where not finite */
     ik_rows rotation_error;      /* the largest angle, of a TURN or LOOK, radians; likewise */
-    int judge;                   /* of closed forms: not 0: nothing turns, the pose that comes in is judged */
+    int judge;                   /* not 0: nothing is solved. The pose that comes in is judged; where the method is
+                                    iterative, after limits have brought it in, and in frames speeds, each frame from
+                                    its own pose. Poles turn nothing. So a job on whole clips ends with this */
+    const ik_model *model;       /* optional: what a method needs beside goals: a table, weights */
     ik_lists goal_errors; /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
     ik_rows iterations;   /* int32_t */
     ik_lists history;     /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first

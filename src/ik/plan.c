@@ -3,6 +3,8 @@
 #ifndef IK_NO_SKELETON
 #include "plan.h"
 
+#include <math.h>
+
 #include "goals.h"
 
 int ik_carries(const ik_plan *plan, int k, int below) {
@@ -40,8 +42,22 @@ static void mark_weighed(const ik_solve_job *job, int *marks, int chain) {
     }
 }
 
-static void mark(const ik_solve_job *job, int *marks) {
+/* Every joint, and of roots that they move, whatever their limits. */
+static void mark_all(const ik_solve_job *job, int *marks) {
     const ik_skeleton *skeleton = job->skeleton;
+    for (int joint = 0; joint < skeleton->count; joint++) {
+        const int is_free = skeleton->parents[joint] < 0 && may_move(job, joint, IK_MAY_SLIDE);
+        marks[joint] = ON_THE_WAY | (may_turn(job, joint) ? TURNS : 0);
+        if (is_free || may_slide(job, joint)) marks[joint] |= SLIDES;
+    }
+}
+
+static void mark(const ik_solve_job *job, unsigned takes, int *marks) {
+    const ik_skeleton *skeleton = job->skeleton;
+    if (takes & IK_ALL_JOINTS) {
+        mark_all(job, marks);
+        return;
+    }
     for (int joint = 0; joint < skeleton->count; joint++)
         marks[joint] = 0;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
@@ -90,6 +106,12 @@ static int is_timed(const ik_skeleton *skeleton, const ik_node *node) {
     return (node->turns && has_speed(limit, 0)) || (node->slides && has_speed(limit, 1));
 }
 
+/* How far a joint may slide: as its limit says, else anywhere. */
+static const double (*travel_of(const ik_skeleton *skeleton, int joint))[2] {
+    static const double anywhere[3][2] = {{-HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, HUGE_VAL}};
+    return is_sliding(skeleton, joint) ? skeleton->limits[joint].position : anywhere;
+}
+
 /* Replaces the mark of every joint on the way by its node. */
 static void add_joints(ik_plan *plan, int *marks) {
     const ik_skeleton *skeleton = plan->job->skeleton;
@@ -101,6 +123,7 @@ static void add_joints(ik_plan *plan, int *marks) {
         node->turns = turns && kind != IK_LOCKED;
         node->locked = turns && kind == IK_LOCKED;
         node->slides = (marks[joint] & SLIDES) != 0;
+        node->travel = node->slides ? travel_of(skeleton, joint) : NULL;
         node->limit = node->turns ? limit_of(skeleton, joint) : NULL;
         node->axes = axes_of(node->limit);
         if (node->slides && node->parent >= 0) plan->nodes[node->parent].place = 1;
@@ -335,7 +358,7 @@ static void find_sides(ik_plan *plan) {
         }
 }
 
-ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
+ik_plan *ik_plan_make(const ik_solve_job *job, unsigned takes, void *memory) {
     ik_plan *plan = memory;
     const size_t most = ik_plan_nodes(job), goals = (size_t)job->goal_count;
     *plan = (ik_plan){.job = job, .nodes = (ik_node *)(plan + 1)};
@@ -346,7 +369,7 @@ ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
     plan->slot_of_point = plan->node_of_slot + most;
     int *marks = plan->slot_of_point + most;
     plan->sides = (signed char *)(marks + most);
-    mark(job, marks);
+    mark(job, takes, marks);
     add_joints(plan, marks);
     for (int g = 0; g < job->goal_count; g++)
         add_goal(plan, marks, g);

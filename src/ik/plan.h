@@ -17,12 +17,14 @@ typedef struct ik_node {
     const ik_limit *limit; /* of one that turns; NULL: none */
     int axes;              /* about so many of its own one turns, which differ; 0: about all of the world's alike */
     int locked;            /* the method might, but its limit holds it at rest */
-    int slides;            /* the method may move it, within its limit */
-    int moves;             /* a node above it turns or slides */
-    int slot;              /* -1: none */
-    int owner;             /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */
-    int child;             /* the first of those it carries that matter: nodes that turn, places and rotations of goals.
-                              -1: none; the others follow as siblings */
+    int slides;            /* the method may move it, within its travel */
+    const double (
+        *travel)[2]; /* of one that slides: lowest and highest along each axis of its parent, from its offset */
+    int moves;       /* a node above it turns or slides */
+    int slot;        /* -1: none */
+    int owner;       /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */
+    int child;       /* the first of those it carries that matter: nodes that turn, places and rotations of goals.
+                        -1: none; the others follow as siblings */
     int sibling;
     int point;    /* the PLACE in the world that is about this, -1: none */
     int rotation; /* the TURN in the world that is about this, -1: none */
@@ -116,8 +118,8 @@ size_t ik_plan_bytes(const ik_solve_job *job);
 /* The most nodes that it can have. */
 size_t ik_plan_nodes(const ik_solve_job *job);
 
-/* In memory of that size, aligned for pointers. */
-ik_plan *ik_plan_make(const ik_solve_job *job, void *memory);
+/* In memory of that size, aligned for pointers, for a method that takes that. */
+ik_plan *ik_plan_make(const ik_solve_job *job, unsigned takes, void *memory);
 
 /* None has more nodes, tasks or rows, or other parts: for asking how much memory is enough. It has counts alone. */
 ik_plan ik_plan_largest(const ik_solve_job *job);

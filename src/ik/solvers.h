@@ -72,6 +72,11 @@
 #define IK_WIDE_JACOBIAN_METHODS(X) X(dls, , )
 #endif
 
+/* What a method takes, by its name alone. */
+#define IK_TAKEN_BY(name, takes, doc) IK_TAKEN_BY_##name = (takes),
+enum ik_taken_by { IK_METHODS(IK_TAKEN_BY) IK_TAKEN_BY_NONE };
+#undef IK_TAKEN_BY
+
 /* The most numbers that ik_forward keeps of a joint (skeleton.h checks it), and the bytes of the widest vector. */
 enum { IK_FORWARD_NUMBERS = 17, IK_WIDEST = 64 };
 

@@ -201,6 +201,15 @@ static int take_joints(const ik_skeleton *skeleton, PyArrayObject *array) {
             PyErr_Format(PyExc_ValueError, "centres: that of joint %d is not finite", joint);
             return -1;
         }
+        for (int i = 0; i < 6; i++)
+            if (!isfinite(given[joint].inertia[i])) {
+                PyErr_Format(PyExc_ValueError, "inertias: that of joint %d is not finite", joint);
+                return -1;
+            }
+        if (!(given[joint].compliance >= 0) || isinf(given[joint].compliance)) {
+            PyErr_Format(PyExc_ValueError, "compliances: that of joint %d is negative or not finite", joint);
+            return -1;
+        }
         if (!(given[joint].cap >= 0)) {
             PyErr_Format(PyExc_ValueError, "caps: that of joint %d is negative or not a number", joint);
             return -1;
@@ -298,8 +307,7 @@ static PyGetSetDef properties[] = {
     {"order", view_order, NULL, "The joints, every parent before its children.", NULL},
     {"offsets", view_offsets, NULL, "(3) each.", NULL},
     {"rests", view_rests, NULL, "(4) each, of unit length.", NULL},
-    {"joints", view_joints_or_none, NULL, "Mass (1), centre (3), preferred rotation (4) and cap (1) of each, or None.",
-     NULL},
+    {"joints", view_joints_or_none, NULL, "The numbers of an ik_joint of each, or None.", NULL},
     {0},
 };
 

@@ -903,5 +903,6 @@ int add_solve(PyObject *module) {
         add_list(module, "TAKES", append_takes) < 0)
         return -1;
     if (PyModule_AddIntConstant(module, "REACHES", IK_REACHES) < 0) return -1;
+    if (PyModule_AddIntConstant(module, "ALL_JOINTS", IK_ALL_JOINTS) < 0) return -1;
     return add_prepared(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

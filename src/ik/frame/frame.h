@@ -17,8 +17,8 @@
 #define METHOD_KERNELS(name, takes, doc)                                                                               \
     static size_t name##_scratch(const ik_solve_job *job) { return solve_scratch(job, IK_NAME(name##_size)); }         \
     static int name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                 \
-        ik_plan *plan = ik_plan_make(job, scratch);                                                                    \
-        const method *how = IK_NAME(name##_method)(plan);                                                              \
+        ik_plan *plan = ik_plan_make(job, IK_TAKEN_BY_##name, scratch);                                                \
+        const method *how = job->judge ? &solve_nothing : IK_NAME(name##_method)(plan);                                \
         if (how) solve_run(how, plan, first, last);                                                                    \
         return how != NULL;                                                                                            \
     }

@@ -27,6 +27,8 @@ typedef struct {
     int columns; /* of a record, with those of the frame */
     int results; /* of those, how many finish needs */
     int work;    /* columns that only a bundle has, behind those, from plan->work on: what a step keeps is no item's */
+    int state; /* of the results, so many at their end are kept from frame to frame of an item. They are 0 in the first
+                  frame; `begin` finds them in the record, and after a frame that cannot be used as they were before */
 } record_size;
 
 /* The columns of one vector of lanes: of a record, or of a bundle, where a column has GROUPS vectors. */
@@ -76,6 +78,12 @@ typedef struct {
      * pose that is given. So with restarts nothing is missed that is reached without. */
     int hurries;
 } method;
+
+/* The model of the job, where it is of that kind; else NULL. */
+ik_inline const void *solve_model(const ik_plan *plan, const char *kind) {
+    const ik_model *model = plan->job->model;
+    return model && strcmp(model->kind, kind) == 0 ? model : NULL;
+}
 
 /* So much work lies between two questions whether to stop, in nodes times vectors: microseconds, or milliseconds where
  * much is done for a node. */

@@ -48,7 +48,7 @@ ik_inline quat solve_locked(const ik_plan *plan, int k, quat given) {
 ik_inline vec3 solve_end_of_travel(const ik_plan *plan, int k, int end) {
     const int joint = plan->nodes[k].joint;
     const double *offset = plan->job->skeleton->offsets + 3 * (ptrdiff_t)joint;
-    const double (*range)[2] = plan->job->skeleton->limits[joint].position;
+    const double (*range)[2] = plan->nodes[k].travel;
     const double all[3] = {offset[0] + range[0][end], offset[1] + range[1][end], offset[2] + range[2][end]};
     return vec3_of(all);
 }

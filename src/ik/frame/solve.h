@@ -41,9 +41,10 @@ typedef struct {
     ptrdiff_t next, last; /* items not loaded yet */
     ik_stop stop;
     pose world;
-    quat *solved; /* local rotations of the group that ends */
-    vec3 *moved;  /* and translations, of nodes that slide */
-    real *ready;  /* records of the group loaded last */
+    quat *solved;  /* local rotations of the group that ends */
+    vec3 *moved;   /* and translations, of nodes that slide */
+    number *state; /* what a method keeps of items from frame to frame, size.state of each; NULL: nothing */
+    real *ready;   /* records of the group loaded last */
     group loaded;
     integer wanted[LANES]; /* which of those gain, in rounds after the first */
     int taken;             /* of those */
@@ -131,7 +132,7 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         s->solved[k] = local.rotation;
         solve_place(plan, k, local, world);
     }
-    solve_to_poles(plan, at, s->solved, s->moved, world);
+    if (!s->job->judge) solve_to_poles(plan, at, s->solved, s->moved, world);
     world->held = mask_splat(0);
     if (plan->timed && plan->past.frame) solve_slow_down(s, at, world);
     world->origin = solve_origin(plan, at, world);
@@ -260,6 +261,37 @@ static void solve_store_goal_errors(const solve *s, group at, const verdict *v, 
     }
 }
 
+/* ---- what a method keeps from frame to frame */
+
+ik_inline real *solve_state_of(const solve *s, real *record) { return record + s->size.results - s->size.state; }
+ik_inline number *solve_kept_state(const solve *s, ptrdiff_t item) {
+    return s->state + (item - s->plan->past.first) * s->size.state;
+}
+
+/* Into the record that is loaded: that of a frame before, or none. */
+static void solve_load_state(solve *s) {
+    real *into = solve_state_of(s, s->ready);
+    memset(into, 0, (size_t)s->size.state * sizeof(real));
+    if (!s->state) return;
+    for (int lane = 0; lane < s->loaded.count; lane++) {
+        const number *from = solve_kept_state(s, lanes_item(s->loaded, lane));
+        for (int i = 0; i < s->size.state; i++)
+            ((number *)&into[i])[lane] = from[i];
+    }
+}
+
+/* From results, of items that could be used. */
+static void solve_keep_state(const solve *s, group at, mask usable) {
+    const real *from = solve_state_of(s, s->results);
+    integer keeps[LANES];
+    memcpy(keeps, &usable, sizeof keeps);
+    for (int lane = 0; s->state && lane < at.count; lane++) {
+        number *into = solve_kept_state(s, lanes_item(at, lane));
+        for (int i = 0; keeps[lane] && i < s->size.state; i++)
+            into[i] = ((const number *)&from[i])[lane];
+    }
+}
+
 static void solve_finish(solve *s) {
     group at = {0, s->result_count, s->result_item};
     for (int lane = s->result_count; lane < LANES; lane++)
@@ -271,6 +303,7 @@ static void solve_finish(solve *s) {
     if (mask_any(v.missed)) v.said = solve_why(s->plan, at, &s->world, s->solved, &v);
     if (s->plan->limited || s->plan->slides) v.said |= solve_came_outside(s, at, &v);
     solve_store_goal_errors(s, at, &v, solve_store(s, at, &v));
+    if (s->size.state) solve_keep_state(s, at, v.finite & v.has_length);
     s->result_count = 0;
 }
 
@@ -382,6 +415,7 @@ static void solve_load(solve *s) {
     s->ready[ITERATIONS] = s->round ? lanes_load_count(&s->job->iterations, s->loaded) : real_splat(0);
     s->ready[SAID] = real_splat(0);
     if (s->world.scaled) solve_choose(s);
+    if (s->size.state) solve_load_state(s);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
     s->plan->attempts = NULL;
     s->plan->elsewhere = s->plan->past.follows;
@@ -547,9 +581,9 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     s->round = 0;
     s->next = first;
     s->taken = s->loaded.count = s->wants = 0;
-    s->plan->past.follows = s->plan->elsewhere = s->plan->past.frame > 0;
+    s->plan->past.follows = s->plan->elsewhere = s->plan->past.frame > 0 && !s->job->judge;
     solve_items(s, groups);
-    if (!s->wants) return;
+    if (!s->wants || s->job->judge) return;
     const ik_solve_job *job = s->job;
     ik_solve_job again = *job;
     again.rotations = again.solved;
@@ -618,6 +652,7 @@ static void solve_frames(solve *s, const ik_solve_job *job, ik_goal *goals, ptrd
     if (follow) {
         now.goals = memcpy(goals, job->goals, (size_t)job->goal_count * sizeof *goals);
         memset(past->frames, -1, (size_t)(last - first) * sizeof *past->frames);
+        if (s->state) memset(s->state, 0, (size_t)((last - first) * s->size.state) * sizeof *s->state);
     }
     for (;;) {
         solve_rounds(s, first, groups);
@@ -635,10 +670,11 @@ enum { POSE_REALS = 14 + sizeof(scaled_joint) / sizeof(real) };
 
 ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
 
-/* Goals, and what items look back to. */
-ik_inline size_t solve_frames_part(const ik_solve_job *job) {
+/* Goals, what items look back to, and what a method keeps of them. */
+ik_inline size_t solve_frames_part(const ik_solve_job *job, int state) {
+    const size_t of_item = sizeof(int[2]) + (size_t)state * sizeof(number);
     if (!solve_has_frames(job)) return 0;
-    return ((size_t)job->goal_count * sizeof(ik_goal) + SOLVE_ITEMS * sizeof(int[2]) + 63) / 64 * 64;
+    return ((size_t)job->goal_count * sizeof(ik_goal) + SOLVE_ITEMS * of_item + 63) / 64 * 64;
 }
 
 /* Columns that restarts add. */
@@ -655,8 +691,8 @@ static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(cons
     size_t bundle = ((size_t)columns_allocated(size.columns + size.work) + kept) * GROUPS;
     size_t reals = (size_t)most.count * POSE_REALS + records + bundle;
     size_t cones = (size_t)job->skeleton->cone_count * sizeof(limit_cone);
-    return solve_plan_part(job) + solve_frames_part(job) + reals * sizeof(real) + (size_t)most.count * sizeof(limit) +
-           cones;
+    return solve_plan_part(job) + solve_frames_part(job, size.state) + reals * sizeof(real) +
+           (size_t)most.count * sizeof(limit) + cones;
 }
 
 ik_inline real *solve_cut(real **free, int count) {
@@ -670,8 +706,8 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     const ik_solve_job *job = plan->job;
     solve s = {.plan = plan, .how = how};
     ik_goal *goals = (ik_goal *)((char *)plan + solve_plan_part(job));
-    real *free = (real *)((char *)goals + solve_frames_part(job));
     s.size = how->size(plan);
+    real *free = (real *)((char *)goals + solve_frames_part(job, s.size.state));
     plan->work = s.size.columns;
     s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
     s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
@@ -689,6 +725,7 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
     plan->past.frames = (int (*)[2])(goals + job->goal_count);
+    s.state = solve_has_frames(job) && s.size.state ? (number *)(plan->past.frames + SOLVE_ITEMS) : NULL;
     plan->pose = &s.world;
     plan->stop = &s.stop;
     const ptrdiff_t most = solve_has_frames(job) ? SOLVE_ITEMS : last - first;
@@ -696,3 +733,22 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
         solve_frames(&s, job, goals, first, last - first < most ? last : first + most);
     plan->pose = NULL, plan->stop = NULL;
 }
+
+/* ---- the method that solves nothing: ik_solve_job.judge */
+
+static record_size nothing_size(const ik_plan *plan) {
+    return (void)plan, (record_size){.columns = OWN, .results = OWN};
+}
+
+static void nothing_begin(const ik_plan *plan, group at, const pose *start, columns record) {
+    (void)plan, (void)at, (void)start;
+    *column(record, ERROR) = real_splat(0);
+}
+
+static void nothing_step(const ik_plan *plan, real *bundle, int groups) { (void)plan, (void)bundle, (void)groups; }
+
+static void nothing_place(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local) {
+    (void)plan, (void)at, (void)record, (void)world, (void)k, (void)local;
+}
+
+static const method solve_nothing = {nothing_size, nothing_begin, nothing_step, nothing_place, 0};

@@ -191,7 +191,7 @@ static mask speed_hold_turn(const ik_plan *plan, group at, int k, mask known, ma
 
 /* By how much such a joint brakes before walls. */
 static number speed_of_walls(const ik_plan *plan, int k, number change) {
-    const double (*range)[2] = plan->job->skeleton->limits[plan->nodes[k].joint].position;
+    const double (*range)[2] = plan->nodes[k].travel;
     int walls = 0;
     for (int i = 0; i < 3; i++)
         walls += range[i][0] < range[i][1] && (range[i][0] > -HUGE_VAL || range[i][1] < HUGE_VAL);
@@ -251,7 +251,8 @@ static mask speed_hold(const ik_plan *plan, group at, quat *solved, vec3 *moved)
     for (int k = 0; k < plan->count; k++) {
         if (plan->nodes[k].turns && plan->job->skeleton->limits)
             held |= speed_hold_turn(plan, at, k, known, known_before, &solved[k]);
-        if (plan->nodes[k].slides) held |= speed_hold_slide(plan, at, k, known, known_before, &moved[k]);
+        if (plan->nodes[k].slides && plan->job->skeleton->limits)
+            held |= speed_hold_slide(plan, at, k, known, known_before, &moved[k]);
     }
     return held;
 }

@@ -39,8 +39,7 @@ ik_hidden mask IK_NAME(turns_allow)(const ik_plan *plan, columns c, int k, vec3 
 
 /* The end of its travel along an axis of its parent, scaled. */
 ik_inline real turns_end_of_slide(const ik_plan *plan, columns c, int k, int axis, int end) {
-    const ik_limit *limit = &plan->job->skeleton->limits[plan->nodes[k].joint];
-    return real_splat((number)limit->position[axis][end]) / *column(c, UNSCALE);
+    return real_splat((number)plan->nodes[k].travel[axis][end]) / *column(c, UNSCALE);
 }
 
 /* How far a node may slide along an axis of those that it would, and whether that is less. */
