@@ -1,0 +1,124 @@
+"""Links between the guide and the reference, both ways, made from the names that a page uses.
+
+A public name in `code` on a page becomes a link to the page of that object. Every page ends with a list of the objects
+that its text and examples use, and the page of every object with a list of the pages that use it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+PREFIXES = ("ikcore.", "ikcore.rotations.", "ikcore.feet.metrics.", "")  # where a name without a module is looked up
+RECORDS = ("figures",)  # pages that name nearly everything: no page of the reference lists them
+IN_TEXT = re.compile(r"(?:ik\.)?([A-Za-z_][\w.]*)(?:\(.*\))?")
+IN_CODE = re.compile(r"\bik(?:core)?\.([A-Za-z_][\w.]*)")
+
+
+def names_in(doctree: nodes.document) -> set[str]:
+    """The names that could be public: whole pieces of `code`, and what follows ``ik.`` in examples."""
+    literals = {match[1] for node in doctree.findall(nodes.literal) if (match := IN_TEXT.fullmatch(node.astext()))}
+    blocks = (node.astext() for node in doctree.findall(nodes.literal_block))
+    return literals.union(*(IN_CODE.findall(text) for text in blocks))
+
+
+def is_reference(page: str) -> bool:
+    """Whether a page is one of an object or of a list of objects."""
+    return page.startswith("reference")
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep the names of a page of the guide, once it is read."""
+    page = app.env.docname
+    if not is_reference(page):
+        kept(app.env)[page] = names_in(doctree)
+
+
+def kept(env: BuildEnvironment) -> dict[str, set[str]]:
+    """Names by page; kept with the environment from build to build."""
+    if not hasattr(env, "mentions"):
+        env.mentions = {}  # type: ignore[attr-defined]
+    names: dict[str, set[str]] = env.mentions
+    return names
+
+
+def purge(app: Sphinx, env: BuildEnvironment, page: str) -> None:
+    """Forget a page that is read again."""
+    kept(env).pop(page, None)
+
+
+def object_of(env: BuildEnvironment, name: str) -> str | None:
+    """The whole name of the documented object that a short name means; a member means its class on lists."""
+    known = env.domains.python_domain.objects
+    return next((prefix + name for prefix in PREFIXES if prefix + name in known), None)
+
+
+def page_of(env: BuildEnvironment, name: str) -> str | None:
+    """The page of the object that a short name means, or of its class."""
+    whole = object_of(env, name) or object_of(env, name.partition(".")[0])
+    page = env.domains.python_domain.objects[whole].docname if whole else None
+    return page if page and is_reference(page) else None
+
+
+def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Link names in the text, and add the list at the end of the page."""
+    if is_reference(page):
+        used = [guide for guide, names in kept(app.env).items() if page in pages_of(app.env, names)]
+        listed(app, doctree, page, "In the guide", [name for name in used if name not in RECORDS])
+        return
+    objects = app.env.domains.python_domain.objects
+    for literal in list(doctree.findall(nodes.literal)):
+        match = IN_TEXT.fullmatch(literal.astext())
+        whole = object_of(app.env, match[1]) if match else None
+        if whole is None or any_reference(literal) or not is_reference(objects[whole].docname):
+            continue
+        there = objects[whole]
+        address = f"{app.builder.get_relative_uri(page, there.docname)}#{there.node_id}"
+        reference = nodes.reference("", "", internal=True, refuri=address, reftitle=whole)
+        literal.replace_self(reference)
+        reference += literal
+    if page not in RECORDS:
+        listed(app, doctree, page, "In the reference", pages_of(app.env, kept(app.env).get(page, ())))
+
+
+def any_reference(node: nodes.Node) -> bool:
+    """Whether a node is part of a link already, or of a heading."""
+    above: Any = node.parent
+    while above is not None:
+        if isinstance(above, (nodes.reference, nodes.title)):
+            return True
+        above = above.parent
+    return False
+
+
+def pages_of(env: BuildEnvironment, names: Iterable[str]) -> set[str]:
+    """The pages of all objects among these names."""
+    return {page for name in names if (page := page_of(env, name))}
+
+
+def listed(app: Sphinx, doctree: nodes.document, page: str, title: str, pages: Iterable[str]) -> None:
+    """Add a paragraph of links to the end of the first section."""
+    titles = sorted((app.env.titles[name].astext(), name) for name in pages)
+    section = next(doctree.findall(nodes.section), None)
+    if not titles or section is None:
+        return
+    paragraph = nodes.paragraph("", "", nodes.strong("", f"{title}: "), classes=["mentions"])
+    for place, (text, name) in enumerate(titles):
+        shown = nodes.literal(text, text) if is_reference(name) else nodes.Text(text)
+        address = app.builder.get_relative_uri(page, name)
+        paragraph += [nodes.Text(", ")] * bool(place)
+        paragraph += nodes.reference("", "", shown, internal=True, refuri=address)
+    section += paragraph
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", collect)
+    app.connect("env-purge-doc", purge)
+    app.connect("doctree-resolved", link)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
