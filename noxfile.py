@@ -114,7 +114,12 @@ def fuzz(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The pages, into dist/docs; a warning is an error. Then the links between guide and reference."""
     session.install(
-        f"{build_wheel(session)}[plot]", "sphinx==9.*", "furo", "myst-parser", "sphinx-copybutton", "pytest>=8"
+        f"{build_wheel(session)}[plot]",
+        "sphinx==9.*",
+        "furo",
+        "myst-parser",
+        "sphinx-copybutton",
+        "pytest>=8",
     )
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "dist/docs")
     session.run("pytest", "-q", "tests/test_pages.py", env={"IKCORE_PAGES": "dist/docs"})

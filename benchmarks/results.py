@@ -97,7 +97,7 @@ def arms(robot: Robot) -> Iterator[Row]:
 
 
 def bodies() -> Iterator[Row]:
-    """A walking body of 21 joints: hands, feet and head have to go where turns of 6 degrees of every joint bring them."""
+    """A walking body of 21 joints: hands, feet and head go where 6 degrees more of every joint bring them."""
     clip = demo.walk()
     frames = np.arange(POSES) % len(clip)
     pose = ik.Pose(clip.pose.rotations[frames], clip.pose.translations[frames])
