@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
@@ -33,10 +34,14 @@ def is_reference(page: str) -> bool:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep the names of a page of the guide, once it is read."""
+    """Keep the names of a page of the guide, once it is read; in the reference, words of types are no names."""
     page = app.env.docname
     if not is_reference(page):
         kept(app.env)[page] = names_in(doctree)
+        return
+    for word in list(doctree.findall(addnodes.pending_xref)):
+        if word.get("refspecific") and word["reftarget"].islower():  # "joints" of "(joints, 3) array"
+            word.replace_self(word.children)
 
 
 def kept(env: BuildEnvironment) -> dict[str, set[str]]:

@@ -116,7 +116,7 @@ class Links(HTMLParser):
 BUILT = os.environ.get("IKCORE_PAGES")
 built = pytest.mark.skipif(not BUILT, reason="no built pages: IKCORE_PAGES says where they are, see `nox -s docs`")
 WITHOUT_NAMES = {"install", "cite", "gallery", "glossary", "in_c", "figures", "blender", "blender_ik", "blender_fk"}
-WITHOUT_NAMES |= {"blender_pins", "blender_rigs"}  # pages on which no Python is
+WITHOUT_NAMES |= {"blender_pins", "blender_rigs", "reference"}  # pages without Python, and the list of lists
 
 
 @built
@@ -139,4 +139,4 @@ def test_every_guide_links_into_the_reference_and_back() -> None:
 def test_every_object_has_its_source() -> None:
     site = Path(str(BUILT)).resolve()
     texts = {page.stem: page.read_text(encoding="utf-8") for page in (site / "reference/api").glob("*.html")}
-    assert not [name for name, text in texts.items() if "[source]" not in text]
+    assert {name for name, text in texts.items() if "[source]" not in text} == {"ikcore.isa"}  # which is in C
