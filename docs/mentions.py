@@ -41,14 +41,12 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         return
     for word in list(doctree.findall(addnodes.pending_xref)):
         if word.get("refspecific") and word["reftarget"].islower():  # "joints" of "(joints, 3) array"
-            word.replace_self(word.children)
+            word.replace_self(nodes.emphasis("", word["reftarget"]))
 
 
 def kept(env: BuildEnvironment) -> dict[str, set[str]]:
     """Names by page; kept with the environment from build to build."""
-    if not hasattr(env, "mentions"):
-        env.mentions = {}  # type: ignore[attr-defined]
-    names: dict[str, set[str]] = env.mentions
+    names: dict[str, set[str]] = vars(env).setdefault("mentions", {})
     return names
 
 
