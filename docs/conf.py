@@ -26,7 +26,7 @@ extensions = [
     "mentions",
 ]
 templates_path = ["_templates"]
-myst_heading_anchors = 2  # links to headings, as a code host has them
+myst_heading_anchors = 3  # links to headings, as a code host has them
 html_theme = "furo"
 html_title = f"ikcore {version}"
 html_static_path = ["_static"]
