@@ -78,6 +78,11 @@ def test_code_is_no_wider_than_the_page(page: Path) -> None:
     assert bool(wide) == (page.stem in WIDE), wide
 
 
+@pytest.mark.parametrize("program", sorted((ROOT / "examples").glob("*.c")), ids=lambda path: path.name)
+def test_programs_that_pages_show_are_no_wider(program: Path) -> None:
+    assert max(map(len, program.read_text(encoding="utf-8").splitlines())) <= COLUMNS
+
+
 @pytest.mark.parametrize("page", SOURCES, ids=lambda page: page.stem)
 def test_pictures_and_pages_that_are_linked_exist(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
