@@ -65,6 +65,9 @@ def listed() -> list[str]:
     return [f"{module}.{name}" for module, names in zip(modules, lists, strict=True) for name in names]
 
 
+for stub in (HERE / "reference" / "api").glob("*.rst"):  # of objects that are listed no more
+    if stub.stem not in listed():
+        stub.unlink()
 autosummary_context = {"documented": {name: members_of(name) for name in listed()}}
 
 draw.write(HERE / "pictures")

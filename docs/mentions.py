@@ -1,7 +1,7 @@
 """Links between the guide and the reference, both ways, made from the names that a page uses.
 
 A public name in `code` on a page becomes a link to the page of that object. Every page ends with a list of the objects
-that its text and examples use, and the page of every object with a list of the pages that use it.
+that its text and examples use. The page of every object ends with lists of the pages and of the objects that name it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for word in list(doctree.findall(addnodes.pending_xref)):
         if word.get("refspecific") and word["reftarget"].islower():  # "joints" of "(joints, 3) array"
             word.replace_self(nodes.emphasis("", word["reftarget"]))
+    if "/api/" in page:
+        kept(app.env)[page] = {word["reftarget"] for word in doctree.findall(addnodes.pending_xref)}
 
 
 def kept(env: BuildEnvironment) -> dict[str, set[str]]:
@@ -71,8 +73,9 @@ def page_of(env: BuildEnvironment, name: str) -> str | None:
 def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link names in the text, and add the list at the end of the page."""
     if is_reference(page):
-        used = [guide for guide, names in kept(app.env).items() if page in pages_of(app.env, names)]
-        listed(app, doctree, page, "In the guide", [name for name in used if name not in RECORDS])
+        using = {name for name, names in kept(app.env).items() if page in pages_of(app.env, names)} - {page, *RECORDS}
+        listed(app, doctree, page, "In the guide", [name for name in using if not is_reference(name)])
+        listed(app, doctree, page, "See also", filter(is_reference, using))
         return
     objects = app.env.domains.python_domain.objects
     for literal in list(doctree.findall(nodes.literal)):

@@ -141,6 +141,19 @@ def test_every_guide_links_into_the_reference_and_back() -> None:
 
 
 @built
+def test_every_object_has_an_example_or_a_link_to_one_that_names_it() -> None:
+    folder = Path(str(BUILT)).resolve() / "reference/api"
+    alone = [page.stem for page in folder.glob("*.html") if not shown_or_linked(page)]
+    assert len(alone) <= 12, alone  # files, measures and their notes, which the lists explain
+
+
+def shown_or_linked(page: Path) -> bool:
+    """Whether the page of an object has an example, or a line of links at its end."""
+    text = page.read_text(encoding="utf-8")
+    return "&gt;&gt;&gt;" in text or 'class="mentions' in text
+
+
+@built
 def test_every_object_has_its_source() -> None:
     site = Path(str(BUILT)).resolve()
     texts = {page.stem: page.read_text(encoding="utf-8") for page in (site / "reference/api").glob("*.html")}
