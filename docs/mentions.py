@@ -43,7 +43,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         if word.get("refspecific") and word["reftarget"].islower():  # "joints" of "(joints, 3) array"
             word.replace_self(nodes.emphasis("", word["reftarget"]))
     if "/api/" in page:
-        kept(app.env)[page] = {word["reftarget"] for word in doctree.findall(addnodes.pending_xref)}
+        targets = {word["reftarget"] for word in doctree.findall(addnodes.pending_xref)}
+        kept(app.env)[page] = targets | names_in(doctree)
 
 
 def kept(env: BuildEnvironment) -> dict[str, set[str]]:
@@ -60,7 +61,10 @@ def purge(app: Sphinx, env: BuildEnvironment, page: str) -> None:
 def object_of(env: BuildEnvironment, name: str) -> str | None:
     """The whole name of the documented object that a short name means; a member means its class on lists."""
     known = env.domains.python_domain.objects
-    return next((prefix + name for prefix in PREFIXES if prefix + name in known), None)
+    whole = [prefix + name for prefix in PREFIXES if prefix + name in known]
+    if not whole and name[0].isupper():  # a class of a module that is not named
+        whole = [other for other in known if other.endswith(f".{name}")]
+    return whole[0] if whole else None
 
 
 def page_of(env: BuildEnvironment, name: str) -> str | None:
