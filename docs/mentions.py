@@ -18,6 +18,7 @@ from sphinx.environment import BuildEnvironment
 PREFIXES = ("ikcore.", "ikcore.rotations.", "ikcore.feet.metrics.", "")  # where a name without a module is looked up
 RECORDS = ("figures",)  # pages that name nearly everything: no page of the reference lists them
 IN_TEXT = re.compile(r"(?:ik\.)?([A-Za-z_][\w.]*)(?:\(.*\))?")
+IN_RESULT = re.compile(r"([A-Z]\w+)")  # the class of what a function returns
 IN_CODE = re.compile(r"\bik(?:core)?\.([A-Za-z_][\w.]*)")
 
 
@@ -44,7 +45,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             word.replace_self(nodes.emphasis("", word["reftarget"]))
     if "/api/" in page:
         targets = {word["reftarget"] for word in doctree.findall(addnodes.pending_xref)}
-        kept(app.env)[page] = targets | names_in(doctree)
+        results = {word.astext() for word in doctree.findall(nodes.emphasis) if IN_RESULT.fullmatch(word.astext())}
+        kept(app.env)[page] = targets | results | names_in(doctree)
 
 
 def kept(env: BuildEnvironment) -> dict[str, set[str]]:
@@ -77,26 +79,34 @@ def page_of(env: BuildEnvironment, name: str) -> str | None:
 def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link names in the text, and add the list at the end of the page."""
     if is_reference(page):
+        link_words(app, doctree, page, nodes.emphasis, IN_RESULT)
         using = {name for name, names in kept(app.env).items() if page in pages_of(app.env, names)} - {page, *RECORDS}
         listed(app, doctree, page, "In the guide", [name for name in using if not is_reference(name)])
         listed(app, doctree, page, "See also", filter(is_reference, using))
         return
-    objects = app.env.domains.python_domain.objects
-    for literal in list(doctree.findall(nodes.literal)):
-        match = IN_TEXT.fullmatch(literal.astext())
-        whole = object_of(app.env, match[1]) if match else None
-        if whole is None or any_reference(literal) or not is_reference(objects[whole].docname):
-            continue
-        there = objects[whole]
-        address = f"{app.builder.get_relative_uri(page, there.docname)}#{there.node_id}"
-        reference = nodes.reference("", "", internal=True, refuri=address, reftitle=whole)
-        literal.replace_self(reference)
-        reference += literal
+    link_words(app, doctree, page, nodes.literal, IN_TEXT)
     if page not in RECORDS:
         listed(app, doctree, page, "In the reference", pages_of(app.env, kept(app.env).get(page, ())))
 
 
-def any_reference(node: nodes.Node) -> bool:
+def link_words(
+    app: Sphinx, doctree: nodes.document, page: str, kind: type[nodes.Element], pattern: re.Pattern[str]
+) -> None:
+    """Make links of the words of a kind of node that are names of objects."""
+    objects = app.env.domains.python_domain.objects
+    for word in list(doctree.findall(kind)):
+        match = pattern.fullmatch(word.astext())
+        whole = object_of(app.env, match[1]) if match else None
+        if whole is None or is_in_link_or_heading(word) or not is_reference(objects[whole].docname):
+            continue
+        there = objects[whole]
+        address = f"{app.builder.get_relative_uri(page, there.docname)}#{there.node_id}"
+        reference = nodes.reference("", "", internal=True, refuri=address, reftitle=whole)
+        word.replace_self(reference)
+        reference += word
+
+
+def is_in_link_or_heading(node: nodes.Node) -> bool:
     """Whether a node is part of a link already, or of a heading."""
     above: Any = node.parent
     while above is not None:
