@@ -64,6 +64,7 @@ def types(session: nox.Session) -> None:
     """Mypy, strict but for the extension, on the package, its stubs and whatever uses it."""
     wheel, blender_stubs = build_wheel(session), "fake-bpy-module-4.5"
     session.install(f"{wheel}[plot]", "mypy>=2.4", "pytest>=8", "hypothesis>=6.100", "nox", blender_stubs)
+    session.install("sphinx==9.*", "types-docutils")
     folders = ("tests", "benchmarks", "docs", "blender_addon")
     scripts = [str(path) for folder in folders for path in Path(folder).glob("*.py")]
     session.run("mypy", "--num-workers", "2", "ikcore", "noxfile.py", *scripts)
@@ -123,9 +124,17 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The pages, into dist/docs; a warning is an error."""
-    session.install(f"{build_wheel(session)}[plot]", "sphinx==9.*", "furo", "myst-parser")
+    """The pages, into dist/docs; a warning is an error. Then the links between guide and reference."""
+    session.install(
+        f"{build_wheel(session)}[plot]",
+        "sphinx==9.*",
+        "furo",
+        "myst-parser",
+        "sphinx-copybutton",
+        "pytest>=8",
+    )
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "dist/docs")
+    session.run("pytest", "-q", "tests/test_pages.py", env={"IKCORE_PAGES": "dist/docs"})
 
 
 @nox.session

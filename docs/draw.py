@@ -72,6 +72,7 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             smooth,
             ground,
             drift,
+            front,
             bake,
             bake_over_time,
             clearance,
@@ -886,6 +887,25 @@ def bake() -> Figure:
         for frame in range(90, 400, 8):
             line(panel, legs[frame], BLUE if stands[frame] else GREY, width=1.2, view=PROFILE)
         panel.set(title=title, xlim=(0.6, 5.2), ylim=(-0.1, 2.4), aspect="equal")
+        panel.axis("off")
+    return figure
+
+
+def front() -> Figure:
+    """The picture of the first page: the same walk before and after, the whole body, from its side."""
+    source, baked = demo.walk(), on_stairs()
+    figure = Figure(figsize=(1.6 * WIDTH, 2.3), layout="constrained")
+    titles = ("a walk on level ground", "put on stairs by one call")
+    for panel, title, clip in zip(figure.subplots(1, 2), titles, (source, baked.clip), strict=True):
+        joints = clip.skeleton.forward(clip.pose).positions
+        step_profile(panel)
+        for frame in range(100, 400, 42):
+            for joint, parent in enumerate(clip.skeleton.parents):
+                if parent >= 0:
+                    left = clip.skeleton.names[joint].startswith("Left")
+                    color, shade = (ORANGE, 0.55) if left else (BLUE, 1)
+                    line(panel, joints[frame, [parent, joint]], color, width=2, shade=shade, view=PROFILE)
+        panel.set(title=title, xlim=(0.5, 5.0), ylim=(-0.1, 3.2), aspect="equal")
         panel.axis("off")
     return figure
 

@@ -200,7 +200,9 @@ def two_bone(
     >>> import numpy as np
     >>> import ikcore as ik
     >>> hip, knee, ankle = [0, 0.9, 0], [0, 0.5, 0.05], [0, 0.1, 0]
-    >>> leg = ik.two_bone(hip, knee, ankle, [[0.1, 0.2, 0.1], [0.1, -0.1, 0.1]], pole=[0, 0.5, 1])
+    >>> leg = ik.two_bone(
+    ...     hip, knee, ankle, [[0.1, 0.2, 0.1], [0.1, -0.1, 0.1]], pole=[0, 0.5, 1]
+    ... )
     >>> leg.positions[:, 2].round(4)
     array([[0.1   , 0.2   , 0.1   ],
            [0.0798, 0.1017, 0.0798]])
@@ -495,7 +497,9 @@ def look(
     >>> import numpy as np
     >>> import ikcore as ik
     >>> spine = [[0, 1.2, 0], [0, 1.45, 0], [0, 1.6, 0.02]]
-    >>> gaze = ik.look(spine, [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1], weights=[0.2, 0.3, 0.5])
+    >>> gaze = ik.look(
+    ...     spine, [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1], weights=[0.2, 0.3, 0.5]
+    ... )
     >>> np.degrees(2 * np.arccos(gaze.deltas[:, 0])).round(1)
     array([18.1, 27.2, 45.1])
     >>> ik.Status(int(gaze.status))

@@ -151,7 +151,9 @@ class Look(Goal):
     Examples
     --------
     >>> import ikcore as ik
-    >>> body = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, 0.4, 0], [0, 0.2, 0]], names=["spine", "neck", "head"])
+    >>> body = ik.Skeleton(
+    ...     [-1, 0, 1], [[0, 1, 0], [0, 0.4, 0], [0, 0.2, 0]], names=["spine", "neck", "head"]
+    ... )
     >>> found = ik.dls(body, body.rest, [ik.Look("head", [0, 0, 1], [2, 1.6, 2], chain=1)])
     >>> print(found.status, found.rotation_error < 1e-4)
     0 True
@@ -216,7 +218,11 @@ class Distance(Goal):
     Examples
     --------
     >>> import ikcore as ik
-    >>> arms = ik.Skeleton([-1, 0, 1, -1], [[0, 0, 0], [1, 0, 0], [1, 0, 0], [3, 1, 0]], names=["a", "b", "c", "post"])
+    >>> arms = ik.Skeleton(
+    ...     [-1, 0, 1, -1],
+    ...     [[0, 0, 0], [1, 0, 0], [1, 0, 0], [3, 1, 0]],
+    ...     names=["a", "b", "c", "post"],
+    ... )
     >>> found = ik.dls(arms, arms.rest, [ik.Distance("c", 2.0, other="post")])
     >>> way = ik.Skeleton.forward(arms, found.pose).positions[2] - [3, 1, 0]
     >>> print(found.status, round(float((way**2).sum() ** 0.5), 4))
@@ -278,8 +284,11 @@ class Relative(Goal):
     Examples
     --------
     >>> import ikcore as ik
-    >>> body = ik.Skeleton([-1, 0, 1, 0, 3, 4], [[0, 1, 0], [0, 0.2, 0], [0.1, 0, 0], [0, 0.5, 0], [0.3, 0, 0],
-    ...                    [0.3, 0, 0]], names=["root", "hip", "side", "shoulder", "elbow", "hand"])
+    >>> body = ik.Skeleton(
+    ...     [-1, 0, 1, 0, 3, 4],
+    ...     [[0, 1, 0], [0, 0.2, 0], [0.1, 0, 0], [0, 0.5, 0], [0.3, 0, 0], [0.3, 0, 0]],
+    ...     names=["root", "hip", "side", "shoulder", "elbow", "hand"],
+    ... )
     >>> found = ik.dls(body, body.rest, [ik.Relative("hand", "side", position=[0.1, 0, 0.1])])
     >>> print(found.status)
     0
@@ -494,7 +503,9 @@ class Outside(Goal):
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-    >>> pole = [ik.Outside(joint, [1.2, 0.2, -1], 0.3, end=[1.2, 0.2, 1]) for joint in (1, 2, 3)]
+    >>> pole = [
+    ...     ik.Outside(joint, [1.2, 0.2, -1], 0.3, end=[1.2, 0.2, 1]) for joint in (1, 2, 3)
+    ... ]
     >>> found = ik.dls(arm, arm.rest, [ik.Reach(3, [2, 0.2, 0]), *pole])
     >>> print(found.status)
     0

@@ -225,7 +225,9 @@ class Limit:
         A range of more than half a turn: what is outside goes to the bound that is nearer the way round.
 
         >>> door = Limit.hinge([0, 0, 1], 0, 4)
-        >>> angle = rotations.to_axis_angle(door.project(rotations.from_axis_angle([0, 0, 1], [4.5, 6.0])))[1]
+        >>> angle = rotations.to_axis_angle(
+        ...     door.project(rotations.from_axis_angle([0, 0, 1], [4.5, 6.0]))
+        ... )[1]
         >>> angle.round(6)  # 4 is 2.283185 the other way round
         array([2.283185, 0.      ])
         """
@@ -400,7 +402,9 @@ class Limit:
         --------
         An arm that is raised forwards, or sideways, or swung from one to the other:
 
-        >>> shoulder = Limit.kusudama([0, -1, 0], [([0, 0, 1], 0.4), ([0, -1, 0], 0.3), ([1, 0, 0], 0.4)])
+        >>> shoulder = Limit.kusudama(
+        ...     [0, -1, 0], [([0, 0, 1], 0.4), ([0, -1, 0], 0.3), ([1, 0, 0], 0.4)]
+        ... )
         >>> towards = [[0, -0.6, 0.8], [0.6, -0.8, 0], [0.6, 0, 0.8]]
         >>> shoulder.violation(rotations.shortest_arc([0, -1, 0], towards)).round(6)
         array([0.      , 0.      , 0.343936])
@@ -459,7 +463,9 @@ class Limit:
 
         Examples
         --------
-        >>> Limit.cone([1, 0, 0], 1).violation(rotations.from_axis_angle([0, 1, 0], [-1, 1.25])).round(6)
+        >>> Limit.cone([1, 0, 0], 1).violation(
+        ...     rotations.from_axis_angle([0, 1, 0], [-1, 1.25])
+        ... ).round(6)
         array([0.  , 0.25])
         """
         return self._project(q)[1]

@@ -49,7 +49,8 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
     >>> H = ik.momentum(rod, rod.rest)
     >>> H.shape
     (6, 12)
-    >>> H[:, 2] + 0  # about z at the first joint: 3 kg go along y by 2 m/s; both turn about what is between them
+    >>> # about z at the first joint: 3 kg go along y by 2 m/s; both turn about what is between them
+    >>> H[:, 2] + 0
     array([0., 6., 0., 0., 0., 3.])
     """
     if not isinstance(skeleton, Skeleton):
@@ -134,7 +135,10 @@ def as_strong(skeleton: Skeleton, strengths: Mapping[Any, ArrayLike]) -> Skeleto
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [3, 0, 0], [5, 0, 0], [6, 0, 0]])
     >>> strong = ik.as_strong(arm, {0: 80, 1: [70, 50, 50], 2: 12})
-    >>> [tuple(round(s, 3) for s in limit.stiffness) if limit else None for limit in strong.limits]
+    >>> [
+    ...     tuple(round(s, 3) for s in limit.stiffness) if limit else None
+    ...     for limit in strong.limits
+    ... ]
     [(0.0, 0.0, 0.0), (0.125, 0.375, 0.375), (0.85, 0.85, 0.85), None]
     """
     if not isinstance(skeleton, Skeleton):

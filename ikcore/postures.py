@@ -152,7 +152,11 @@ def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
     >>> import numpy as np
     >>> import ikcore as ik
     >>> finger = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
-    >>> turns = np.random.default_rng(0).normal(size=(1000, 3, 3)) * [[0, 0, 0.8], [0, 0, 0.4], [0, 0, 0]]
+    >>> turns = np.random.default_rng(0).normal(size=(1000, 3, 3)) * [
+    ...     [0, 0, 0.8],
+    ...     [0, 0, 0.4],
+    ...     [0, 0, 0],
+    ... ]
     >>> known = ik.learned(finger, ik.Pose(ik.rotations.exp(turns)))
     >>> [tuple(round(float(s), 2) for s in limit.stiffness) for limit in known.limits]
     [(0.95, 0.95, 0.0), (0.95, 0.95, 0.75), (0.95, 0.95, 0.95)]

@@ -73,7 +73,11 @@ class Skeleton:
     Examples
     --------
     >>> import ikcore as ik
-    >>> leg = ik.Skeleton([-1, 0, 1], [[0, 0.9, 0], [0, -0.4, 0], [0, -0.4, 0]], names=["hip", "knee", "ankle"])
+    >>> leg = ik.Skeleton(
+    ...     [-1, 0, 1],
+    ...     [[0, 0.9, 0], [0, -0.4, 0], [0, -0.4, 0]],
+    ...     names=["hip", "knee", "ankle"],
+    ... )
     >>> leg
     Skeleton(3 joints: hip, knee, ankle)
     >>> leg.index("knee"), leg.children("knee")
@@ -535,7 +539,8 @@ def jacobian(
     >>> J = ik.jacobian(arm, arm.rest, 2)
     >>> J.shape
     (6, 9)
-    >>> J[:, 2] + 0  # about z at the first joint: the end moves along y, twice as fast as it turns
+    >>> # about z at the first joint: the end moves along y, twice as fast as it turns
+    >>> J[:, 2] + 0
     array([0., 2., 0., 0., 0., 1.])
     """
     if not isinstance(skeleton, Skeleton):

@@ -46,7 +46,9 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-    >>> found = ik.solve(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], method="fabrik", iterations=50)
+    >>> found = ik.solve(
+    ...     arm, arm.rest, [ik.Reach(3, [1, 1, 1])], method="fabrik", iterations=50
+    ... )
     >>> print(found.status)
     0
     """
@@ -156,7 +158,9 @@ def solver(
     >>> follow = ik.solver(crane, [ik.Reach(2, position=...)], "dls", translations=True)
     >>> follow.signature
     '(j,q),(j,p),(p)->(j,q),(j,p),(),()'
-    >>> rotations, translations, error, status = follow(crane.rest.rotations, crane.offsets, [0.9, 0.1, 0])
+    >>> rotations, translations, error, status = follow(
+    ...     crane.rest.rotations, crane.offsets, [0.9, 0.1, 0]
+    ... )
     >>> print(status)
     0
 

@@ -289,7 +289,9 @@ def gauss_seidel(
 
     >>> import ikcore as ik
     >>> elbow = ik.Limit.hinge([0, 0, 1], 0, 1.5)
-    >>> arm = ik.Skeleton([-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None])
+    >>> arm = ik.Skeleton(
+    ...     [-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None]
+    ... )
     >>> found = ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
     >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
     1.5
@@ -382,7 +384,10 @@ def newton(
     Two tips that cannot both be where they should: how far from the best they are after twelve iterations.
 
     >>> import ikcore as ik
-    >>> fork = ik.Skeleton([-1, 0, 1, 2, 1, 4], [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]])
+    >>> fork = ik.Skeleton(
+    ...     [-1, 0, 1, 2, 1, 4],
+    ...     [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]],
+    ... )
     >>> apart = [ik.Reach(3, [1, 3, 1]), ik.Reach(5, [2, -3, -1])]
     >>> best = ik.newton(fork, fork.rest, apart, iterations=100, textbook=True).error
     >>> for name in ("dls", "newton"):
@@ -427,7 +432,9 @@ def lbfgsb(
 
     >>> import ikcore as ik
     >>> elbow = ik.Limit.hinge([0, 0, 1], 0, 1.5)
-    >>> arm = ik.Skeleton([-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None])
+    >>> arm = ik.Skeleton(
+    ...     [-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None]
+    ... )
     >>> found = ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
     >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
     1.5

@@ -131,11 +131,16 @@ def stages(
     --------
     >>> import ikcore as ik
     >>> body = ik.Skeleton(
-    ...     parents=[-1, 0, 1, 2, 3], offsets=[[0, 1, 0], [0, 0.5, 0], [0.2, 0, 0], [0.3, 0, 0.01], [0.27, 0, 0]],
+    ...     parents=[-1, 0, 1, 2, 3],
+    ...     offsets=[[0, 1, 0], [0, 0.5, 0], [0.2, 0, 0], [0.3, 0, 0.01], [0.27, 0, 0]],
     ...     names=["hips", "chest", "arm", "elbow", "hand"],
     ... )
-    >>> spine = ik.Stage("dls", [ik.Reach("hand", [0.8, 1.2, 0.5], chain="hips")], iterations=20)
-    >>> arm = ik.Stage("two_bone", [ik.Reach("hand", [0.8, 1.2, 0.5], chain=2, pole=[0, 0, -2])])
+    >>> spine = ik.Stage(
+    ...     "dls", [ik.Reach("hand", [0.8, 1.2, 0.5], chain="hips")], iterations=20
+    ... )
+    >>> arm = ik.Stage(
+    ...     "two_bone", [ik.Reach("hand", [0.8, 1.2, 0.5], chain=2, pole=[0, 0, -2])]
+    ... )
     >>> print(ik.stages(body, body.rest, [spine, arm]).status)
     0
     """
