@@ -14,6 +14,7 @@ import sys
 import tomllib
 import warnings
 
+LEG = 0.87  # metres: the leg length for which ikcore.BakeSettings has its lengths
 library = None  # ikcore, once loaded
 rotations = None  # its rotation algebra
 _problem = None
@@ -69,6 +70,11 @@ def look(*args, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", library.UnusableWarning)
         return library.look(*args, **options)
+
+
+def leg_length(percent):
+    """A percentage of the leg length in the library's unit: metres for a leg of 0.87 m."""
+    return percent / 100 * LEG
 
 
 def feet_on(*args, **options):

@@ -58,17 +58,17 @@ def four_limbs(bpy, frames, *, driven):
 
 def as_shown(bpy, armature, frames):
     """Bake IK, as shown."""
-    return _bake(bpy, armature, frames, "SHOWN")
+    return _bake(bpy, armature, frames, "DISPLAYED")
 
 
 def anew(bpy, armature, frames):
     """Bake IK, solved anew."""
-    return _bake(bpy, armature, frames, "ANEW")
+    return _bake(bpy, armature, frames, "TWO_BONE")
 
 
 def chains(bpy, armature, frames):
     """Bake IK, chains anew."""
-    return _bake(bpy, armature, frames, "CHAINS")
+    return _bake(bpy, armature, frames, "LIBRARY")
 
 
 def _bake(bpy, armature, frames, way):

@@ -17,7 +17,7 @@ NEAR = 1e-4  # of a chain of 1.8
 
 
 def anew(**options):
-    return bake(way="CHAINS", **options)
+    return bake(solver="LIBRARY", **options)
 
 
 def targets(armature, ik):
@@ -112,7 +112,7 @@ def test_limbs_keep_the_twist_that_blender_shows(capfd, shape, options, method):
     """After five cycles as in the first one."""
     armature, limb = walking(shape, **options)
     shown = rigs.sampled(armature, STRIDE)
-    assert bpy.ops.ikcore.bake_ik(way="CHAINS", method=method) == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="LIBRARY", method=method) == {"FINISHED"}
     poses = rigs.sampled(armature, STRIDE)
     assert twisted(armature, limb, shown, poses) < np.radians(1.0)
     np.testing.assert_allclose(rigs.tail(armature, poses, limb[-1]), rigs.tail(armature, shown, limb[-1]), atol=1e-3)
@@ -125,7 +125,7 @@ def test_limbs_keep_the_twist_that_blender_shows(capfd, shape, options, method):
 def test_a_straight_limb_bends_towards_its_pole(method):
     """As solved anew, where Blender leaves it straight."""
     poses = []
-    for options in ({"way": "CHAINS", "method": method}, {"way": "ANEW"}):
+    for options in ({"solver": "LIBRARY", "method": method}, {"solver": "TWO_BONE"}):
         rigs.new_scene()
         armature, limb = walking("straight")
         assert bpy.ops.ikcore.bake_ik(**options) == {"FINISHED"}
@@ -148,7 +148,7 @@ def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
 
     armature, _ = walking("leg")
     monkeypatch.setattr(addon.bent, "solved", twisting)
-    bpy.ops.ikcore.bake_ik(way="CHAINS", method="ccd")
+    bpy.ops.ikcore.bake_ik(solver="LIBRARY", method="ccd")
     told = "solved anew; limb1 is twisted 30° from where IK shows it in frame 34"
     assert f"Warning: Baked 1 IK, 2 bones, 121 frames, {told}" in capfd.readouterr().out
     assert addon.bake.latest(armature).problems[0][0] == 34
@@ -223,7 +223,7 @@ def test_ik_limits_that_are_switched_on_and_left_as_they_are(addon, axes):
         setattr(bone, f"use_ik_limit_{axis}", True)
     assert bone.ik_max_x > np.pi
     addon.ik_limits.Freedom.of(bone).limit()
-    assert bpy.ops.ikcore.bake_ik(way="CHAINS") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="LIBRARY") == {"FINISHED"}
 
 
 def test_ik_limits_hold(addon):
@@ -250,9 +250,9 @@ def test_legs_of_a_captured_clip_are_where_their_keys_have_them():
     options = {"frame_range": "CUSTOM", "frame_start": 1, "frame_end": 570}
     keyed = rigs.sampled(armature, some)
     rigs.select(armature, "LeftLeg", "RightLeg")
-    bpy.ops.ikcore.ik_from_fk(**options)
+    bpy.ops.ikcore.fk_to_ik(**options)
     rigs.select(armature, "LeftLeg", "RightLeg")
-    assert bpy.ops.ikcore.bake_ik(way="CHAINS", **options) == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="LIBRARY", **options) == {"FINISHED"}
     assert rigs.turn_between(rigs.sampled(armature, some), keyed).max() < np.radians(0.1)
 
 

@@ -336,7 +336,7 @@ def test_keys_that_play_are_not_doubted(options, tmp_path, capfd):
 @pytest.mark.parametrize("handler", ["Leg"], indirect=True)
 def test_limbs_that_a_script_moves(handler, capfd):
     rigs.leg()
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb" in text
     assert "upper - lower is not seen within 0.5% of its length of where it was put, in frame" in text
@@ -348,7 +348,7 @@ def test_limbs_that_a_script_moves(handler, capfd):
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [({"weight": 0.0}, "Amount is 0"), ({"plane_height": -50.0}, "no foot comes to stand, see Ground and Contacts")],
+    [({"influence": 0.0}, "Influence is 0"), ({"plane_height": -50.0}, "no foot is planted, see Ground and Contacts")],
 )
 @pytest.mark.parametrize("output", ["NEW", "NLA", "OVERWRITE"])
 def test_a_bake_of_nothing(options, reason, output, tmp_path, capfd):
@@ -367,7 +367,7 @@ def test_a_bake_of_nothing(options, reason, output, tmp_path, capfd):
 
 def test_one_action_of_many_with_nothing_to_do(tmp_path, capfd):
     walks.walk(tmp_path)
-    assert bpy.ops.ikcore.bake_feet_actions(weight=0.0, **PLANE) == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_feet_actions(influence=0.0, **PLANE) == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 action" in text
     assert "nothing has changed in walk Foot IK: Amount is 0" in text
@@ -376,7 +376,7 @@ def test_one_action_of_many_with_nothing_to_do(tmp_path, capfd):
 def test_ik_without_influence(capfd):
     leg = rigs.leg()
     leg.pose.bones["lower"].constraints[0].influence = 0.0
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb" in text
     assert "IK has influence 0 throughout, so nothing has changed: upper - lower" in text
@@ -429,6 +429,6 @@ def test_back_to_the_original_is_a_change(tmp_path, capfd):
     walker = walks.walk(tmp_path)
     bake()
     baked = rigs.sampled(walker, FRAMES)
-    assert bake(weight=0.0) == {"FINISHED"}
+    assert bake(influence=0.0) == {"FINISHED"}
     assert np.abs(rigs.sampled(walker, FRAMES) - baked).max() > 0.01
     assert "Nothing has changed" not in capfd.readouterr().out

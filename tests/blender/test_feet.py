@@ -200,23 +200,29 @@ def imported(file, options):
 
 # --- options ---------------------------------------------------------------------------------------------------------
 
+
+def percent(metres):
+    """A length for a leg of 0.87 m in percent of the leg length."""
+    return 100 * metres / 0.87
+
+
 SETTINGS = {
     "lock": ({"lock": False}, {"lock": False}),
-    "tolerance": ({"tolerance": 0.05}, {"tolerance": 0.05}),
-    "unlock": ({"unlock": 0.03}, {"unlock": 0.03}),
+    "tolerance": ({"allowed_slide": percent(0.05)}, {"tolerance": 0.05}),
+    "unlock": ({"unlock_distance": percent(0.03)}, {"unlock": 0.03}),
     "blend": ({"blend": 0.1}, {"blend": 0.1}),
-    "clearance": ({"clearance": 0.08}, {"clearance": 0.08}),
-    "align": ({"align": 0.3}, {"align": 0.3}),
-    "pitch": ({"pitch": math.radians(3)}, {"pitch": 3}),
-    "roll": ({"roll": math.radians(2)}, {"roll": 2}),
-    "toe": ({"toe": math.radians(1)}, {"toe": 1}),
+    "clearance": ({"swing_clearance": percent(0.08)}, {"clearance": 0.08}),
+    "align": ({"follow_slope": 0.3}, {"align": 0.3}),
+    "pitch": ({"max_pitch": math.radians(3)}, {"pitch": 3}),
+    "roll": ({"max_roll": math.radians(2)}, {"roll": 2}),
+    "toe": ({"max_toe_bend": math.radians(1)}, {"toe": 1}),
     "pelvis": ({"pelvis": "lowest"}, {"pelvis": "lowest"}),
-    "lift": ({"limit_pelvis": True, "lift": 0.0, "drop": 0.3}, {"lift": 0, "drop": 0.3}),
-    "drop": ({"limit_pelvis": True, "lift": 0.3, "drop": 0.01}, {"lift": 0.3, "drop": 0.01}),
-    "shift": ({"shift": 0.0}, {"shift": 0}),
+    "lift": ({"limit_pelvis": True, "max_raise": 0.0, "max_lower": percent(0.3)}, {"lift": 0, "drop": 0.3}),
+    "drop": ({"limit_pelvis": True, "max_raise": percent(0.3), "max_lower": percent(0.01)}, {"lift": 0.3, "drop": 0.01}),
+    "shift": ({"max_shift": 0.0}, {"shift": 0}),
     "tilt": ({"auto_tilt": False, "tilt": 0.7}, {"tilt": 0.7}),
-    "straight": ({"straight": 0.9}, {"straight": 0.9}),
-    "weight": ({"weight": 0.4}, {"weight": 0.4}),
+    "straight": ({"max_extension": 90}, {"straight": 0.9}),
+    "weight": ({"influence": 0.4}, {"weight": 0.4}),
 }
 UPHILL, ON_A_BOX = {"toe"}, {"lift"}
 
@@ -238,17 +244,17 @@ def test_setting(walker, name):
     walks.assert_feet(walker, wanted, FRAMES)
 
 
-@pytest.mark.parametrize("root_motion", [True, False])
+@pytest.mark.parametrize("forward_motion", [True, False])
 def test_in_place_motion_travels_or_stays(tmp_path, addon, root_motion, capfd):
     """As ikcore does it; and the report says what was done, or which option would do it."""
     walker = walks.walk(tmp_path, slide=0)
     floor = ik.Ground.plane(height=0.1, up="z")
-    wanted = prepared_and_baked(walks.read(walker), floor, root_motion=root_motion)
-    assert bake(ground="PLANE", plane_height=0.1, root_motion=root_motion) == {"FINISHED"}
+    wanted = prepared_and_baked(walks.read(walker), floor, root_motion=forward_motion)
+    assert bake(ground="PLANE", plane_height=0.1, forward_motion=forward_motion) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
     (said,) = addon.report.latest(walker).notes
-    assert said.startswith("Root motion was added" if root_motion else "It walks in place")
-    assert said.endswith("; Add Forward Motion lets it travel") == (not root_motion)
+    assert said.startswith("Root motion was added" if forward_motion else "In-place walk")
+    assert said.endswith("; turn on Add Forward Motion to move it forward") == (not forward_motion)
     assert f". {said}" in capfd.readouterr().out
 
 
@@ -261,18 +267,18 @@ def prepared_and_baked(clip, ground, **options):
     return ik.bake_feet(ready.clip, ground, feet=feet, contacts=contacts, settings=settings)
 
 
-@pytest.mark.parametrize("denoise", [True, False])
+@pytest.mark.parametrize("remove_jitter", [True, False])
 def test_jitter_is_removed_or_left(tmp_path, addon, denoise):
     """As ikcore does it; and the report says how much there was, or which option removes it."""
     walker = walks.walk(tmp_path, shakes=0.003)
     clip, floor = walks.read(walker), ik.Ground.plane(up="z")
-    wanted, other = (prepared_and_baked(clip, floor, noise=each) for each in (denoise, not denoise))
+    wanted, other = (prepared_and_baked(clip, floor, noise=each) for each in (remove_jitter, not remove_jitter))
     assert np.abs(wanted.clip.pose.rotations - other.clip.pose.rotations).max() > 1e-3
-    assert bake(ground="PLANE", plane_height=0, denoise=denoise) == {"FINISHED"}
+    assert bake(ground="PLANE", plane_height=0, remove_jitter=remove_jitter) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
     notes = addon.report.latest(walker).notes
-    assert any("was removed" in note for note in notes) == denoise
-    assert any("; Remove Jitter smooths that" in note for note in notes) == (not denoise)
+    assert any("was removed" in note for note in notes) == remove_jitter
+    assert any("; turn on Remove Jitter" in note for note in notes) == (not remove_jitter)
 
 
 def on_unfit_steps():
@@ -291,10 +297,10 @@ def test_strides_are_fitted_to_steps(tmp_path, addon):
     assert wanted.source is not clip, "the test fits nothing"
     assert on(names) == {"FINISHED"}
     (said,) = addon.report.latest(walker).notes
-    assert said.startswith("Strides do not fit the steps")
+    assert said.startswith("Steps do not match the stairs")
     assert said.endswith("; raise Fit Strides to adjust step length")
     bpy.ops.ed.undo_push()
-    assert on(names, fit_strides=0.4, restart=True) == {"FINISHED"}
+    assert on(names, fit_strides=0.4, from_original=True) == {"FINISHED"}
     walks.assert_feet(walker, wanted, frames)
     (said,) = addon.report.latest(walker).notes
     assert said.startswith("Strides are 0.")
@@ -369,7 +375,7 @@ def test_a_walk_at_the_rate_of_the_scene_is_left_once_it_was_baked(tmp_path, add
     bpy.ops.import_anim.bvh(filepath=str(tmp_path / "walk.bvh"), **options)
     walker, ground = bpy.context.object, walks.steps()
     for baked_before in (False, True):
-        assert on(ground, restart=False) == {"FINISHED"}
+        assert on(ground, from_original=False) == {"FINISHED"}
         remarks = addon.report.latest(walker).remarks()
         assert [remark.partition(":")[0] for remark in remarks] == ["Nothing has changed"] * baked_before
 
@@ -434,7 +440,7 @@ def test_key_step(walker):
 def test_key_tolerance(walker):
     """Feet are that near; the rest is in test_keys.py."""
     wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
-    assert bake(ground="PLANE", plane_height=0.1, keys="TOLERANCE", key_tolerance=0.003) == {"FINISHED"}
+    assert bake(ground="PLANE", plane_height=0.1, keys="TOLERANCE", max_error=0.003) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES, 0.003)
     assert len(keys(walker)['pose.bones["LeftLeg"].rotation_euler', 0]) < 40
 
@@ -530,7 +536,7 @@ def test_edited_curves_count(walker):
     action = walker.animation_data.action
     for keyed, wanted in ((True, edited), (False, afresh)):
         walker.animation_data.action = action
-        bake(ground="PLANE", plane_height=-0.02, keyed_contacts=keyed)
+        bake(ground="PLANE", plane_height=-0.02, contacts="CURVES" if keyed else "AUTO")
         walks.assert_feet(walker, wanted, FRAMES)
 
 
@@ -613,7 +619,7 @@ def keys_of_legs(armature):
 def test_baking_on_top(walker):
     bake(ground="PLANE", plane_height=0.1)
     clip = walks.read(walker)
-    bake(ground="PLANE", plane_height=0.3, restart=False)
+    bake(ground="PLANE", plane_height=0.3, from_original=False)
     walks.assert_feet(walker, ik.bake_feet(clip, ik.Ground.plane(height=0.3, up="z")), FRAMES)
 
 
@@ -1072,7 +1078,7 @@ def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
     job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
     seen, baked, _ = addon.stage.finished(addon.feet.work(bpy.context, job))
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
-    walker.ikcore_feet.weight = 0.5
+    walker.ikcore_feet.influence = 0.5
     job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
     kept, changed, _ = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
     assert kept is seen

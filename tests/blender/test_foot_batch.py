@@ -160,7 +160,7 @@ def test_contacts_count_for_each_action(walker):
         if curve.data_path.startswith('["contact left'):
             for key in curve.keyframe_points:
                 key.co.y = 0.0
-    lifted, as_found = alone(walker, "lower"), alone(walker, "lower", keyed_contacts=False)
+    lifted, as_found = alone(walker, "lower"), alone(walker, "lower", contacts="AUTO")
     assert np.abs(lifted - as_found).max() > 0.01
     play(walker, "walk")
     bake()
@@ -170,8 +170,8 @@ def test_contacts_count_for_each_action(walker):
 
 
 def test_options_reach_every_action(walker):
-    wanted = {name: alone(walker, name, keys="STEP", key_step=5, weight=0.5) for name in ("lower", "walk")}
-    bake(keys="STEP", key_step=5, weight=0.5)
+    wanted = {name: alone(walker, name, keys="STEP", key_step=5, influence=0.5) for name in ("lower", "walk")}
+    bake(keys="STEP", key_step=5, influence=0.5)
     found = poses(walker, made())
     for name, shown in wanted.items():
         assert np.abs(found[f"{name} Foot IK"] - shown).max() < 1e-5, name

@@ -175,7 +175,7 @@ def test_what_is_in_the_way_stands_before_grey_buttons(spoil, sentence, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("choice", "fields"), [("EVERY", []), ("STEP", ["key_step"]), ("TOLERANCE", ["key_tolerance"])]
+    ("choice", "fields"), [("EVERY", []), ("STEP", ["key_step"]), ("TOLERANCE", ["max_error"])]
 )
 def test_what_is_asked_about_keys(choice, fields, tmp_path):
     walks.walk(tmp_path).ikcore_feet.keys = choice
@@ -236,11 +236,11 @@ def test_all_actions(tmp_path, addon):
     assert (layout.shown, layout.buttons) == (["pattern"], [("ikcore.bake_feet_actions", True)])
     given = layout.given["ikcore.bake_feet_actions"]
     assert (given.key_step, given.pattern, hasattr(given, "output")) == (3, "", False)
-    assert given.ground == "FLOOR"
+    assert given.ground == "AUTO"
     kept.pattern = "w*"
     assert drawn("IKCORE_PT_feet_actions").words() == "1 to bake: walk"
     for pattern, ground, sentence in (
-        ("x", "FLOOR", "No action of walk is called x"),
+        ("x", "AUTO", "No action of walk is called x"),
         ("", "COLLECTION", "Pick a collection to stand on"),
     ):
         kept.pattern, kept.ground = pattern, ground
@@ -340,7 +340,7 @@ def test_presets(tmp_path, addon):
 
 
 def test_operators_keep_presets_of_what_any_file_has():
-    for name in ("bake_ik", "bake_tracking", "bake_feet", "bake_feet_actions", "bake_pins", "ik_from_fk", "fk_from_ik"):
+    for name in ("bake_ik", "bake_tracking", "bake_feet", "bake_feet_actions", "bake_pins", "fk_to_ik", "ik_to_fk"):
         operator = getattr(bpy.ops.ikcore, name)
         assert "PRESET" in operator.bl_options, name
         rna = operator.get_rna_type().properties

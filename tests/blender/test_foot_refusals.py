@@ -243,7 +243,7 @@ def test_library_override_with_a_local_action(tmp_path, listed):
     bpy.context.view_layer.update()
     assert listed or bpy.ops.ikcore.detect_feet() == {"FINISHED"}
     override.ikcore_feet.legs[0].mode = "ground"
-    override.ikcore_feet.clearance = 0.05
+    override.ikcore_feet.swing_clearance = 0.05
     slab = walks.slab("Ground", (-2, -6, -1), (2, 2, 0.1))
     if not listed:
         assert bpy.ops.ikcore.edit_feet(change="ADD_OBJECT") == {"FINISHED"}
@@ -264,7 +264,7 @@ def test_library_override_with_a_local_action(tmp_path, listed):
     kept = override.ikcore_feet
     assert [leg.mode for leg in kept.legs] == ["ground", "auto"]
     assert [leg.knees[0].name for leg in kept.legs] == ["LeftLeg", "RightLeg"]
-    assert round(kept.clearance, 6) == 0.05
+    assert round(kept.swing_clearance, 6) == 0.05
     assert [item.object.name for item in kept.objects] == ["Ground"]
 
 

@@ -70,7 +70,7 @@ def test_nothing_is_said_to_be_elsewhere(size, capfd):
 
 def test_few_keys():
     armature = game()
-    _, baked, _ = test_foot_controls.bake(keys="TOLERANCE", key_tolerance=0.005)
+    _, baked, _ = test_foot_controls.bake(keys="TOLERANCE", max_error=0.005)
     counts = {len(curve) for (path, _), curve in test_foot_controls.curves(armature).items() if '"foot.L"' in path}
     assert len(counts) == 1
     assert max(counts) < 25

@@ -47,7 +47,7 @@ def ik_of(armature, bone="lower"):
 
 def bake(**options):
     options = {"frame_range": "CUSTOM", "frame_start": 1, "frame_end": 20} | options
-    return bpy.ops.ikcore.ik_from_fk(**options)
+    return bpy.ops.ikcore.fk_to_ik(**options)
 
 
 def check(*armatures, near=NEAR, turned=TURNED, **options):
@@ -444,17 +444,17 @@ def test_nothing_is_selected():
 def test_buttons_are_grey_where_there_is_nothing_to_key():
     """Without IK, a selected bone and a switch; the message says what is wanted."""
     armature = leg(target=False)
-    assert bpy.ops.ikcore.ik_from_fk.poll(), "the selected bone may get IK"
+    assert bpy.ops.ikcore.fk_to_ik.poll(), "the selected bone may get IK"
     with pytest.raises(RuntimeError, match=r"Leg has no switch between FK and IK, such as IK_FK: Bake IK"):
-        bpy.ops.ikcore.fk_from_ik()
+        bpy.ops.ikcore.ik_to_fk()
     for change in (lambda: rigs.select(armature), lambda: bpy.ops.object.mode_set(mode="OBJECT")):
         change()
-        assert not bpy.ops.ikcore.fk_from_ik.poll()
+        assert not bpy.ops.ikcore.ik_to_fk.poll()
         with pytest.raises(RuntimeError, match="Leg has no IK: in Pose Mode select the bones of a limb"):
-            bpy.ops.ikcore.ik_from_fk()
+            bpy.ops.ikcore.fk_to_ik()
     armature.pose.bones["hips"]["IK_FK"] = 1.0
-    assert bpy.ops.ikcore.ik_from_fk.poll()
-    assert bpy.ops.ikcore.fk_from_ik.poll()
+    assert bpy.ops.ikcore.fk_to_ik.poll()
+    assert bpy.ops.ikcore.ik_to_fk.poll()
 
 
 def test_no_keys():

@@ -82,7 +82,7 @@ def both(armature, tolerance=TOLERANCE, ends=None, **options):
         armature.animation_data.action = source
         for bone, was in zip(armature.pose.bones, pose, strict=True):
             bone.matrix_basis = was  # of channels without keys
-        assert bake(keys="TOLERANCE", key_tolerance=tolerance, **options) == {"FINISHED"}
+        assert bake(keys="TOLERANCE", max_error=tolerance, **options) == {"FINISHED"}
     return baked, full, shown(armature, baked.feet, frames, bones), seen["told"]
 
 

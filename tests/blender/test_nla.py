@@ -392,7 +392,7 @@ def test_on_top_of_a_strip(walker):
     bake()
     before = rigs.state()
     with pytest.raises(RuntimeError, match="made anew from what is below: tick From the Original"):
-        bake(restart=False)
+        bake(from_original=False)
     assert rigs.state() == before
 
 

@@ -151,11 +151,11 @@ def test_a_control_of_such_a_rig_is_no_bone_of_its_ik():
 @pytest.mark.parametrize(
     ("name", "option", "chosen", "text"),
     [
-        ("ik_from_fk", "frame_range", "FRAME", "The pose that is shown, alone"),
-        ("fk_from_ik", "frame_range", "FRAME", "The pose that is shown, alone"),
-        ("bake_ik", "way", "ANEW", "Two-bone limbs in closed form"),
-        ("bake_ik", "way", "CHAINS", "Chains of any length"),
-        ("bake_tracking", "way", "AIMS", "Damped Track, Track To and Locked Track in closed form"),
+        ("fk_to_ik", "frame_range", "FRAME", "The pose that is shown, alone"),
+        ("ik_to_fk", "frame_range", "FRAME", "The pose that is shown, alone"),
+        ("bake_ik", "solver", "TWO_BONE", "Two-bone limbs in closed form"),
+        ("bake_ik", "solver", "LIBRARY", "Chains of any length"),
+        ("bake_tracking", "solver", "LIBRARY", "Damped Track, Track To and Locked Track in closed form"),
     ],
 )
 def test_buttons_of_one_operator_have_tooltips_of_their_own(name, option, chosen, text):
@@ -167,7 +167,7 @@ def test_buttons_of_one_operator_have_tooltips_of_their_own(name, option, chosen
     assert cls.description(bpy.context, properties).startswith(text)
 
 
-@pytest.mark.parametrize(("name", "more"), [("ik_from_fk", ["switch", "rigid"]), ("fk_from_ik", ["switch"])])
+@pytest.mark.parametrize(("name", "more"), [("fk_to_ik", ["switch", "disable_stretch"]), ("ik_to_fk", ["switch"])])
 def test_options_of_switches_show_where_there_is_one(name, more):
     cls = getattr(importlib.import_module(EXTENSION + ".fk_operators"), f"IKCORE_OT_{name}")
     leg, shown = rigs.leg(), []

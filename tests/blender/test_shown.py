@@ -139,7 +139,7 @@ def test_what_ik_leaves_thicker_by_rounding_is_not_stretched(capfd):
     armature = rigs.person()
     rigs.key_pose(armature, np.random.default_rng(1), (1, 10, 20), bones=armature.pose.bones.keys(), size=0.1)
     rigs.select(armature, "shin.L")
-    assert bpy.ops.ikcore.ik_from_fk(frame_range="CUSTOM", frame_start=1, frame_end=20) == {"FINISHED"}
+    assert bpy.ops.ikcore.fk_to_ik(frame_range="CUSTOM", frame_start=1, frame_end=20) == {"FINISHED"}
     check(armature, limbs="ALL", moves=0.02)
     assert "stretched" not in capfd.readouterr().out
     animation = armature.animation_data
