@@ -245,7 +245,7 @@ def test_setting(walker, name):
 
 
 @pytest.mark.parametrize("forward_motion", [True, False])
-def test_in_place_motion_travels_or_stays(tmp_path, addon, root_motion, capfd):
+def test_in_place_motion_travels_or_stays(tmp_path, addon, forward_motion, capfd):
     """As ikcore does it; and the report says what was done, or which option would do it."""
     walker = walks.walk(tmp_path, slide=0)
     floor = ik.Ground.plane(height=0.1, up="z")
@@ -268,7 +268,7 @@ def prepared_and_baked(clip, ground, **options):
 
 
 @pytest.mark.parametrize("remove_jitter", [True, False])
-def test_jitter_is_removed_or_left(tmp_path, addon, denoise):
+def test_jitter_is_removed_or_left(tmp_path, addon, remove_jitter):
     """As ikcore does it; and the report says how much there was, or which option removes it."""
     walker = walks.walk(tmp_path, shakes=0.003)
     clip, floor = walks.read(walker), ik.Ground.plane(up="z")

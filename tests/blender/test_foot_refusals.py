@@ -119,7 +119,7 @@ def nothing(armature):
 
 PLANE = {"ground": "PLANE", "plane_height": 0.1}
 REFUSALS = {
-    "no action": (no_action, {}, "walk has no action: give it an animation first"),
+    "no action": (no_action, {}, "walk has no action: assign an animation first"),
     "no keys": (no_keys, {}, "Action Empty has no keys for walk"),
     "NLA track": (nla_track, {}, "walk has NLA tracks that play"),
     "NLA tweak mode": (nla_tweak, {}, "walk is in NLA tweak mode: leave it first"),
