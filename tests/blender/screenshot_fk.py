@@ -1,4 +1,4 @@
-"""Show IK from FK in Blender's window: a person who was keyed joint by joint, with IK of an arm and a leg.
+"""Show FK -> IK in Blender's window: a person who was keyed joint by joint, with IK of an arm and a leg.
 
 Run as window.py says.
 """
@@ -39,4 +39,4 @@ def posed():
             item.show_in_front, item.show_name = True, True
 
 
-window.show(posed, panel="IKCORE_PT_from_fk")
+window.show(posed, panel="IKCORE_PT_fk_ik")

@@ -139,7 +139,7 @@ def cases(bpy, frames, folder):
         "by fabrik": lambda: limbs(solver="LIBRARY", method="fabrik"),
         "by ccd": lambda: limbs(solver="LIBRARY", method="ccd"),
         "chains through the scene": lambda: limbs(solver="LIBRARY", bones=True),
-        "IK from FK": fk_to_ik,
+        "FK to IK": fk_to_ik,
         "Bake Tracking, as shown": lambda: tracking("DISPLAYED"),
         "tracking anew": lambda: tracking("LIBRARY"),
         "Bake Pins": pins,

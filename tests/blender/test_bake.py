@@ -403,5 +403,5 @@ def test_few_iterations(iterations, capfd):
     check(leg, near=5e-3 * LIMB, turned=5e-3 * LIMB)  # what is nearer to the target goes there
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb, 20 frames: " in text
-    assert " short of the target as shown (frames " in text
-    assert f"of the limb's length from its target: raise its Iterations ({iterations})" in text
+    assert " short of the target as displayed (frames " in text
+    assert f"% of the limb length from its target: raise its Iterations ({iterations})" in text

@@ -149,7 +149,7 @@ def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
     armature, _ = walking("leg")
     monkeypatch.setattr(addon.bent, "solved", twisting)
     bpy.ops.ikcore.bake_ik(solver="LIBRARY", method="ccd")
-    told = "solved anew; limb1 is twisted 30° from where IK shows it in frame 34"
+    told = "with the library solver; limb1: twisted 30° from the displayed pose at frame 34"
     assert f"Warning: Baked 1 IK, 2 bones, 121 frames, {told}" in capfd.readouterr().out
     assert addon.bake.latest(armature).problems[0][0] == 34
 
@@ -198,7 +198,7 @@ def test_the_targets_rotation(capfd):
     far = np.linalg.norm(tips(armature, "b5") - wanted[:, :3, 3], axis=-1)
     assert turned[:-1].max() < 2e-4
     assert far[:-1].max() < NEAR
-    assert "off its target in frame 20" in capfd.readouterr().out, "turned that way the last one is out of reach"
+    assert "from its target at frame 20" in capfd.readouterr().out, "turned that way the last one is out of reach"
     assert turned[-1] < 0.03
 
 
@@ -393,9 +393,9 @@ def test_what_is_out_of_reach_is_said(capfd, addon):
     armature = tail()
     armature.location.x = 3.0
     assert anew() == {"FINISHED"}
-    assert "IK of b5 is 1.9 m off its target in frame 10" in capfd.readouterr().out
+    assert "IK of b5: 1.9 m from its target at frame 10" in capfd.readouterr().out
     ((frame, text),) = addon.bake.latest(armature).problems
-    assert (frame, "off its target" in text) == (10, True)
+    assert (frame, "from its target" in text) == (10, True)
     assert addon.panels.IKCORE_PT_ik_problems.poll(bpy.context)
     bpy.ops.ikcore.show_frame(frame=frame)
     assert bpy.context.scene.frame_current == 10
@@ -415,8 +415,8 @@ def locked_with_a_pole(ik):
     ("change", "match"),
     [
         (turned_with_a_pole, "has a pole and also follows the target's rotation"),
-        (locked_with_a_pole, "has a pole, but b0, which turns towards it, an IK limit or lock"),
-        (lambda ik: setattr(ik, "use_location", False), "does not reach for a position"),
+        (locked_with_a_pole, "has a pole, and b0, which turns towards the pole, has an IK limit or lock"),
+        (lambda ik: setattr(ik, "use_location", False), "does not follow the position"),
         (lambda ik: setattr(ik.id_data.pose.bones["b3"], "ik_stretch", 0.5), "stretches b3"),
         (lambda ik: ik.id_data.pose.bones["b3"].constraints.new("LIMIT_ROTATION"), "b3 also has constraint"),
     ],

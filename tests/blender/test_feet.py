@@ -139,8 +139,8 @@ def test_ground_that_changes_its_shape_is_told(walker, addon, capfd):
     wanted = ik.bake_feet(walks.read(walker), walks.ground_of(["Sea"]))
     assert on(["Sea"], ground_moves=True) == {"FINISHED"}
     assert "Warning: Baked 2 legs, 61 frames" in (said := capfd.readouterr().out)
-    assert ". Sea changes its shape: the one on frame 1 counts" in said
-    assert addon.report.latest(walker).notes == ["Sea changes its shape: the one on frame 1 counts"]
+    assert ". Sea deforms: its shape at frame 1 is used" in said
+    assert addon.report.latest(walker).notes == ["Sea deforms: its shape at frame 1 is used"]
     walks.assert_feet(walker, wanted, FRAMES)
 
 
@@ -309,7 +309,7 @@ def test_strides_are_fitted_to_steps(tmp_path, addon):
 def test_strides_of_a_root_that_is_held_are_not_fitted(tmp_path):
     walker = walks.walk(tmp_path, slide=1, seconds=4)
     held(walker, hips=True)
-    with pytest.raises(RuntimeError, match="so strides cannot be fitted to the ground: mute that or apply it first"):
+    with pytest.raises(RuntimeError, match="so strides cannot be fitted to the ground: mute or apply it first"):
         on(on_unfit_steps(), fit_strides=0.4)
 
 
@@ -339,7 +339,7 @@ def test_below_a_root_that_is_held_the_next_bone_goes_on_its_way(tmp_path, addon
     walks.assert_feet(walker, wanted, FRAMES, tolerance=0.03 if keys == "TOLERANCE" else 1e-4)
     sent, instead = addon.report.latest(walker).remarks()
     assert "Root motion was added" in sent
-    assert instead == "In place of holder, which is held, Hips went: bones that do not hang on it stay"
+    assert instead == "holder cannot move, so Hips was moved: bones not parented to Hips stay behind"
 
 
 def test_what_cannot_go_on_its_way_is_told_how_to_stay(tmp_path):
@@ -347,8 +347,8 @@ def test_what_cannot_go_on_its_way_is_told_how_to_stay(tmp_path):
     held(walker, hips=True)
     with pytest.raises(RuntimeError) as error:
         bake(ground="PLANE", plane_height=0.1)
-    assert "has constraint Hold, so in-place motion cannot travel: mute that or" in str(error.value)
-    assert "or switch off Add Forward Motion" in str(error.value)
+    assert "has constraint Hold, so an in-place walk cannot move forward: mute or" in str(error.value)
+    assert "or turn off Add Forward Motion" in str(error.value)
 
 
 def test_what_changes_nothing_says_why(tmp_path, addon, capfd):
@@ -361,7 +361,7 @@ def test_what_changes_nothing_says_why(tmp_path, addon, capfd):
 def test_the_same_again_says_so(tmp_path, addon):
     """From the original again: feet that slide there have not stood as they should."""
     walker = walks.walk(tmp_path, slide=1.2)
-    for told in ([], ["Nothing has changed since it was baked before"]):
+    for told in ([], ["Nothing has changed since the last bake"]):
         assert bake(ground="PLANE", plane_height=0) == {"FINISHED"}
         assert addon.report.latest(walker).remarks() == told
 
@@ -474,7 +474,7 @@ def test_markers(walker, capfd):
     deep = {"ground": "PLANE", "plane_height": -0.6, "legs": [{"name": "left"}]}
     assert bake(**deep) == {"FINISHED"}
     assert len(bpy.context.scene.timeline_markers) == 0
-    assert "left does not reach in" in capfd.readouterr().out
+    assert "left out of reach in" in capfd.readouterr().out
     walker.animation_data.action = bpy.data.actions["walk"]
     assert bake(mark=True, **deep) == {"FINISHED"}
     markers = {marker.name: marker.frame for marker in bpy.context.scene.timeline_markers}
@@ -1301,7 +1301,7 @@ def test_rounds_that_do_not_close_are_told_of(walker, capfd):
     for key in list(curves(walker)[joint_path("LeftLeg"), 0].keyframe_points)[-2:]:
         key.co.y += 0.3
     assert bake(ground="PLANE") == {"FINISHED"}
-    assert "LeftLeg is not in frame 61 as it is in frame 1: feet may slide" in capfd.readouterr().out
+    assert "LeftLeg differs between frame 1 and frame 61: feet may slide" in capfd.readouterr().out
 
 
 def test_modifiers_are_taken_back(addon, walker):

@@ -106,7 +106,7 @@ def test_each_is_what_it_is_alone(walker, capfd):
     for name, shown in wanted.items():
         assert np.abs(found[f"{name} Foot IK"] - shown).max() < 1e-5, name
     assert bag(bpy.data.actions["lower Foot IK"]).fcurves[0].range()[1] == 40
-    assert "Baked 3 actions: feet slid up to 4.8 cm, now 0.5 mm" in capfd.readouterr().out
+    assert "Baked 3 actions: largest slide 4.8 cm -> 0.5 mm" in capfd.readouterr().out
 
 
 def test_feet_are_those_of_ikcore(walker):

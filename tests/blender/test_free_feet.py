@@ -81,5 +81,5 @@ def test_a_foot_without_a_leg_beside_a_leg_that_lacks_its_thigh():
     armature = game()
     bpy.ops.ikcore.detect_feet()
     armature.ikcore_feet.legs[0].knees.add().name = "shin.L"
-    with pytest.raises(RuntimeError, match="The leg left has no thigh: pick its bone in the list of feet"):
+    with pytest.raises(RuntimeError, match="The leg left has no thigh: choose its bone in the list of feet"):
         bpy.ops.ikcore.bake_feet()

@@ -177,7 +177,7 @@ def test_locked_channels_stay(walker):
     before = all_keys(walker)
     baked, full, few, told = both(walker, **LIFTED)
     assert_near(baked, full, few)
-    assert told.kept == ["LeftLeg keeps Y of its rotation, which is locked"]
+    assert told.kept == ["LeftLeg keeps its locked rotation Y"]
     locked = 'pose.bones["LeftLeg"].rotation_euler', 1
     assert all_keys(walker)[locked] == before[locked]
 

@@ -58,7 +58,7 @@ def test_a_pin_is_where_its_bone_is():
 def test_what_is_pinned_is_not_pinned_again_and_is_let_go_of():
     armature = rigs.person()
     targets = pinned(armature, "hand.L", "foot.L")
-    with pytest.raises(RuntimeError, match="all of it is pinned"):
+    with pytest.raises(RuntimeError, match="already pinned"):
         pinned(armature, "hand.L")
     assert bpy.ops.ikcore.unpin(index=0) == {"FINISHED"}
     assert [pin.name for pin in armature.ikcore_pins.pins] == ["foot.L"]
@@ -199,7 +199,7 @@ def test_what_is_out_of_reach_is_said(addon):
     targets["hand.L"].location.x += 5.0
     bpy.context.view_layer.update()
     said = addon.live.remarks(armature)
-    assert any(text.startswith("hand.L is ") and text.endswith(" off its pin") for text in said)
+    assert any(text.startswith("hand.L: ") and text.endswith(" from its pin") for text in said)
 
 
 def test_no_angle_is_said_where_there_is_none_to_speak_of(addon):
@@ -294,7 +294,7 @@ def test_a_pin_that_is_nowhere_is_said(addon):
     before, place = poses(armature), targets["hand.L"].location.z
     targets["hand.L"].location.z = np.nan
     np.testing.assert_array_equal(poses(armature), before)
-    assert addon.live.remarks(armature) == ["The pin of hand.L is nowhere: give its target a place"]
+    assert addon.live.remarks(armature) == ["The pin of hand.L has no finite place"]
     targets["hand.L"].location.z = place - 0.2
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
     assert not addon.live.remarks(armature)
@@ -466,7 +466,7 @@ def test_undo_brings_back_what_was_held_live(keyed, method):
 def test_a_bake_that_changes_nothing_says_so(capfd):
     pinned(rigs.person(), *HELD)
     assert bake() == {"FINISHED"}
-    assert "nothing has changed: the bones are where their pins are" in capfd.readouterr().out
+    assert "nothing has changed: the bones are already at their pins" in capfd.readouterr().out
     assert not bpy.data.actions
 
 
@@ -489,15 +489,15 @@ def test_no_pins():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda armature, pin: setattr(armature.ikcore_pins, "balance", True), "tick Stands of the feet"),
+        (lambda armature, pin: setattr(armature.ikcore_pins, "balance", True), "turn it on for the feet"),
         (lambda armature, pin: setattr(pin, "target", None), "The pin of hand.L has no target"),
-        (lambda armature, pin: setattr(pin, "name", "paw"), "has no bone paw, which is pinned"),
-        (lambda armature, pin: setattr(pin, "target", armature), "names no bone of Body"),
-        (lambda armature, pin: setattr(pin, "subtarget", "hand"), "of what is no armature"),
-        (lambda armature, pin: setattr(armature.ikcore_pins, "body", "belly"), "no bone belly to take its body along"),
+        (lambda armature, pin: setattr(pin, "name", "paw"), "has no pinned bone paw"),
+        (lambda armature, pin: setattr(pin, "target", armature), "has no bone of Body"),
+        (lambda armature, pin: setattr(pin, "subtarget", "hand"), "of no armature"),
+        (lambda armature, pin: setattr(armature.ikcore_pins, "body", "belly"), "no root bone belly"),
         (
             lambda armature, pin: [setattr(pin, "target", armature), setattr(pin, "subtarget", "head")],
-            "The pin of hand.L hangs on hips, which moves for it",
+            "The target of the pin of hand.L follows hips, which the pin moves",
         ),
         (
             lambda armature, pin: armature.pose.bones["forearm.L"].constraints.new("LIMIT_ROTATION"),
@@ -689,13 +689,13 @@ def test_what_moves_nothing_is_not_pinned():
     armature.update_tag()
     bpy.context.view_layer.update()
     rigs.select(armature, "shin_fk.L", "MCH-shin.L")
-    refused("MCH-shin.L moves nothing that is seen: pin a bone", bpy.ops.ikcore.pin)
+    refused("MCH-shin.L moves no mesh: pin a bone", bpy.ops.ikcore.pin)
     assert list(pinned(armature, "shin_fk.L")) == ["shin_fk.L"]
     armature.pose.bones["hips"]["IK_FK"] = 0.0
     armature.update_tag()
     bpy.context.view_layer.update()
     for act in (bpy.ops.ikcore.live_pins, bake):
-        refused("shin_fk.L moves nothing that is seen", act)
+        refused("shin_fk.L moves no mesh", act)
     # a bone without a mesh of its own, that hangs on one that has
     rigs.new_scene()
     armature = rigs.person([("socket", "hand.L", (0.75, 0, 1.4), (0.75, 0, 1.3))])

@@ -163,15 +163,15 @@ def itasc(leg):
 
 
 REFUSALS = {
-    "longer chain": (spoil(chain_count=3), "IK of lower moves 3 bones: only a chain length of 2"),
+    "longer chain": (spoil(chain_count=3), "IK of lower moves 3 bones: Exact Two-Bone needs a chain length of 2"),
     "shorter chain": (spoil(chain_count=1), "IK of lower moves 1 bone: only"),
     "whole chain": (spoil(chain_count=0), "IK of lower moves the whole chain of 3 bones"),
-    "no parent": (no_parent, "IK of lower finds only one bone, lower"),
+    "no parent": (no_parent, "IK of lower has only one bone, lower"),
     "no target": (spoil(target=None), "IK of lower has no target"),
     "vertex group": (vertex_group, "IK of lower has a vertex group as its target"),
     "no target bone": (target_armature_without_bone, "has armature Other as its target, but no bone"),
     "pole bone missing": (pole_bone_missing, "names nowhere as its pole target, but Leg has no such bone"),
-    "no position": (spoil(use_location=False), "does not reach for a position"),
+    "no position": (spoil(use_location=False), "does not follow the position"),
     "rotation": (spoil(use_rotation=True), "also follows the target's rotation"),
     "stretch": (spoil(upper__ik_stretch=0.1), "stretches its bones"),
     "locked axis": (spoil(lower__lock_ik_y=True), "lower has a locked IK axis"),
@@ -194,8 +194,8 @@ REFUSALS = {
     "curve modifier": (noisy_curve, "upper has a modifier on its rotation curve"),
     "target follows the limb": (target_on_the_limb, "has a target that follows the limb itself"),
     "pole follows the limb": (pole_constrained_to_the_limb, "has a pole target that follows the limb itself"),
-    "uneven parent": (uneven_hips, "upper inherits a scale that is not the same in all directions"),
-    "uneven upper": (uneven_upper, "lower inherits a scale that is not the same in all directions"),
+    "uneven parent": (uneven_hips, "upper inherits an uneven scale"),
+    "uneven upper": (uneven_upper, "lower inherits an uneven scale"),
     "mirrored": (mirrored, "upper has a zero or negative scale"),
     "flat object": (flat_object, "Leg has a scale of zero"),
     "sliding knee": (sliding_knee, "lower is moved without following upper"),
@@ -355,6 +355,6 @@ def test_an_armature_of_no_size(solver):
     rigs.leg().scale = (0, 0, 0)
     bpy.context.view_layer.update()
     before = rigs.state()
-    with pytest.raises(RuntimeError, match="Leg has a scale of zero, so nothing of it is seen: give it another"):
+    with pytest.raises(RuntimeError, match="Leg has a scale of zero, so it is invisible: give it another one"):
         bpy.ops.ikcore.bake_ik(solver=solver)
     assert rigs.state() == before

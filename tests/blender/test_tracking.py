@@ -84,7 +84,7 @@ def test_what_is_said(capfd):
     bpy.ops.object.mode_set(mode="OBJECT")
     assert bake() == {"FINISHED"}
     assert "Baked 1 constraint, 1 bone, 20 frames as shown" in capfd.readouterr().out
-    with pytest.raises(RuntimeError, match="No Damped Track, Track To, Locked Track or Spline IK is switched on"):
+    with pytest.raises(RuntimeError, match="No Damped Track, Track To, Locked Track or Spline IK is enabled"):
         bake()
     rigs.select(armature, "b0")
     with pytest.raises(RuntimeError, match="of a selected bone is switched on"):
@@ -188,12 +188,12 @@ def test_what_cannot_be_solved_anew_is_refused():
     assert rigs.state() == before
     armature.pose.bones["b2"].constraints.remove(armature.pose.bones["b2"].constraints[-1])
     constraint.up_axis = "UP_Y"
-    with pytest.raises(RuntimeError, match="Track To of b2 has one axis for two things, and does nothing"):
+    with pytest.raises(RuntimeError, match="Track To of b2 has the same axis twice and does nothing"):
         bake(solver="LIBRARY")
     spline = armature.pose.bones["b2"].constraints.new("SPLINE_IK")
     spline.target = rigs.add_object("path", bpy.data.curves.new("path", "CURVE"))
     armature.pose.bones["b2"].constraints.remove(constraint)
     rigs.select(armature, "b2")
-    said = "lays bones along a curve, and cannot be solved anew; As Shown bakes it: with Y Scale Mode None"
+    said = "lays bones along a curve: use the solver As Displayed, with Y Scale Mode None"
     with pytest.raises(RuntimeError, match=f"Spline IK of b2 {said}"):
         bake(solver="LIBRARY")
