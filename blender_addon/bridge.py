@@ -73,8 +73,16 @@ def look(*args, **options):
 
 
 def leg_length(percent):
-    """A percentage of the leg length in the library's unit: metres for a leg of 0.87 m."""
-    return percent / 100 * LEG
+    """A percentage of the leg length in the library's unit: metres for a leg of 0.87 m.
+
+    Rounded, as Blender stores single precision.
+    """
+    return round(percent / 100 * LEG, 5)
+
+
+def leg_percent(metres):
+    """A length for a leg of 0.87 m as a percentage of the leg length."""
+    return 100 * metres / LEG
 
 
 def feet_on(*args, **options):

@@ -249,7 +249,12 @@ class IKCORE_PT_feet_actions(_Below):
         layout.prop(kept, "pattern")
         found = [action.name for action, _ in foot_batch.fitting(armature, kept.pattern)]
         reason = foot_batch.refusal(armature) or no_ground(kept) or foot_batch.none_of(armature, kept.pattern, found)
-        sentence(layout, reason or f"{len(found)} {'action' if len(found) == 1 else 'actions'}: {', '.join(found)}", "INFO", width)
+        sentence(
+            layout,
+            reason or f"{len(found)} {'action' if len(found) == 1 else 'actions'}: {', '.join(found)}",
+            "INFO",
+            width,
+        )
         column = layout.column()
         column.enabled = reason is None
         button = column.operator("ikcore.bake_feet_actions", icon="CON_FLOOR")

@@ -112,7 +112,7 @@ class FootOptions(FrameRange):
         name="Allowed Slide",
         description="Leave a planted foot unchanged if it slides less than this percentage of the leg length",
         subtype="PERCENTAGE",
-        default=0.17,
+        default=bridge.leg_percent(0.0015),
         min=0,
         max=100,
         soft_max=5,
@@ -122,7 +122,7 @@ class FootOptions(FrameRange):
         name="Unlock Distance",
         description="Release a planted foot and plant it again beyond this slide, as a percentage of the leg length",
         subtype="PERCENTAGE",
-        default=23,
+        default=bridge.leg_percent(0.2),
         min=1.2,
         max=1000,
         soft_max=100,
@@ -157,7 +157,7 @@ class FootOptions(FrameRange):
         name="Swing Clearance",
         description="Least height of a swinging foot above the ground, as a percentage of the leg length",
         subtype="PERCENTAGE",
-        default=2.3,
+        default=bridge.leg_percent(0.02),
         min=0,
         max=100,
         soft_max=20,
@@ -205,7 +205,7 @@ class FootOptions(FrameRange):
         name="Max Raise",
         description="How far the pelvis may move up, as a percentage of the leg length",
         subtype="PERCENTAGE",
-        default=35,
+        default=bridge.leg_percent(0.3),
         min=0,
         max=1000,
         soft_max=100,
@@ -215,7 +215,7 @@ class FootOptions(FrameRange):
         name="Max Lower",
         description="How far the pelvis may move down, as a percentage of the leg length",
         subtype="PERCENTAGE",
-        default=35,
+        default=bridge.leg_percent(0.3),
         min=0,
         max=1000,
         soft_max=100,
@@ -225,7 +225,7 @@ class FootOptions(FrameRange):
         name="Max Shift",
         description="How far the pelvis may move sideways for a leg that does not reach, as a percentage of its length",
         subtype="PERCENTAGE",
-        default=11.5,
+        default=bridge.leg_percent(0.1),
         min=0,
         max=1000,
         soft_max=100,
@@ -361,7 +361,7 @@ ANGLES = {"pitch": "max_pitch", "roll": "max_roll", "toe": "max_toe_bend"}
 def settings(options):
     """The options as ikcore.BakeSettings: lengths in metres for a leg of 0.87 m, angles in degrees."""
     lengths = LENGTHS | (HEIGHTS if options.limit_pelvis else {})
-    chosen = {name: bridge.leg_length(_plain(getattr(options, option))) for name, option in lengths.items()}
+    chosen = {name: bridge.leg_length(getattr(options, option)) for name, option in lengths.items()}
     chosen |= {name: _plain(math.degrees(getattr(options, option))) for name, option in ANGLES.items()}
     if not options.auto_tilt:
         chosen["tilt"] = _plain(options.tilt)

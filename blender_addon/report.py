@@ -134,8 +134,8 @@ def of(job, ready, baked, notes, nothing):
     first, end = max(job.part[0], _begins(baked)), job.part[1]
     found = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(found)]
-    said = [initial(note) for note in _notes(job, ready, baked, nothing)]
-    return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said], idle=nothing)
+    notes = [*notes, *_notes(job, ready, baked, nothing)]
+    return Report(job.part[1] - job.part[0], lines, problems, notes, idle=nothing)
 
 
 def _problem(moment):
@@ -181,6 +181,7 @@ def _notes(job, ready, baked, nothing):
     said += [f"{note}; {REMEDIES[note.remedy]}" if note.remedy else note for note in others]
     if still and not nothing:
         said += [AGAIN] if job.source else still
+    said = [initial(note) for note in said]
     if job.carrier and root_moved(ready):
         root, carrier = job.carrier
         said.append(f"{root} cannot move, so {carrier} was moved: bones not parented to {carrier} stay behind")

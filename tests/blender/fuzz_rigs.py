@@ -20,7 +20,10 @@ import numpy as np
 FRAMES = range(1, 13)
 NEAR, TURNED = 1e-4, np.radians(0.05)  # in metres, and radians
 NAMES = ("böne", "a.b", 'x "y"', "[0]", "Bone.001.L", "\\", "骨", "thigh.L", "IK", " ")
-WAYS = {"bake_ik": ("DISPLAYED", "DISPLAYED", "DISPLAYED", "TWO_BONE", "LIBRARY"), "bake_tracking": ("DISPLAYED", "LIBRARY")}
+WAYS = {
+    "bake_ik": ("DISPLAYED", "DISPLAYED", "DISPLAYED", "TWO_BONE", "LIBRARY"),
+    "bake_tracking": ("DISPLAYED", "LIBRARY"),
+}
 CONSTRAINED = {"bake_ik": ["IK"], "bake_tracking": ["DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"], "fk_to_ik": ["IK"]}
 CONSTRAINED["ik_to_fk"] = OTHERS = ["COPY_ROTATION", "LIMIT_SCALE"]
 OPERATORS = ["bake_ik"] * 6 + ["bake_tracking"] * 2 + ["fk_to_ik"] * 2 + ["bake_pins"] * 3 + ["bake_feet"] * 2

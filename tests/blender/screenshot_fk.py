@@ -39,4 +39,4 @@ def posed():
             item.show_in_front, item.show_name = True, True
 
 
-window.show(posed, panel="IKCORE_PT_fk_ik")
+window.show(posed, panels=("IKCORE_PT_fk_ik",))

@@ -35,4 +35,4 @@ def posed():
     armature.show_in_front, armature.data.display_type = True, "OCTAHEDRAL"
 
 
-window.show(posed, panel="IKCORE_PT_pins", opened=True)
+window.show(posed, panels=("IKCORE_PT_pins",), opened=True)

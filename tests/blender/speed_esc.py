@@ -113,7 +113,9 @@ def cases(bpy, frames, folder):
         aim = limb.constraints.new("DAMPED_TRACK")
         aim.target = limb.constraints["IK"].target
         limb.constraints.remove(limb.constraints["IK"])
-        return lambda: bpy.ops.ikcore.bake_tracking(solver=solver, frame_range="CUSTOM", frame_start=1, frame_end=frames)
+        return lambda: bpy.ops.ikcore.bake_tracking(
+            solver=solver, frame_range="CUSTOM", frame_start=1, frame_end=frames
+        )
 
     def pins():
         rigs.new_scene(frames)

@@ -574,7 +574,10 @@ def test_the_scene_is_asked_where_curves_do_not_say_it_all(mover):
         ("armature.scale = (0, 0, 0)", "rig has a scale of zero, so it is invisible"),
         ("armature.pose.bones['DEF-foot.L'].scale = (1, 0, 1)", "DEF-foot.L has a zero or negative scale on some"),
         ("armature.pose.bones['DEF-foot.L'].scale = (1, -1, 1)", "DEF-foot.L has a zero or negative scale on some"),
-        ("armature.pose.bones['DEF-thigh.L'].scale = (1, 3, 1)", "DEF-thigh.L.001 is sheared by the uneven scale of a parent"),
+        (
+            "armature.pose.bones['DEF-thigh.L'].scale = (1, 3, 1)",
+            "DEF-thigh.L.001 is sheared by the uneven scale of a parent",
+        ),
         ("armature.data.pose_position = 'REST'", "rig is in Rest Position"),
         ("_strip(armature)", "rig has NLA tracks that play"),
     ],

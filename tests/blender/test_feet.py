@@ -122,7 +122,8 @@ def test_a_leg_that_never_stands_has_no_slide(walker, addon):
     walker.ikcore_feet.legs["left"].mode = "never"
     bake()
     texts = {line.leg: line.texts() for line in addon.report.latest(walker).lines}
-    assert [text.split(":")[0] for text in texts["left"] + texts["right"]] == ["left sink", "right slide", "right sink"]
+    shown = [text.split()[:2] for text in texts["left"] + texts["right"]]
+    assert shown == [["Left", "sink"], ["Right", "slide"], ["Right", "sink"]]
 
 
 def test_ground_that_changes_its_shape_is_told(walker, addon, capfd):
@@ -218,7 +219,10 @@ SETTINGS = {
     "toe": ({"max_toe_bend": math.radians(1)}, {"toe": 1}),
     "pelvis": ({"pelvis": "lowest"}, {"pelvis": "lowest"}),
     "lift": ({"limit_pelvis": True, "max_raise": 0.0, "max_lower": percent(0.3)}, {"lift": 0, "drop": 0.3}),
-    "drop": ({"limit_pelvis": True, "max_raise": percent(0.3), "max_lower": percent(0.01)}, {"lift": 0.3, "drop": 0.01}),
+    "drop": (
+        {"limit_pelvis": True, "max_raise": percent(0.3), "max_lower": percent(0.01)},
+        {"lift": 0.3, "drop": 0.01},
+    ),
     "shift": ({"max_shift": 0.0}, {"shift": 0}),
     "tilt": ({"auto_tilt": False, "tilt": 0.7}, {"tilt": 0.7}),
     "straight": ({"max_extension": 90}, {"straight": 0.9}),
@@ -477,8 +481,8 @@ def test_markers(walker, capfd):
     assert "left out of reach in" in capfd.readouterr().out
     walker.animation_data.action = bpy.data.actions["walk"]
     assert bake(mark=True, **deep) == {"FINISHED"}
-    markers = {marker.name: marker.frame for marker in bpy.context.scene.timeline_markers}
-    assert 1 <= markers["left does not reach"] <= 61
+    markers = {marker.name.partition(":")[0]: marker.frame for marker in bpy.context.scene.timeline_markers}
+    assert 1 <= markers["left foot does not reach"] <= 61
 
 
 # --- contacts --------------------------------------------------------------------------------------------------------
@@ -545,7 +549,7 @@ def test_detection_keeps_edits_unless_asked(walker, capfd):
     found = {key: weights(walker, *key) for key in POINTS}
     lift_left(walker)
     bpy.ops.ikcore.detect_contacts()
-    assert "Contact curves: 0 made, 4 kept" in capfd.readouterr().out
+    assert "Contact curves: 0 keyed, 4 kept" in capfd.readouterr().out
     assert not weights(walker, "left", "heel").any()
     bpy.ops.ikcore.detect_contacts(replace=True)
     assert all(np.array_equal(weights(walker, *key), found[key]) for key in POINTS)
@@ -860,7 +864,7 @@ def test_a_pole_bone(walker):
     knee = clip.skeleton.forward(wanted.clip.pose).positions[:, clip.skeleton.index("LeftLeg")]
     assert np.abs(shown - knee).max() < 1e-4
     walker.ikcore_feet.legs[0].pole = "gone"
-    with pytest.raises(RuntimeError, match="walk has no bone gone, of the leg left"):
+    with pytest.raises(RuntimeError, match="walk has no bone gone of the leg left"):
         bake(ground="PLANE", plane_height=-0.02)
 
 
@@ -1090,8 +1094,6 @@ def test_how_long_each_stage_took(addon, walker):
     told = addon.report.latest(walker)
     assert list(told.times) == ["looked", "baked", "measured", "wrote"]
     assert all(seconds > 0 for seconds in told.times.values())
-    told.times = {"looked": 0.0052, "baked": 3.21}
-    assert told.took() == "looked 5 ms, baked 3.2 s"
     job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
     addon.stage.finished(addon.feet.work(bpy.context, job))
     _, _, again = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))

@@ -336,9 +336,9 @@ def test_poll(walker):
 
 def test_refusals(walker):
     before = rigs.state()
-    with pytest.raises(RuntimeError, match=r"No action of walk is called run\*"):
+    with pytest.raises(RuntimeError, match=r"No action of walk matches run\*"):
         bake(pattern="run*")
-    with pytest.raises(RuntimeError, match=r"No action was baked: lower \(walk has no bone x to move"):
+    with pytest.raises(RuntimeError, match=r"No action was baked: lower \(walk has no pelvis bone x"):
         bake(pelvis_bone="x", pattern="lower")
     with pytest.raises(TypeError, match="output"):
         bake(output="NLA")

@@ -131,8 +131,16 @@ REFUSALS = {
     "missing bone": (missing_bone, {}, "walk has no bone nowhere of the leg left: press Detect Feet again"),
     "wrong order": (wrong_order, {}, "a leg is a chain from hip to foot"),
     "no object": (nothing, {"ground": "OBJECTS"}, "There is no ground: choose ground objects"),
-    "unknown object": (nothing, {"ground": "OBJECTS", "ground_objects": [{"name": "x"}]}, "There is no ground object x"),
-    "only itself": (nothing, {"ground": "OBJECTS", "ground_objects": [{"name": "walk"}]}, "There is no ground: choose visible"),
+    "unknown object": (
+        nothing,
+        {"ground": "OBJECTS", "ground_objects": [{"name": "x"}]},
+        "There is no ground object x",
+    ),
+    "only itself": (
+        nothing,
+        {"ground": "OBJECTS", "ground_objects": [{"name": "walk"}]},
+        "There is no ground: choose visible",
+    ),
     "no collection": (nothing, {"ground": "COLLECTION"}, "There is no ground: choose a ground collection"),
     "empty collection": (empty_collection, {"ground": "COLLECTION", "ground_collection": "Stage"}, "is empty"),
     "flat normal": (nothing, {"ground": "PLANE", "plane_normal": (0, 0, 0)}, "expected three numbers with a length"),

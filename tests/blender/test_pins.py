@@ -294,7 +294,7 @@ def test_a_pin_that_is_nowhere_is_said(addon):
     before, place = poses(armature), targets["hand.L"].location.z
     targets["hand.L"].location.z = np.nan
     np.testing.assert_array_equal(poses(armature), before)
-    assert addon.live.remarks(armature) == ["The pin of hand.L has no finite place"]
+    assert addon.live.remarks(armature) == ["The pin of hand.L has no finite place: move its target"]
     targets["hand.L"].location.z = place - 0.2
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
     assert not addon.live.remarks(armature)
@@ -494,7 +494,7 @@ def test_no_pins():
         (lambda armature, pin: setattr(pin, "name", "paw"), "has no pinned bone paw"),
         (lambda armature, pin: setattr(pin, "target", armature), "has no bone of Body"),
         (lambda armature, pin: setattr(pin, "subtarget", "hand"), "of no armature"),
-        (lambda armature, pin: setattr(armature.ikcore_pins, "body", "belly"), "no root bone belly"),
+        (lambda armature, pin: setattr(armature.ikcore_pins, "root_bone", "belly"), "no root bone belly"),
         (
             lambda armature, pin: [setattr(pin, "target", armature), setattr(pin, "subtarget", "head")],
             "The target of the pin of hand.L follows hips, which the pin moves",

@@ -164,7 +164,7 @@ def itasc(leg):
 
 REFUSALS = {
     "longer chain": (spoil(chain_count=3), "IK of lower moves 3 bones: Exact Two-Bone needs a chain length of 2"),
-    "shorter chain": (spoil(chain_count=1), "IK of lower moves 1 bone: only"),
+    "shorter chain": (spoil(chain_count=1), "IK of lower moves 1 bone: Exact Two-Bone"),
     "whole chain": (spoil(chain_count=0), "IK of lower moves the whole chain of 3 bones"),
     "no parent": (no_parent, "IK of lower has only one bone, lower"),
     "no target": (spoil(target=None), "IK of lower has no target"),
@@ -183,7 +183,7 @@ REFUSALS = {
     "NLA track": (nla_track, "Leg has NLA tracks that play"),
     "NLA tweak mode": (nla_tweak, "Leg is in NLA tweak mode"),
     "driver": (driver, "upper has a driver on its rotation"),
-    "animated mute": (animated_mute, "IK of lower is switched on and off by animation"),
+    "animated mute": (animated_mute, "IK of lower is turned on and off by animation"),
     "animated setting": (animated_iterations, "IK of lower has an animated setting, iterations"),
     "animated rotation mode": (animated_rotation_mode, "lower has an animated rotation mode"),
     "locked curve": (locked_curve, "upper has a locked rotation curve"),

@@ -121,9 +121,7 @@ def test_pins_of_controls_that_move_nothing_are_refused():
         assert not [item for item in bpy.data.objects if item.type == "EMPTY"]
 
     refused(r"hand_fk.L moves no mesh, because IK_FK of .* is 0: press IK -> FK", "torso", "hand_fk.L")
-    refused(
-        "foot_ik.R is an IK target and needs no pin: move it, or press IK -> FK and pin foot_fk.R", "foot_ik.R"
-    )
+    refused("foot_ik.R is an IK target and needs no pin: move it, or press IK -> FK and pin foot_fk.R", "foot_ik.R")
     for bone in switches(armature):
         bone["IK_FK"] = 1.0
     armature.update_tag()
