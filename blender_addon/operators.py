@@ -134,6 +134,7 @@ class _SolverBaking(Keys, FrameRange, Baking):
     """Bakes constraints by a solver."""
 
     bl_options = {"REGISTER", "UNDO"}
+    solver: str
     stored: str  # the name of the stored solver
 
     def invoke(self, context, event):

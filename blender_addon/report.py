@@ -132,8 +132,8 @@ def of(job, ready, baked, notes, nothing):
     moments = bridge.library.feet.verdicts.moments(after, before)
     found += [(each.start, each.stop, _problem(each)) for each in moments if each.leg in baked.short]
     first, end = max(job.part[0], _begins(baked)), job.part[1]
-    found = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
-    problems = [(int(job.frames[frame]), text) for frame, text in sorted(found)]
+    starts = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
+    problems = [(int(job.frames[frame]), text) for frame, text in sorted(starts)]
     notes = [*notes, *_notes(job, ready, baked, nothing)]
     return Report(job.part[1] - job.part[0], lines, problems, notes, idle=nothing)
 

@@ -89,12 +89,13 @@ def test_skins_say_what_is_seen(rig):
 
 
 CASES = {
-    "off": (((None, 0.0),), "Baking these bones would not move the mesh: DEF-foot.L does not follow foot_fk.L at frame 1, "
-            "because IK_FK of hips is 0: animate thigh_fk.L and its children, and set that to 1"),
-    "half": (((None, 0.5),), "Only 50% of the motion would reach the mesh: DEF-foot.L does not follow foot_fk.L at frame 1, "
-             "because IK_FK of hips is 0.5"),
-    "for a while": (((1, 1.0), (8, 0.0), (9, 1.0)), "Baking these bones would not move the mesh: DEF-foot.L does not follow "
-                    "foot_fk.L at frame 8, because IK_FK of hips is 0: animate thigh_fk.L and its children, and set"),
+    "off": (((None, 0.0),), "Baking these bones would not move the mesh: DEF-foot.L does not follow foot_fk.L at "
+            "frame 1, because IK_FK of hips is 0: animate thigh_fk.L and its children, and set that to 1"),
+    "half": (((None, 0.5),), "Only 50% of the motion would reach the mesh: DEF-foot.L does not follow foot_fk.L at "
+             "frame 1, because IK_FK of hips is 0.5"),
+    "for a while": (((1, 1.0), (8, 0.0), (9, 1.0)), "Baking these bones would not move the mesh: DEF-foot.L does not "
+                    "follow foot_fk.L at frame 8, because IK_FK of hips is 0: animate thigh_fk.L and its children, "
+                    "and set"),
 }  # fmt: skip
 
 

@@ -6,13 +6,14 @@ import re
 from types import SimpleNamespace
 
 import bpy
-import ikcore as ik
 import numpy as np
 import pytest
 import rigs
 import walks
 from conftest import EXTENSION
 from test_panel import Layout
+
+import ikcore as ik
 
 panels = importlib.import_module(EXTENSION + ".foot_panels")
 
