@@ -83,7 +83,7 @@ def test_what_is_said(capfd):
     armature, _ = aimed("DAMPED_TRACK")
     bpy.ops.object.mode_set(mode="OBJECT")
     assert bake() == {"FINISHED"}
-    assert "Baked 1 constraint, 1 bone, 20 frames as shown" in capfd.readouterr().out
+    assert "Baked 1 constraint, 1 bone, 20 frames as displayed" in capfd.readouterr().out
     with pytest.raises(RuntimeError, match="No Damped Track, Track To, Locked Track or Spline IK is enabled"):
         bake()
     rigs.select(armature, "b0")
