@@ -22,7 +22,7 @@ STEP = 0.5  # the most of a radian that they are turned on in a round
 TITLES = {True: "FK to IK", False: "IK to FK"}
 WHY = {  # some bones are off, as far as can be told
     TITLES[True]: "IK comes no nearer",
-    TITLES[False]: "IK is stretched",
+    TITLES[False]: "IK is stretched or out of reach",
 }
 
 

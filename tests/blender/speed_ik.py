@@ -57,17 +57,17 @@ def four_limbs(bpy, frames, *, driven):
 
 
 def as_shown(bpy, armature, frames):
-    """Bake IK, as shown."""
+    """Bake IK, As Displayed."""
     return _bake(bpy, armature, frames, "DISPLAYED")
 
 
 def anew(bpy, armature, frames):
-    """Bake IK, solved anew."""
+    """Bake IK, Exact Two-Bone."""
     return _bake(bpy, armature, frames, "TWO_BONE")
 
 
 def chains(bpy, armature, frames):
-    """Bake IK, chains anew."""
+    """Bake IK, Library Solver."""
     return _bake(bpy, armature, frames, "LIBRARY")
 
 

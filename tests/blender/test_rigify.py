@@ -175,7 +175,7 @@ def test_what_fk_cannot_show_is_said_and_a_click_away(addon, capfd):
     assert snap("ik_to_fk") == {"FINISHED"}
     ((frame, sentence),) = addon.from_fk.latest(armature).problems
     assert frame == 12
-    assert sentence.endswith("at frame 12, because IK is stretched")
+    assert sentence.endswith("at frame 12, because IK is stretched or out of reach")
     assert sentence in capfd.readouterr().out
     assert addon.fk_panels.IKCORE_PT_fk_ik_problems.poll(bpy.context)
 

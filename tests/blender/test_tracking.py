@@ -87,7 +87,7 @@ def test_what_is_said(capfd):
     with pytest.raises(RuntimeError, match="No Damped Track, Track To, Locked Track or Spline IK is enabled"):
         bake()
     rigs.select(armature, "b0")
-    with pytest.raises(RuntimeError, match="of a selected bone is switched on"):
+    with pytest.raises(RuntimeError, match="of a selected bone is enabled"):
         bake()
 
 
