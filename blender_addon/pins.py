@@ -57,7 +57,7 @@ class IKCORE_PG_pins(bpy.types.PropertyGroup):
     """The pins of an armature, and how its body bends for them."""
 
     pins: CollectionProperty(name="Pins", description="Pinned bones", type=IKCORE_PG_pin)
-    active: IntProperty(name="Active Pin")
+    active: IntProperty(name="Active Pin", description="The pin whose target is displayed")
     method: EnumProperty(
         name="Method", description="How the body bends for its pins", items=METHODS, default="dls", update=_tell
     )

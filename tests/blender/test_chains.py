@@ -150,7 +150,7 @@ def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
     monkeypatch.setattr(addon.bent, "solved", twisting)
     bpy.ops.ikcore.bake_ik(solver="LIBRARY", method="ccd")
     told = "with the library solver; limb1: twisted 30° from the displayed pose at frame 34"
-    assert f"Warning: Baked 1 IK, 2 bones, 121 frames, {told}" in capfd.readouterr().out
+    assert f"Warning: Baked 1 IK, 2 bones, 121 frames {told}" in capfd.readouterr().out
     assert addon.bake.latest(armature).problems[0][0] == 34
 
 
