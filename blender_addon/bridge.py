@@ -72,19 +72,6 @@ def look(*args, **options):
         return library.look(*args, **options)
 
 
-def leg_length(percent):
-    """A percentage of the leg length in the library's unit: metres for a leg of 0.87 m.
-
-    Rounded, as Blender stores single precision.
-    """
-    return round(percent / 100 * LEG, 5)
-
-
-def leg_percent(metres):
-    """A length for a leg of 0.87 m as a percentage of the leg length."""
-    return 100 * metres / LEG
-
-
 def feet_on(*args, **options):
     """Legs with soles, on the ground that their clip was made on, if it was."""
     from ikcore.bake import feet_on  # imported late, as the library does itself
@@ -101,6 +88,19 @@ def unreached(status):
 def unusable(status):
     """Where a status says that the pose could not be used: not finite, or bones without length."""
     return status >= min(int(flag) for flag in library.Status if not flag.usable)
+
+
+def leg_length(percent):
+    """A percentage of the leg length in the library's unit: metres for a leg of 0.87 m.
+
+    Rounded, as Blender stores single precision.
+    """
+    return round(percent / 100 * LEG, 5)
+
+
+def leg_percent(metres):
+    """A length for a leg of 0.87 m as a percentage of the leg length."""
+    return 100 * metres / LEG
 
 
 def bundled_wheels():
