@@ -197,7 +197,7 @@ def _not_from_curves(armature, rig):
         if above is not armature and above.animation_data is not None:
             return f"{above.name} may move {armature.name}"
         if above.parent is not None and above.parent_type != "OBJECT":
-            return f"{above.name} hangs on a part of {above.parent.name}"
+            return f"{above.name} is parented to a part of {above.parent.name}"
         above = above.parent
     return None
 

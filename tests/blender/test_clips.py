@@ -545,7 +545,7 @@ def _handler(armature):
         armature.pose.bones["DEF-shin.L"].scale = (1 + scene.frame_current / 30,) * 3
 
     bpy.app.handlers.frame_change_pre.append(pose)
-    return "something else than its curves moves rig"
+    return "something other than its curves moves rig"
 
 
 @pytest.mark.parametrize("mover", [_constraint, _inverse_kinematics, _driver, _handler])
