@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""IK Core for Blender: the extension's front door.
+"""IK Core for Blender: registration of the extension.
 
 bridge.py      the library ikcore, and a sentence when it cannot be used. Without bpy
 armatures.py   what moves an armature, and why it cannot be baked
@@ -23,16 +23,17 @@ anew.py        limbs solved anew: sample.py (limbs to arrays) and solve.py (the 
 freed.py       bones without what constrains them, read and written whatever solves them anew:
 chains.py      chains by a method, as bent.py has it and ik_limits.py lets bones;  tracks.py  what aims bones
 bake.py        from IK to keys, in one of these ways;  few.py  as few of them as a tolerance allows
-operators.py   Bake IK, Bake Tracking;  panels.py  its panel in the sidebar;  last.py  how it went the last time
+operators.py   Bake IK, Bake Tracking;  solvers.py  their solvers;  panels.py  their panel in the sidebar
+last.py        the reports of the last bakes;  menus.py  the menu of all operators
 
 controls.py    targets and poles, and what keys put them somewhere
-from_fk.py     keys of targets and poles from those of bones;  fk_operators.py  IK from FK
+from_fk.py     keys of targets and poles from those of bones;  fk_operators.py  FK -> IK, IK -> FK
 rigify.py      limbs that a rig switches between FK and IK;  switching.py  keys of one by the other, both ways
-fk_panels.py   the panel of both
+fk_panels.py   their panel
 
 legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
 foot_switches.py  those that a rig switches between FK and IK;  foot_controls.py  keys of their IK controls
-options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
+options.py     options of Bake Foot IK;  layouts.py  their layouts
 foot_job.py    what is asked, by value, or why it cannot be done
 feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
 keys.py        which of them are written;  reduce.py  as few as a tolerance allows. Without bpy
@@ -40,7 +41,7 @@ nla.py         a bake as a strip above the action;  foot_batch.py  bakes of many
 pins.py        bones that are held by others;  bent.py  what methods of the library make of them;  knees.py  which side
                knees bend to
 live.py        while they are dragged
-pin_bake.py    or as keys;  pin_operators.py  Pin, Hold Live, Bake Pins;  pin_panels.py  their panel
+pin_bake.py    or as keys;  pin_operators.py  Pin, Live, Bake Pins;  pin_panels.py  their panel
 trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look
 foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Soles and Contacts;  foot_panels.py  their panels,
                    presets.py with presets of their options
@@ -56,6 +57,7 @@ from . import (
     foot_panels,
     legs,
     live,
+    menus,
     operators,
     options,
     overlay,
@@ -64,25 +66,31 @@ from . import (
     pin_panels,
     pins,
     presets,
+    solvers,
 )
 
 CLASSES = (
     *legs.CLASSES,
     *options.CLASSES,
+    *solvers.CLASSES,
     operators.IKCORE_OT_bake_ik,
     operators.IKCORE_OT_bake_tracking,
     *fk_operators.CLASSES,
     *presets.CLASSES,
     *foot_operators.CLASSES,
     *foot_panels.CLASSES,
-    panels.IKCORE_PT_bake_ik,
-    panels.IKCORE_PT_ik_problems,
+    *panels.CLASSES,
     *fk_panels.CLASSES,
     *pins.CLASSES,
     *pin_operators.CLASSES,
     *pin_panels.CLASSES,
+    *menus.CLASSES,
 )
-KEPT = {"ikcore_feet": options.IKCORE_PG_feet, "ikcore_pins": pins.IKCORE_PG_pins}  # with every object
+KEPT = {  # with every object
+    "ikcore_feet": options.IKCORE_PG_feet,
+    "ikcore_ik": solvers.IKCORE_PG_ik,
+    "ikcore_pins": pins.IKCORE_PG_pins,
+}
 
 
 def register():
@@ -94,6 +102,7 @@ def register():
         kept = bpy.props.PointerProperty(type=group, override={"LIBRARY_OVERRIDABLE"})  # type: ignore[func-returns-value]
         setattr(bpy.types.Object, name, kept)
     overlay.register()
+    menus.register()
     bpy.app.timers.register(bridge.load_rest, first_interval=1.0, persistent=True)  # Blender has started by then
 
 
@@ -101,6 +110,7 @@ def unregister():
     """Switch the extension off."""
     if bpy.app.timers.is_registered(bridge.load_rest):
         bpy.app.timers.unregister(bridge.load_rest)
+    menus.unregister()
     overlay.unregister()
     live.leave()
     for name in KEPT:

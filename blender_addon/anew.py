@@ -63,8 +63,8 @@ class Report:
         return (
             (self.unreached, "out of reach"),
             (self.undefined, "with the pole in line"),
-            (self.unusable, "left as they were"),
-            (self.short, "short of the target as shown"),
+            (self.unusable, "unchanged"),
+            (self.short, "short of the target as displayed"),
         )
 
     def sentence(self):
@@ -76,7 +76,7 @@ class Report:
             if which.any():
                 text += f", {int(np.count_nonzero(which))} {what} (frames {_spans(self.frames[which])})"
         if self.idle:
-            text += f"; IK has influence 0 throughout, so nothing has changed: {', '.join(self.idle)}"
+            text += f"; nothing has changed, because influence is 0 on all frames: {', '.join(self.idle)}"
         return "; ".join([text, *self.stopped, *self.away])
 
 
@@ -139,7 +139,7 @@ def _report(armature, limbs, frames, before, solved, away):
 def _stopped(limbs, short):
     """Sentences about limbs that Blender leaves so far off their targets, in lengths of limbs."""
     return [
-        f"{limb.ik.name} of {limb.owner} stops up to {plain(off)} of the limb's length from its target: "
+        f"{limb.ik.name} of {limb.owner} stops {plain(100 * off)} % of the limb length from its target: "
         f"raise its Iterations ({limb.ik.iterations})"
         for limb, off in zip(limbs, short, strict=True)
         if off > 0.0
@@ -163,10 +163,10 @@ def _away(context, limbs, before, solved, frames, slack):
     reach = np.linalg.norm(arm[some], axis=-1) + np.linalg.norm(forearm[some], axis=-1)
     far = np.linalg.norm(seen - put, axis=-1).max(axis=-1)  # not a number is what Blender does not show
     far = (far - [slack / limb.object.matrix_world.median_scale for limb in limbs]) / reach
-    worst, size = np.argmax(far, axis=0), f"{AWAY:.1%} of its length"
+    worst, size = np.argmax(far, axis=0), f"more than {AWAY:.1%} of its length"
     return {
-        n: f"{limb.label()} is not seen within {size} of where it was put, in frame {frames[some[worst[n]]]}: "
-        f"{besides_keys(limb.object, limb.chain)}"
+        n: f"{limb.label()} is displayed {size} from its baked place at frame {frames[some[worst[n]]]}, "
+        f"because {besides_keys(limb.object, limb.chain)}"
         for n, limb in enumerate(limbs)
         if not far[worst[n], n] <= AWAY
     }

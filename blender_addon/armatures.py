@@ -137,7 +137,7 @@ def not_played(armature, known=()):
             return f"{armature.name} plays tracks of the NLA and has no action: bake the NLA into one first"
         return f"{armature.name} has NLA tracks that play below or above its action: mute them or bake the NLA first"
     if len(actions.layers_and_strips(animation.action)) > 1:
-        return f"Action {animation.action.name} has several layers: this can only write to an action with one"
+        return f"Action {animation.action.name} has several layers: use an action with one layer"
     return None
 
 
@@ -145,10 +145,10 @@ def not_evaluated(context, armature, names=(), followers=()):
     """Why Blender does not move an armature, or these bones and those above them, or followers of any; or None."""
     shown = armature.evaluated_get(context.evaluated_depsgraph_get())
     if not shown.matrix_world.median_scale:
-        return f"{armature.name} has a scale of zero, so nothing of it is seen: give it another"
+        return f"{armature.name} has a scale of zero, so it is invisible: give it another one"
     if shown.is_evaluated and (armature.visible_get() or _follow_channels(context, armature, names, followers)):
         return None
-    return f"{armature.name} or its collection is disabled in viewports, so nothing moves it: enable it in the Outliner"
+    return f"{armature.name} or its collection is disabled in viewports: enable it in the Outliner"
 
 
 def _follow_channels(context, armature, names, followers):
@@ -207,7 +207,7 @@ def constrained(bone, rig, but=()):
             return f"{bone.name} has constraint {constraint.name}"
     for owner, constraint, chain in rig.chains:
         if bone.name in chain:
-            return f"{bone.name} is moved by {constraint} of {owner}, which Bake IK turns into keys"
+            return f"{bone.name} is moved by {constraint} of {owner}, which Bake IK can key"
     return None
 
 
@@ -225,7 +225,7 @@ def not_writable(bone, rig, channel):
     if any(path.startswith(prefix) for path in rig.drivers):
         return f"{bone.name} has a driver on its {channel}: remove it first"
     if channel == "rotation" and actions.path_of(bone, "rotation_mode") in rig.curves:
-        return f"{bone.name} has an animated rotation mode: this can only bake into one mode"
+        return f"{bone.name} has an animated rotation mode: remove its keys"
     # the keys go where the curves are, and new curves into the group of the bone's name
     if rig.muted_groups & {bone.name, *(curve.group.name for curve in curves if curve.group)}:
         return f"{bone.name} has a muted channel group: unmute it, or the baked keys would not play"

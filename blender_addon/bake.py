@@ -10,7 +10,12 @@ from collections.abc import Callable
 from . import actions, anew, chains, few, nla, shown, stage, tracks
 from .last import Last
 
-WAYS: dict[str, Callable] = {"SHOWN": shown.found, "ANEW": anew.found, "CHAINS": chains.found, "AIMS": tracks.found}
+WAYS: dict[str, Callable] = {
+    "DISPLAYED": shown.found,
+    "TWO_BONE": anew.found,
+    "LIBRARY": chains.found,
+    "TRACKING": tracks.found,
+}
 _latest = Last()
 FOUND, THINNED = 0.8, 0.9  # the shares that are done when it is known what to write, and by which keys
 
@@ -22,7 +27,7 @@ def bake(context, limbs, frames, way, method, title="Baked IK", tolerance=None):
     done, and returns a report of each armature.
     """
     with stage.restored(context, list({limb.object.name: limb.object for limb in limbs}.values())):
-        options = [method] if way == "CHAINS" else []
+        options = [method] if way == "LIBRARY" else []
         found = yield from stage.between(WAYS[way](context, limbs, frames, *options), 0.0, FOUND)
         counts = {}
         if tolerance is not None:

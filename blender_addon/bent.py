@@ -14,9 +14,9 @@ from .armatures import CannotBakeError
 from .joints import Parts
 
 METHODS = [
-    ("dls", "Whole Body", "All joints share in it, each a little (damped least squares). Keeps balance on request"),
-    ("fabrik", "Chains", "Bones are laid from pin to pin (FABRIK): for tails, ropes and tentacles"),
-    ("ccd", "Joint by Joint", "Those near a pin turn first and most (cyclic coordinate descent)"),
+    ("dls", "Whole Body", "All joints share the motion (damped least squares). Supports Balance"),
+    ("fabrik", "Chains", "Chains are laid from pin to pin (FABRIK), for tails, ropes and tentacles"),
+    ("ccd", "Joint by Joint", "Joints near a pin turn first and most (cyclic coordinate descent)"),
 ]
 FAR = 1e-3  # of the length of all bones: what is farther from its target is told of
 ASKEW = np.radians(0.5)
@@ -45,7 +45,7 @@ def bent(held, clip, places, sides):
     ikcore.Clip, and a (frames, pins, 2) array of lengths and angles
     """
     if held.body and clip.pose.scales is not None:
-        raise CannotBakeError(f"{held.body} cannot take along scaled bones: set the scale of all bones to 1")
+        raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
     goals = _goals(held, clip, places)
     freedoms = held.freedoms | sides
     if held.method in UNSHAKEN:

@@ -14,6 +14,7 @@ import sys
 import tomllib
 import warnings
 
+LEG = 0.87  # metres: the leg length for which ikcore.BakeSettings has its lengths
 library = None  # ikcore, once loaded
 rotations = None  # its rotation algebra
 _problem = None
@@ -87,6 +88,19 @@ def unreached(status):
 def unusable(status):
     """Where a status says that the pose could not be used: not finite, or bones without length."""
     return status >= min(int(flag) for flag in library.Status if not flag.usable)
+
+
+def leg_length(percent):
+    """A percentage of the leg length in the library's unit: metres for a leg of 0.87 m.
+
+    Rounded, as Blender stores single precision.
+    """
+    return round(percent / 100 * LEG, 5)
+
+
+def leg_percent(metres):
+    """A length for a leg of 0.87 m as a percentage of the leg length."""
+    return 100 * metres / LEG
 
 
 def bundled_wheels():

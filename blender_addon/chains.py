@@ -50,7 +50,7 @@ class _Chains(freed.Freed):
         chains, worst = [limb.chain for limb in self.limbs], self.twisted.argmax()
         steps = twists(context, self.armature, self.bones, chains, self.frames, self.put, worst)
         for bone, angle, frame in (yield from stage.between(steps, 0.9, 1.0)):
-            told = f"{bone} is twisted {in_degrees(angle)} from where IK shows it in frame {frame}"
+            told = f"{bone}: twisted {in_degrees(angle)} from the displayed pose at frame {frame}"
             self.problems.append((frame, told))
         return made
 
@@ -208,7 +208,7 @@ class _Chains(freed.Freed):
         names = [f"{limb.constraint} of {limb.owner}" for limb in (self.limbs[n] for n in numbers)]
         for *each, at in bent.missed(names, clip, errors):
             frame = int(self.frames[at])
-            self.problems.append((frame, f"{off('target', *each)} in frame {frame}"))
+            self.problems.append((frame, f"{off('target', *each)} at frame {frame}"))
 
 
 def _turn(rotations, joint, turn, world):

@@ -23,7 +23,7 @@ def of_clip(armature, reading, clip, bones=None, anew=()):
         raise CannotBakeError(reason)
     rig, chosen = Rig(armature), Bones(armature, reading.bones, copies=reading.copies)
     if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
-        raise CannotBakeError(f"{armature.name} was changed since it was read: read it again")
+        raise CannotBakeError(f"{armature.name} has changed since it was read: press the button again")
     numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]
     before = yield from stage.between(_before(reading, chosen, numbers), 0.0, 0.3)
     after = yield from stage.between(_based(reading, chosen, clip, numbers), 0.3, 0.6)
@@ -106,7 +106,7 @@ def _moved(bone, rig, frames, before, after, always):
     if np.abs(after.moved - before.moved).max() <= SAME * size and not always:
         return [], []
     if bone.parent and bone.bone.use_connect:
-        return [], [f"{bone.name} keeps its place: it is connected to {bone.parent.name}"]
+        return [], [f"{bone.name} stays in place: it is connected to {bone.parent.name}"]
     _check(bone, rig, "location", actions.path_of(bone, "location"), frames)
     return _unlocked(bone, "location", after.moved, before.moved, np.array(bone.lock_location), AWAY * size)
 
@@ -121,17 +121,17 @@ def _kept(bone, name, values, before, locked, least):
     if not locked.any() or np.abs(values - before)[:, locked].max() <= least:
         return []
     letters = [letter for letter, lock in zip("WXYZ"[-len(locked) :], locked, strict=True) if lock]
-    return [f"{bone.name} keeps {' and '.join(letters)} of its {name}, which is locked"]
+    return [f"{bone.name} keeps its locked {name} {' and '.join(letters)}"]
 
 
 def _check(bone, rig, channel, path, frames):
     if reason := constrained(bone, rig):
-        raise CannotBakeError(f"{reason}: mute it or apply it first")
+        raise CannotBakeError(f"{reason}: mute or apply it first")
     reason = not_writable(bone, rig, channel)
     if reason is None and any(_acts_outside(curve, frames) for curve in rig.curves.get(path, ())):
         reason = (
             f"{bone.name} has a modifier on its {channel} curve that also acts on keys outside these frames: "
-            "take them in, or apply the modifier"
+            "include them, or apply the modifier"
         )
     if reason:
         raise CannotBakeError(reason)

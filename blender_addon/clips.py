@@ -46,8 +46,8 @@ class Reading:
         """Why what is to repeat is no loop, as a sentence, or None."""
         joint = cycles.unclosed(self.clip.skeleton, self.clip.pose) if self.rounds and not self.clip.loop else None
         return joint and (
-            f"It is to repeat, but {joint} is not in frame {self.frames[-1]} as it is in frame {self.frames[0]}: "
-            "feet may slide and jump there, until both have the same keys"
+            f"The animation is cyclic, but {joint} differs between frame {self.frames[0]} and frame {self.frames[-1]}: "
+            "feet may slide and jump there. Give both frames the same keys"
         )
 
     def locals(self, clip):
@@ -109,7 +109,7 @@ def read(context, armature, frames, bones=None, stretched=(), copies=None):
                 steps = _clip(context, armature, chosen, frames, local, world, rounds)
                 clip = yield from stage.between(steps, 0.9, 1.0)
                 return Reading(clip, frames, world, chosen.names, None, basis, copies, rounds)
-            reason = f"something else than its curves moves {armature.name}"
+            reason = f"something other than its curves moves {armature.name}"
         poses, world = yield from stage.between(_shown(context, armature, chosen, frames), 0.0, 0.8)
         local = yield from stage.between(chosen.locals(poses), 0.8, 0.9)
         steps = _clip(context, armature, chosen, frames, local, world, rounds)
@@ -197,7 +197,7 @@ def _not_from_curves(armature, rig):
         if above is not armature and above.animation_data is not None:
             return f"{above.name} may move {armature.name}"
         if above.parent is not None and above.parent_type != "OBJECT":
-            return f"{above.name} hangs on a part of {above.parent.name}"
+            return f"{above.name} is parented to a part of {above.parent.name}"
         above = above.parent
     return None
 

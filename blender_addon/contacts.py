@@ -40,7 +40,7 @@ def write(armature, weights, frames):
     for key, weight in weights.items():
         armature[name_of(*key)] = 0.0
         armature.id_properties_ui(name_of(*key)).update(
-            min=0.0, max=1.0, description=f"How much the {key[1]} of the leg {key[0]} is planted: more than 0.5 counts"
+            min=0.0, max=1.0, description=f"Contact of the {key[1]} of the leg {key[0]}: planted above 0.5"
         )
         if old := bag.fcurves.find(path_of(*key)):
             bag.fcurves.remove(old)

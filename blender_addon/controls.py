@@ -146,7 +146,7 @@ def _held(handle, name, names):
         return reason
     locks = [*getattr(owner, f"lock_{name}")]
     if any(locks):
-        return f"{handle} has a locked {name}: unlock it, or it cannot be put where the bones are"
+        return f"{handle} has a locked {name}: unlock it to match it to the bones"
     if handle.bone:
         return _held_bone(owner, name, Rig(thing), carriers)
     if any(not each.mute and each not in carriers for each in owner.constraints):
@@ -160,7 +160,7 @@ def _held_bone(bone, name, rig, carriers):
     if name == "location" and bone.parent and bone.bone.use_connect:
         return f"{bone.name} is connected to {bone.parent.name}, so it cannot be moved: disconnect it first"
     if reason := constrained(bone, rig, carriers):
-        return f"{reason}: mute it or apply it first"
+        return f"{reason}: mute or apply it first"
     return not_writable(bone, rig, name) or _reshaped(
         bone.name, name, rig.curves.get(actions.path_of(bone, _property(bone, name)), ())
     )

@@ -228,4 +228,4 @@ def _unread_parent(thing):
     if parent is None or (kind == "OBJECT" and parent.type != "CURVE"):
         return None
     hung = kind == "BONE" and parent.data.bones.get(thing.parent_bone)
-    return None if hung and not hung.use_relative_parent else f"{thing.name} hangs on a part of {parent.name}"
+    return None if hung and not hung.use_relative_parent else f"{thing.name} is parented to a part of {parent.name}"

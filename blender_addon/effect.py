@@ -9,7 +9,7 @@ from .armatures import Rig, constrained
 from .joints import Parts
 from .solve import AWAY
 
-SHORT = "IK stretches it farther than FK reaches: switch it to one of both, or lower the body"
+SHORT = "IK stretches it farther than FK reaches: set the switch to FK or IK, or lower the body"
 TWISTED = np.radians(1.0)  # the least twist between a bone and what IK shows that is reported
 COMPARED = 3  # frames that are looked at, from the first to the last, besides the one that differs most
 
@@ -28,7 +28,7 @@ def compare(context, job, baked, frames, told, request):
     yield 0.4
     some = _telling(was, put)
     seen = yield from stage.between(_seen(context, job.armature, chains, frames[some]), 0.4, 1.0)
-    slack = request.key_tolerance if request.keys == "TOLERANCE" else 0.0
+    slack = request.max_error if request.keys == "TOLERANCE" else 0.0
     for name, places in put.items():
         size = _size(job.armature, chains[name], places[0])
         away = np.linalg.norm(seen[name] - places[some], axis=-1).max(axis=-1)
@@ -114,4 +114,4 @@ def besides_keys(armature, bones):
             return reason
         if any(path.startswith(actions.path_of(rig.bones[name], "")) for path in rig.drivers):
             return f"{name} has a driver"
-    return "something moves it besides its keys"
+    return "something other than its keys moves it"

@@ -87,7 +87,7 @@ def _look(context, job):
         if job.ground == "OBJECTS":  # a collection may have what it likes in it
             notes += ground.unseen(context, job.objects, job.armature)
     elif job.ground == "COLLECTION":
-        raise CannotBakeError("The collection to stand on is empty: move objects into it")
+        raise CannotBakeError("The ground collection is empty: move objects into it")
     feet = yield from stage.between(_with_soles(context, job, clip, floor), 0.95, 1.0)
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
     return Seen(reading, clip, feet, floor, notes, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
@@ -106,8 +106,8 @@ def _clips(context, job):
         source = yield from stage.between(steps, 0.8, 1.0)
     if source.clip.skeleton != reading.clip.skeleton:
         raise CannotBakeError(
-            f"{job.armature.name} has another place or scale in {job.source.name}, which it was baked from: "
-            "switch From the Original off"
+            f"{job.armature.name} has another location or scale in {job.source.name}, its original: "
+            "turn Rebake from Original off"
         )
     return reading, source
 
@@ -184,7 +184,7 @@ def _moved(clip):
 
 def _floor(job, seen):
     ik, clip = bridge.library, seen.clip
-    if job.ground == "FLOOR":
+    if job.ground == "AUTO":
         under = ik.Contacts.detect(clip, seen.feet).ground
         return ik.Ground.plane(height=min(float(np.nanmedian(height)) for height in under.values()), up="z")
     if job.ground == "PLANE":
@@ -242,7 +242,7 @@ def write(context, made, request):
         mark(context, first.told, request)
 
     if not first.channels:  # a copy without another key would only be in the way
-        first.told.idle = first.told.idle or "what would change is locked"
+        first.told.idle = first.told.idle or "the channels to change are locked"
         yield from rest()
         report.keep(armature, nla.shown(armature.animation_data), first.told)
         return

@@ -16,21 +16,21 @@ from .reduce import TIP, size
 
 
 class Keys:
-    """The options of an operator that say how many keys there are; to be drawn by `draw_keys`."""
+    """The options of an operator about the number of keys, drawn by `draw_keys`."""
 
     keys: EnumProperty(
         name="Keys",
-        description="How many keys there are",
+        description="On which frames keys are written",
         items=[
             ("EVERY", "Every Frame", "A key on every frame"),
-            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as keep the bones where they are"),
+            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as Max Error allows"),
         ],
         default="EVERY",
     )
-    key_tolerance: FloatProperty(
-        name="Off by at Most",
-        description="How far a bone, and what hangs on it, may be from where a key on every frame has it. It turns by "
-        "no more than moves something by so much that is a quarter of the chain away",
+    max_error: FloatProperty(
+        name="Max Error",
+        description="Largest distance of a bone, and of its children, from their place with a key on every frame. "
+        "It also limits rotation, measured at a quarter of the chain length",
         subtype="DISTANCE",
         default=0.002,
         min=0.00001,
@@ -40,15 +40,15 @@ class Keys:
     )
 
     def tolerance(self):
-        """What keys may be off, if there are to be few of them."""
-        return self.key_tolerance if self.keys == "TOLERANCE" else None
+        """The largest error of as few keys as needed, or None."""
+        return self.max_error if self.keys == "TOLERANCE" else None
 
 
 def draw_keys(layout, options):
     """The options of Keys."""
     layout.prop(options, "keys")
     if options.keys == "TOLERANCE":
-        layout.prop(options, "key_tolerance")
+        layout.prop(options, "max_error")
 
 
 def thinned(found, frames, tolerance):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operator IK from FK: which limbs, new empties where IK has no target or pole, which frames."""
+"""The operators FK -> IK and IK -> FK: limbs, new targets and poles, frames."""
 
 import contextlib
 
@@ -20,29 +20,29 @@ EMPTY = 0.05  # of the length of a chain: how large new empties are drawn
 
 
 class Snapping(FrameRange, Baking):
-    """From one kind of animation of limbs to the other."""
+    """Matches one kind of limb animation to the other."""
 
-    bl_options = {"REGISTER", "UNDO", "PRESET"}
-    of_switches: tuple[str, ...] = ("switch",)  # options that count where a rig has a switch
+    bl_options = {"REGISTER", "UNDO"}
+    of_switches: tuple[str, ...] = ("switch",)  # options for rigs with IK/FK switches
 
     frame_range: EnumProperty(
         name="Frames",
-        description="Which frames to key. Keys outside stay",
-        items=[*RANGES, ("FRAME", "This Frame", "The pose that is shown, alone: keys go into the actions that play")],
+        description="Which frames to key. Keys on other frames are kept",
+        items=[*RANGES, ("FRAME", "This Frame", "Key the displayed pose at the current frame, in the current actions")],
         default="ACTION",
     )
     limbs: EnumProperty(
         name="Limbs",
-        description="Which IK to key. In Object Mode always all of the selected armatures",
+        description="Which limbs to key. In Object Mode always all of the selected armatures",
         items=[
-            ("SELECTED", "Selected", "IK with a selected bone in its chain, its target or its pole; bones without IK"),
-            ("ALL", "All", "All IK"),
+            ("SELECTED", "Only Selected", "Limbs with a selected bone: in the chain, the target or the pole"),
+            ("ALL", "All", "All limbs"),
         ],
         default="SELECTED",
     )
     switch: BoolProperty(
-        name="Switch",
-        description="Set IK_FK, or what else a rig switches by, to what is keyed, with keys where it has some",
+        name="Set Switch",
+        description="Set the IK/FK switch of the rig to the keyed controls. An animated switch gets keys",
         default=True,
     )
 
@@ -56,7 +56,7 @@ class Snapping(FrameRange, Baking):
         return super().invoke(context, event)
 
     def told(self, reports):
-        """Say how it went."""
+        """Report the result."""
         troubled = any(report.troubled() for report in reports)
         self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
 
@@ -70,7 +70,7 @@ class Snapping(FrameRange, Baking):
                 layout.prop(self, name)
 
     def _switched(self, context):
-        """The limbs with FK and IK that are chosen, and all armatures that switch between these."""
+        """The chosen limbs with FK and IK controls, and all armatures with switches."""
         rigs = [armature for armature in chosen_armatures(context) if rigify.switch_of(armature)]
         found = [limb for armature in rigs for limb in rigify.limbs(armature)]
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
@@ -79,13 +79,13 @@ class Snapping(FrameRange, Baking):
             _check(context, armature)
         if rigs and not found:
             raise CannotBakeError(
-                f"{rigs[0].name} has {rigify.switch_of(rigs[0])}, but no limb where it switches between FK and IK as "
-                "in rigs that Rigify makes, or Mixamo's control rig: generate the rig anew, or key its controls by hand"
+                f"{rigs[0].name} has {rigify.switch_of(rigs[0])}, but no limb that switches between FK and IK as in "
+                "Rigify's rigs or Mixamo's control rig: generate the rig again, or key its controls by hand"
             )
         return limbs, rigs
 
     def _chosen(self, context, armatures):
-        """The limbs that have IK, and as (armature, chain) those that are to get it, where no IK is selected."""
+        """The limbs with IK, and (armature, chain) of limbs that get IK where no IK is selected."""
         limbs = [limb for armature in armatures for limb in from_fk.every_limb(armature)]
         if self.limbs == "ALL" or context.object.mode == "OBJECT":
             return limbs, []
@@ -102,22 +102,22 @@ class Snapping(FrameRange, Baking):
         return np.arange(ends[0], ends[1] + 1)
 
 
-class IKCORE_OT_ik_from_fk(Snapping):
-    """Key targets and poles so that IK shows the pose of its bones' own keys. Selected bones without IK get it"""
+class IKCORE_OT_fk_to_ik(Snapping):
+    """Match the IK targets and poles to the FK animation. Adds IK to selected limbs that have none"""
 
-    bl_idname = "ikcore.ik_from_fk"
-    bl_label = "IK from FK"
+    bl_idname = "ikcore.fk_to_ik"
+    bl_label = "FK -> IK"
 
     @staticmethod
     def reason(context):
         return no_armature(context) or _without_limbs(context)
 
-    of_switches = ("switch", "rigid")
+    of_switches = ("switch", "disable_stretch")
 
-    rigid: BoolProperty(
-        name="Keep Lengths",
-        description="Rigs such as Rigify's let IK stretch its bones, and it then shortens them where a target is near: "
-        "set IK Stretch of these bones to 0, so that IK can show the pose of FK. It then stretches to no target either",
+    disable_stretch: BoolProperty(
+        name="Disable IK Stretch",
+        description="Set IK Stretch of the IK bones to 0, so that IK matches FK. With IK Stretch Blender also shortens "
+        "bones where a target is near. Without it IK does not stretch to far targets either",
         default=True,
     )
 
@@ -127,13 +127,13 @@ class IKCORE_OT_ik_from_fk(Snapping):
         if switched:
             if limbs or bare:
                 name = rigify.switch_of(rigs[0])
-                raise CannotBakeError(f"{rigs[0].name} has {name}, others have not: select one kind at a time")
+                raise CannotBakeError(f"{rigs[0].name} has {name}, others do not: select one kind of rig at a time")
             return switched, None, self._frames(context, [limb.object for limb in switched])
         if not limbs and not bare and rigs:
             raise CannotBakeError("No limb selected: select an FK or IK control of one")
         if not limbs and not bare:
             raise CannotBakeError(
-                "No IK selected: select a bone of its chain, or the bones of a limb that is to get it"
+                "No IK selected: select a bone of its chain, or the bones of a limb without IK to add it"
             )
         for limb in limbs:
             _check(context, limb.object)
@@ -143,7 +143,7 @@ class IKCORE_OT_ik_from_fk(Snapping):
         frames = self._frames(context, [*(limb.object for limb in limbs), *(armature for armature, _ in bare)])
         for armature, chain in [*((limb.object, limb.chain) for limb in limbs), *bare]:
             if self.frame_range != "FRAME" and not _keyed(Rig(armature), chain):
-                raise CannotBakeError(f"{' and '.join(chain)} have no keys: there is no FK to make IK from")
+                raise CannotBakeError(f"{' and '.join(chain)} have no keys: there is no FK animation to match")
         return limbs, bare, frames
 
     def steps(self, context, job):
@@ -153,7 +153,7 @@ class IKCORE_OT_ik_from_fk(Snapping):
             self.told(
                 (
                     yield from switching.snap(
-                        context, limbs, frames, to_ik=True, still=still, switch=self.switch, rigid=self.rigid
+                        context, limbs, frames, to_ik=True, still=still, switch=self.switch, rigid=self.disable_stretch
                     )
                 )
             )
@@ -162,11 +162,11 @@ class IKCORE_OT_ik_from_fk(Snapping):
             self.told((yield from from_fk.bake(context, every, frames, fresh, still=still)))
 
 
-class IKCORE_OT_fk_from_ik(Snapping):
-    """Key the FK controls of rigs that switch by IK_FK, such as Rigify's, where their IK has the limbs"""
+class IKCORE_OT_ik_to_fk(Snapping):
+    """Match the FK controls to the IK animation"""
 
-    bl_idname = "ikcore.fk_from_ik"
-    bl_label = "FK from IK"
+    bl_idname = "ikcore.ik_to_fk"
+    bl_label = "IK -> FK"
 
     @staticmethod
     def reason(context):
@@ -185,13 +185,13 @@ class IKCORE_OT_fk_from_ik(Snapping):
 
 
 def _without_limbs(context):
-    """Why there is no IK to key, nor bones that are to get it, or None."""
+    """Why there is no IK to key and no bone to add it to, or None."""
     armatures = chosen_armatures(context)
     if not all(map(_without_ik, armatures)):
         return None
     if context.object.mode == "POSE" and any(is_selected(bone) for item in armatures for bone in item.pose.bones):
         return None
-    return f"{_names(armatures)} has no IK: in Pose Mode select the bones of a limb that is to get it"
+    return f"{_names(armatures)} has no IK: in Pose Mode select the bones of a limb to add it"
 
 
 def _without_ik(armature):
@@ -204,7 +204,7 @@ def _without_switch(armatures):
     if any(map(rigify.switch_of, armatures)):
         return None
     switch = rigify.SWITCHES[0]
-    return f"{_names(armatures)} has no switch between FK and IK, such as {switch}: Bake IK turns IK into keys of bones"
+    return f"{_names(armatures)} has no IK/FK switch, such as {switch}: use Bake IK to key the bones"
 
 
 def _names(armatures):
@@ -212,7 +212,7 @@ def _names(armatures):
 
 
 def _selected_chains(armature):
-    """The names of selected bones that hang on each other, root first; of a bone alone, that of its parent too."""
+    """The names of selected chains of bones, root first. A single bone comes with its parent."""
     chains = []
     for bone in armature.pose.bones:
         if is_selected(bone) and not any(map(is_selected, bone.children)):
@@ -222,9 +222,7 @@ def _selected_chains(armature):
             chains.append(tuple(each.name for each in chain))
     shared = [name for n, chain in enumerate(chains) for name in chain if any(name in other for other in chains[:n])]
     if shared:
-        raise CannotBakeError(
-            f"{shared[0]} is in several of the selected chains: select the bones of one limb at a time"
-        )
+        raise CannotBakeError(f"{shared[0]} is in several selected chains: select the bones of one limb at a time")
     return chains
 
 
@@ -237,13 +235,13 @@ def _check(context, armature):
     """Refuse an armature whose IK cannot be keyed."""
     reason = not_editable(armature) or not_played(armature) or not_evaluated(context, armature)
     if reason is None and armature.pose.ik_solver != "LEGACY":
-        reason = f"{armature.name} uses the iTaSC solver: only the standard IK solver can be keyed from FK"
+        reason = f"{armature.name} uses the iTaSC solver: FK -> IK needs the standard IK solver"
     if reason:
         raise CannotBakeError(reason)
 
 
 def _check_limb(limb):
-    """Refuse a limb that looks at what cannot be keyed."""
+    """Refuse a limb whose target or pole cannot be keyed."""
     ik, reason = limb.ik, None
     for target, bone, what in ((ik.target, ik.subtarget, "target"), (ik.pole_target, ik.pole_subtarget, "pole target")):
         reason = reason or (target and check_target(limb, target, bone, what))
@@ -291,4 +289,4 @@ def _empty(context, limb, what, shape):
     return stage.add_empty(context, limb.object, f"{limb.owner} {what}", shape, EMPTY * size)
 
 
-CLASSES = (IKCORE_OT_ik_from_fk, IKCORE_OT_fk_from_ik)
+CLASSES = (IKCORE_OT_fk_to_ik, IKCORE_OT_ik_to_fk)

@@ -121,22 +121,23 @@ def _few(armature, pairs, frames):
 
 def _sentence(context, armature, pair, turned, frame):
     share = _share(pair, pair.bone, *turned)
-    much = "Nothing" if share < 1 - FOLLOWS else f"Only {share:.0%}"
-    text = f"{much} of a bake would be seen: {pair.bone} does not follow {pair.foot} in frame {frame}"
+    some = f"Only {share:.0%} of the motion would reach the mesh"
+    text = "Baking these bones would not move the mesh" if share < 1 - FOLLOWS else some
+    text = f"{text}: {pair.bone} does not follow {pair.foot} at frame {frame}"
     cause = _cause(armature, pair, turned)
     if cause is None:
-        return f"{text}: pick the bones that move it in the list of feet"
+        return f"{text}. Choose the bones that move it in the list of feet"
     owner, constraint = cause
     paths = _driving(Rig(armature), owner, constraint)
     for path in paths:
         value, better = stage.value(armature, path), _better(context, armature, pair, path)
         if better is not None:
-            how = f"animate {pair.hip} and the bones below it, and set that to {better:g}"
-            return f"{text}, as {_label(path)} is {value:g}: {how}"
+            how = f"animate {pair.hip} and its children, and set that to {better:g}"
+            return f"{text}, because {_label(path)} is {value:g}: {how}"
     state = "is muted" if constraint.mute else f"has influence {constraint.influence:.2g}"
     driven = f", driven by {_label(paths[0])}" if paths else ""
-    how = "change that, or pick other bones in the list of feet"
-    return f"{text}, as {constraint.name} of {owner} {state}{driven}: {how}"
+    how = "change that, or choose other bones in the list of feet"
+    return f"{text}, because {constraint.name} of {owner} {state}{driven}: {how}"
 
 
 def _cause(armature, pair, turned):
@@ -286,17 +287,17 @@ def _of_ik(armature, name):
     limb = next((limb for limb in rigify.limbs(armature) if name == limb.control), None)
     if limb is None:
         return None
-    return f"{name} is what IK reaches for and needs no pin: move it, or press FK from IK and pin {limb.turned[2]}"
+    return f"{name} is an IK target and needs no pin: move it, or press IK -> FK and pin {limb.turned[2]}"
 
 
 def _instead(armature, name):
     """That a bone moves nothing, and what to do if that is known."""
-    text = f"{name} moves nothing that is seen"
+    text = f"{name} moves no mesh"
     limb = next((limb for limb in rigify.limbs(armature) if name in limb.controls()), None)
     if limb is None:
         return f"{text}: pin a bone that moves the mesh"
-    text += f", as {limb.word} of {limb.switch} is {stage.value(armature, limb.path):g}"
+    text += f", because {limb.word} of {limb.switch} is {stage.value(armature, limb.path):g}"
     if name in (*limb.fk, *limb.turned):
-        return f"{text}: press FK from IK to switch, then pin it, or move {limb.control}"
+        return f"{text}: press IK -> FK to switch, then pin it, or move {limb.control}"
     other = dict(zip(limb.ik, limb.turned, strict=True)).get(name, limb.turned[2])
     return f"{text}: pin {other}"

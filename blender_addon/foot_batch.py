@@ -43,7 +43,7 @@ def refusal(armature):
 
 def none_of(armature, pattern, found):
     """Why nothing was found to bake, or None."""
-    return None if found else f"No action of {armature.name} is called {pattern}"
+    return None if found else f"No action of {armature.name} matches {pattern}"
 
 
 def fitting(armature, pattern=""):
@@ -142,7 +142,7 @@ def sentence(made, refused):
     text = f"Baked {len(made)} {'action' if len(made) == 1 else 'actions'}"
     text += report.slid([line for one in made for line in one.told.lines])
     if troubled := [one.action.name for one in made if one.told.troubled() and not one.told.idle]:
-        text += f"; play and look at {', '.join(troubled)}"
+        text += f"; check {', '.join(troubled)}"
     for reason in dict.fromkeys(one.told.idle for one in made if one.told.idle):
         same = ", ".join(one.action.name for one in made if one.told.idle == reason)
         text += f"; nothing has changed in {same}: {reason}"

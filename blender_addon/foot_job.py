@@ -56,19 +56,17 @@ def refusal(armature):
         return reason
     playing = tracks[0].strips[0] if tracks else animation
     if playing is None or playing.action is None:
-        return f"{armature.name} has no action: give it an animation first"
+        return f"{armature.name} has no action: assign an animation first"
     bag = actions.played_bag(playing)
     if bag is None or not len(bag.fcurves):
-        return f"Action {playing.action.name} has no keys for {armature.name}: pick another action or slot"
+        return f"Action {playing.action.name} has no keys for {armature.name}: choose another action or slot"
     return None
 
 
 def asked(context, armature, request, bare=None):
     """What an operator with FootRequest asks for; one leg may be bare, its own sole not being looked at."""
-    if nla.baked(armature.animation_data) and not request.restart:
-        raise CannotBakeError(
-            f"{armature.name} plays a baked strip, made anew from what is below: tick From the Original"
-        )
+    if nla.baked(armature.animation_data) and not request.from_original:
+        raise CannotBakeError(f"{armature.name} plays a baked strip: turn on Rebake from Original")
     with nla.taken_down(armature):
         return _asked(context, armature, request, bare)
 
@@ -103,8 +101,8 @@ def _asked(context, armature, request, bare):
         objects=_objects(request),
         moves=request.ground_moves,
         plane=(tuple(request.plane_normal), request.plane_height),
-        keyed=request.keyed_contacts,
-        source=actions.source(armature.animation_data) if request.restart else None,
+        keyed=request.contacts == "CURVES",
+        source=actions.source(armature.animation_data) if request.from_original else None,
         copies=copies,
         pelvis=pelvis,
         carrier=carrier,
@@ -127,7 +125,7 @@ def check_strip(job):
     if more or strip.frame_start < first or strip.frame_end > last:
         raise CannotBakeError(
             f"{job.armature.name} plays a baked strip with more legs or frames, which would be lost: "
-            "bake all of it again, or first all into a New Action"
+            "bake all legs and frames again, or write to a New Action first"
         )
 
 
@@ -135,9 +133,9 @@ def _chosen(request, known, left_out):
     names = [leg.name for leg in known]
     chosen = [item.name for item in request.legs] or [name for name in names if name not in left_out]
     if strange := [name for name in chosen if name not in names]:
-        raise CannotBakeError(f"No leg is called {strange[0]}: there are {', '.join(names)}")
+        raise CannotBakeError(f"There is no leg {strange[0]}: the legs are {', '.join(names)}")
     if not chosen:
-        raise CannotBakeError("No leg to bake: tick some in the list of feet")
+        raise CannotBakeError("No leg to bake: enable one in the list of feet")
     return None if set(chosen) == set(names) else chosen
 
 
@@ -145,14 +143,14 @@ def _objects(request):
     if request.ground == "OBJECTS":
         named = [item.name for item in request.ground_objects]
         if missing := [name for name in named if name not in bpy.data.objects]:
-            raise CannotBakeError(f"There is no object {missing[0]} to stand on")
+            raise CannotBakeError(f"There is no ground object {missing[0]}: choose another one")
         if not named:
-            raise CannotBakeError("There is no ground: pick objects to stand on")
+            raise CannotBakeError("There is no ground: choose ground objects")
         return [bpy.data.objects[name] for name in named]
     if request.ground == "COLLECTION":
         collection = bpy.data.collections.get(request.ground_collection)
         if collection is None:
-            raise CannotBakeError("There is no ground: pick a collection of objects to stand on")
+            raise CannotBakeError("There is no ground: choose a ground collection")
         return list(collection.all_objects)
     return []
 
@@ -172,7 +170,7 @@ def _pelvis(context, armature, request, known, copies):
     bones = armature.pose.bones
     if request.pelvis_bone:
         if request.pelvis_bone not in bones:
-            raise CannotBakeError(f"{armature.name} has no bone {request.pelvis_bone} to move the body with")
+            raise CannotBakeError(f"{armature.name} has no pelvis bone {request.pelvis_bone}: choose another one")
         return request.pelvis_bone
     hips, (shared, free) = [bones[leg.hip] for leg in known if not leg.free], _shared(armature, known, copies)
     if not hips or len(free) in (0, len(shared)):

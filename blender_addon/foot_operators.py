@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operators about feet: bake them, find them, their soles and when they are planted, edit their list."""
+"""The operators for feet: bake, detect feet, soles and contacts, edit the list of feet."""
 
 import contextlib
 import dataclasses
@@ -29,7 +29,7 @@ def not_all_ready(context):
 class _Baking(FootRequest, Baking):
     """Bakes feet."""
 
-    groups = layouts.GROUPS
+    advanced = layouts.ADVANCED
 
     @staticmethod
     def reason(context):
@@ -50,17 +50,15 @@ class _Baking(FootRequest, Baking):
 
     def draw(self, context):
         self.layout.use_property_split = True
-        for name, group in self.groups.items():
-            self.layout.label(text=name)
-            group(self.layout.column(), self)
+        layouts.everything(self.layout, self, self.advanced)
 
 
 class IKCORE_OT_bake_feet(FootOutput, _Baking):
-    """Put feet on the ground: planted ones stand still, the pelvis goes along. Keys go into a copy of the action"""
+    """Plant the feet on the ground and move the pelvis with them. Keys go into a copy of the action"""
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
-    bl_options = {"REGISTER", "UNDO", "PRESET"}
+    bl_options = {"REGISTER", "UNDO"}
 
     @staticmethod
     def reason(context):
@@ -70,7 +68,7 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
         armatures = chosen_armatures(context)
         off = [item.name for item in armatures if self.output == "NLA" and not item.animation_data.use_nla]
         if off:
-            raise CannotBakeError(f"The NLA of {off[0]} is switched off: switch it on in the NLA Editor")
+            raise CannotBakeError(f"The NLA of {off[0]} is off: turn it on in the NLA Editor")
         jobs = [foot_job.asked(context, armature, self) for armature in armatures]
         for job in jobs:
             foot_job.check_strip(job)
@@ -104,12 +102,12 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
 
 
 class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
-    """Bake all actions of the armature, each into a copy of its own. All originals are kept"""
+    """Bake each action of the armature into its own copy. The originals are kept"""
 
     bl_idname = "ikcore.bake_feet_actions"
     bl_label = "Bake All Actions"
-    bl_options = {"REGISTER", "UNDO", "PRESET"}
-    groups = layouts.GROUPS | {"Output": layouts.copies}
+    bl_options = {"REGISTER", "UNDO"}
+    advanced = layouts.ADVANCED | {"Output": layouts.copies}
 
     @staticmethod
     def reason(context):
@@ -125,19 +123,19 @@ class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
 
 
 class IKCORE_OT_detect_contacts(_Baking):
-    """Find when feet are planted and key it, for the Graph Editor: 1 is planted. The next bake goes by these curves"""
+    """Detect contacts and key them as curves for the Graph Editor: 1 is planted. The next bake uses these curves"""
 
     bl_idname = "ikcore.detect_contacts"
     bl_label = "Detect Contacts"
     bl_options = {"REGISTER", "UNDO"}
-    groups = {"Ground": layouts.ground, "Contacts": layouts.detection}
-
-    replace: BoolProperty(
-        name="Replace Curves", description="Make curves anew that are there, edited or not. Otherwise they stay"
-    )
+    replace: BoolProperty(name="Replace Curves", description="Overwrite existing contact curves, edited ones too")
 
     def asked(self, context):
         return dataclasses.replace(super().asked(context), keyed=not self.replace)
+
+    def draw(self, context):
+        self.layout.use_property_split = True
+        layouts.detection(self.layout, self)
 
     def steps(self, context, job):
         seen, baked, _ = yield from self.work(context, job)
@@ -150,11 +148,11 @@ class IKCORE_OT_detect_contacts(_Baking):
             shown = trails.of_source(dataclasses.replace(job, keyed=True), seen, baked)
             overlay.keep(job.armature, nla.shown(job.armature.animation_data), shown)
         kept = len(found) - len(wanted)
-        text = f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else "")
+        text = f"Contact curves: {len(wanted)} keyed" + (f", {kept} kept" if kept else "")
         if wanted:
             self.report({"INFO"}, text)
         else:
-            self.report({"WARNING"}, f"{text}: tick Replace Curves to make them anew")
+            self.report({"WARNING"}, f"{text}: turn on Replace Curves to overwrite them")
 
 
 class _Listing(Refusing):
@@ -166,15 +164,13 @@ class _Listing(Refusing):
 
 
 class IKCORE_OT_detect_feet(_Listing):
-    """Find the legs of all selected armatures, by names of many rigs or by how bones hang, and list them"""
+    """List the legs of all selected armatures, found by bone names or by the bone hierarchy"""
 
     bl_idname = "ikcore.detect_feet"
     bl_label = "Detect Feet"
     bl_options = {"REGISTER", "UNDO"}
 
-    replace: BoolProperty(
-        name="Replace List", description="Forget the legs that are in the list, edited or not. Otherwise they stay"
-    )
+    replace: BoolProperty(name="Replace List", description="Remove the listed legs first, edited ones too")
 
     @staticmethod
     def reason(context):
@@ -194,7 +190,7 @@ class IKCORE_OT_detect_feet(_Listing):
         return {"FINISHED"}
 
     def _filled(self, armature, found):
-        """Add what is found to the list of an armature: a sentence, and whether there is something new."""
+        """Add legs to the list of an armature: a sentence, and whether there are new ones."""
         listed = armature.ikcore_feet.legs
         if self.replace:
             listed.clear()
@@ -202,25 +198,25 @@ class IKCORE_OT_detect_feet(_Listing):
         first = {item.hip or item.ankle for item in listed}
         new = [leg for leg in found if leg.name not in kept and leg.bones[0] not in first]
         legs.fill(armature, new)
-        text = f"Found {', '.join(leg.name for leg in new)}" if new else "Found no other legs: nothing has changed"
+        text = f"Found {', '.join(leg.name for leg in new)}" if new else "No other legs found: nothing has changed"
         return text + (f"; kept {', '.join(sorted(kept))}" if kept else ""), bool(new)
 
 
 class IKCORE_OT_detect_sole(_Baking):
-    """Find where the sole of the leg is and list its points, to be moved. Without points each bake finds them"""
+    """List the points of the sole of a leg, to be edited. Without listed points every bake detects them"""
 
     bl_idname = "ikcore.detect_sole"
     bl_label = "Detect Sole"
     bl_options = {"REGISTER", "UNDO"}
 
-    leg: StringProperty(name="Leg", description="The name of a leg of the list of feet; none: the one that is active")
+    leg: StringProperty(name="Leg", description="The name of a leg in the list of feet. Empty: the active one")
 
     def asked(self, context):
         kept = context.object.ikcore_feet
         if not self.leg and kept.active_leg < len(kept.legs):
             self.leg = kept.legs[kept.active_leg].name
         if self.leg not in kept.legs:
-            raise CannotBakeError(f"No leg {self.leg} is in the list of feet: detect the feet first")
+            raise CannotBakeError(f"The list of feet has no leg {self.leg}: press Detect Feet first")
         return foot_job.asked(context, context.object, self, bare=self.leg)
 
     def steps(self, context, job):
@@ -240,7 +236,7 @@ class IKCORE_OT_show_frame(bpy.types.Operator):
     bl_label = "Show Frame"
     bl_options = {"INTERNAL"}
 
-    frame: IntProperty(name="Frame", description="Of the action that plays")
+    frame: IntProperty(name="Frame", description="A frame of the current action")
 
     def execute(self, context):
         stage.go(context.scene, self.frame)
@@ -257,16 +253,16 @@ class IKCORE_OT_edit_feet(_Listing):
     TEXTS = {
         "ADD_LEG": "Add a leg to the list",
         "REMOVE_LEG": "Remove the leg from the list",
-        "ADD_KNEE": "Add a bone below the knee, for legs with more than one",
-        "REMOVE_KNEE": "Remove the last bone below the knee",
-        "REMOVE_SOLE": "Forget the points of the sole: each bake finds them",
-        "ADD_OBJECT": "Add an object to stand on",
-        "REMOVE_OBJECT": "Remove the last object to stand on",
+        "ADD_KNEE": "Add a shin bone, for legs with several",
+        "REMOVE_KNEE": "Remove the last shin bone",
+        "REMOVE_SOLE": "Remove the points of the sole: every bake detects them",
+        "ADD_OBJECT": "Add a ground object",
+        "REMOVE_OBJECT": "Remove the last ground object",
     }
 
     change: EnumProperty(
         name="Change",
-        description="What to do with the list",
+        description="The change of the list",
         items=[(name, name.replace("_", " ").title(), text) for name, text in TEXTS.items()],
     )
 
@@ -279,7 +275,7 @@ class IKCORE_OT_edit_feet(_Listing):
         what, _, of = self.change.partition("_")
         rows = self._rows(kept, of)
         if rows is None or (what == "REMOVE" and not len(rows)):
-            self.report({"WARNING"}, "Nothing has changed: there is nothing in that list")
+            self.report({"WARNING"}, "Nothing has changed: the list is empty")
             return {"CANCELLED"}
         if what == "ADD":
             item = rows.add()

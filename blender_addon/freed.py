@@ -42,9 +42,9 @@ class Report:
     def sentence(self):
         """The report in one line."""
         bones = "1 bone" if self.bones == 1 else f"{self.bones} bones"
-        text = f"Baked {self.what}, {bones}, {self.frames} frames{self.keys}, solved anew"
+        text = f"Baked {self.what}, {bones}, {self.frames} frames{self.keys} with the library solver"
         if not self.bones:
-            text += "; nothing has changed: bones are on their targets by their keys alone"
+            text += "; nothing has changed: the keys already reach the targets"
         return "; ".join([text, *(sentence for _, sentence in self.problems), *self.away])
 
 
@@ -256,4 +256,5 @@ class Freed:
             allowed = slack / self.armature.matrix_world.median_scale
             if not far[:, n].max() <= allowed + NEAR * sum(bone.length for bone in bones.rest):
                 away = length(far[:, n].max() * self.armature.matrix_world.median_scale)
-                yield f"{name} is seen {away} from where it was put: {besides_keys(self.armature, self.names)}"
+                why = besides_keys(self.armature, self.names)
+                yield f"{name} is displayed {away} from its baked place, because {why}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""IK from FK: keys on targets and poles, so that IK shows the pose that the keys of its bones say.
+"""FK -> IK: keys on targets and poles, so that IK shows the pose that the keys of its bones say.
 
 Keys of the bones stay. Blender's solver starts from what they say, so it stays there if the target and the pole are
 where that pose has them; and it decides from there what a target alone leaves open, such as twist.
@@ -16,11 +16,11 @@ from .armatures import CannotBakeError, Rig, chain_of
 from .controls import Control, Handle
 from .last import Last
 from .limbs import Limb
-from .report import in_degrees, length, turned_within, within
+from .report import deviation, turned_within, within
 
 # the shares that are done when all frames were read, when it is known what to write, and when it is written
 READ, PUT, WRITTEN = 0.5, 0.55, 0.6
-TITLE = "IK from FK"
+TITLE = "FK to IK"
 # What is told of: of a place, as a share of the length of a chain; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
 _reports = Last()
@@ -50,10 +50,10 @@ class Report:
         """The report in one line."""
         limbs = "1 limb" if self.count == 1 else f"{self.count} limbs"
         frames = "1 frame" if self.frames == 1 else f"{self.frames} frames"
-        near = f"all bones within {within(self.far)} and {turned_within(self.askew)} of {self.title[-2:]}"
+        near = f"all bones within {within(self.far)} and {turned_within(self.askew)} of {self.title[:2]}"
         text = f"{self.title}: {limbs}, {frames}" + ("" if self.problems else f", {near}")
         if self.switched:
-            text += f"; keys or drivers say the influence, so it is seen where that is 1: {', '.join(self.switched)}"
+            text += f"; influence is animated, so IK shows only where it is 1: {', '.join(self.switched)}"
         return "; ".join([text, *self.notes, *(sentence for _, sentence in self.problems)])
 
 
@@ -143,9 +143,9 @@ class _Poses:
         """Refuse bones that are not seen: all that is said of them would be no number."""
         for name, poses in zip(self.limb.chain, self.poses, strict=True):
             if not np.isfinite(poses).all():
-                raise CannotBakeError(f"{name} is not shown on some frame: its IK gives no number there")
+                raise CannotBakeError(f"{name} is not displayed on some frame: its IK has no solution there")
             if (np.abs(rot.volumes(self.spaces @ poses)) < FLAT).any():
-                raise CannotBakeError(f"{name} has a scale of zero, or hangs on one, on some frame")
+                raise CannotBakeError(f"{name} has a scale of zero, or a parent with one, on some frame")
 
     @property
     def lengths(self):
@@ -233,7 +233,9 @@ def _work(chains):
         for control, places in chain.wanted():
             handle = control.handle
             if handle in asked:
-                raise CannotBakeError(f"{handle} is a target or pole of two limbs, which want it at two places")
+                raise CannotBakeError(
+                    f"{handle} is a target or pole of two limbs at different places: bake one at a time"
+                )
             asked[handle] = control, places
     work, put = {}, {}
     for handle in sorted(asked, key=lambda handle: len(list(handle.above()))):
@@ -343,8 +345,8 @@ def worst(names, away, turned, frames, size, why):
     bone, frame = np.unravel_index(np.argmax(times), times.shape)
     if times[bone, frame] <= 1.0:
         return []
-    where = f"{length(away[bone, frame])} and {in_degrees(turned[bone, frame])}"
-    return [(int(frames[frame]), f"{names[bone]} is off by up to {where} in frame {frames[frame]}: {why}")]
+    where = deviation(away[bone, frame], turned[bone, frame])
+    return [(int(frames[frame]), f"{names[bone]}: {where} off at frame {frames[frame]}, because {why}")]
 
 
 def _why(limb):
@@ -355,4 +357,4 @@ def _why(limb):
             return f"{name} has a locked IK axis or an IK limit"
     others = [each.name for name in limb.chain for each in limb.bones[name].constraints if not each.mute]
     others = [name for name in others if name != limb.constraint]
-    return f"{others[0]} moves its bones too" if others else "as near as IK comes"
+    return f"{others[0]} also moves its bones" if others else "IK comes no nearer"

@@ -52,16 +52,14 @@ def read(context, objects, armature, frames=None):
             bodies.update(found)
         for key in bodies.keys() ^ found.keys():
             name = (bodies.get(key) or found[key]).name
-            raise CannotBakeError(f"{name} is not there on all frames: show it throughout, or leave it out")
+            raise CannotBakeError(f"{name} does not exist on all frames: make it visible on all frames, or remove it")
         for key, body in found.items() if f else ():
             bodies[key].follow(body)
 
     with stage.restored(context, [armature], poses=True):
         yield from stage.visit(context, frames, look)
     names = dict.fromkeys(body.name for body in bodies.values() if body.reshaped)
-    return _ground(bodies, armature), [
-        f"{name} changes its shape: the one on frame {frames[0]} counts" for name in names
-    ]
+    return _ground(bodies, armature), [f"{name} deforms: its shape at frame {frames[0]} is used" for name in names]
 
 
 def unseen(context, objects, armature):
@@ -69,7 +67,7 @@ def unseen(context, objects, armature):
     mine = own(armature)
     seen = {key[0] for key in _bodies(context.evaluated_depsgraph_get(), set(objects), mine, faces=False)}
     left_out = [item.name for item in objects if item not in mine and item.name_full not in seen]
-    return [f"{name} is hidden or has no faces, so nothing stands on it" for name in left_out]
+    return [f"{name} is hidden or has no faces: it is no ground" for name in left_out]
 
 
 def _bodies(depsgraph, chosen, mine, faces=True):
@@ -107,9 +105,7 @@ def _triangles(mesh):
 def _ground(bodies, armature):
     bodies = [body for body in bodies.values() if len(body.faces)]
     if not bodies:
-        raise CannotBakeError(
-            f"There is nothing to stand on: pick objects with faces, shown, that are no part of {armature.name}"
-        )
+        raise CannotBakeError(f"There is no ground: choose visible mesh objects that are not part of {armature.name}")
     moving = [body for body in bodies if body.moves()]
     parts = [_moving(body) for body in moving]
     if len(moving) < len(bodies):

@@ -89,7 +89,7 @@ class Bones:
             raise CannotBakeError(f"{armature.name} has no bones: add some in Edit Mode")
         chosen = set(pose.keys() if names is None else names)
         if missing := chosen - set(pose.keys()):
-            raise CannotBakeError(f"{armature.name} has no bone {sorted(missing)[0]}: detect the feet again")
+            raise CannotBakeError(f"{armature.name} has no bone {sorted(missing)[0]}: press Detect Feet again")
         deep = {}
         for name in chosen:
             _sound(pose[name], deep, copies)
@@ -140,8 +140,8 @@ class Bones:
         sheared = np.max(across, axis=0) > ASKEW
         if sheared.any():
             raise CannotBakeError(
-                f"{self.names[some[sheared.argmax()]]} is sheared by a scale above it that is not the same in all "
-                "directions: even that scale out, or set Inherit Scale of the bone to Full"
+                f"{self.names[some[sheared.argmax()]]} is sheared by the uneven scale of a parent: apply that scale, "
+                "or set Inherit Scale of the bone to Full"
             )
         return Parts(bridge.rotations.continuous(parts.turned), parts.moved, parts.scaled)
 

@@ -29,7 +29,7 @@ def made(context, job, seen, baked, told, request):
     steps = channels.of_clip(job.armature, seen.reading, baked.clip, bones, anew=anew)
     found, told.kept = yield from stage.between(steps, 0.0, 0.3)
     if request.keys == "TOLERANCE":
-        found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance, anew)
+        found = yield from _few(job, seen.reading, baked, found, told, request.max_error, anew)
         return _in_rounds(job, seen, baked, found), job.frames[slice(*job.part)]
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
@@ -60,8 +60,8 @@ def _check(job, request):
     chosen = [each for name, each in job.switched.items() if job.chosen is None or name in job.chosen]
     if request.keys == "TOLERANCE" and (held := next((each.limb for each in chosen), None)):
         raise CannotBakeError(
-            f"{held.control} gets a key on every frame or every few, not As Few as Needed: that is for bones of FK, "
-            f"for which {held.word} of {held.switch} would have to be 1"
+            f"As Few as Needed is for FK controls, and {held.control} is an IK control: choose Every Frame or Every "
+            f"Few Frames, or set {held.word} of {held.switch} to 1"
         )
 
 

@@ -42,12 +42,12 @@ class IKCORE_PG_name(bpy.types.PropertyGroup):
 class IKCORE_PG_sole(bpy.types.PropertyGroup):
     """A point of the sole of a leg; its name is that of ikcore: heel, ball, toe, inner, outer."""
 
-    name: StringProperty(name="Point", description="Heel, ball and toe; inner and outer are the sides at the ball")
+    name: StringProperty(name="Point", description="Heel, ball or toe. Inner and outer are the sides at the ball")
     bone: StringProperty(name="Bone", description="The bone that carries the point")
     place: FloatVectorProperty(
         name="Place",
-        description="Where the point is: from the head of its bone, along the axes of the bone, "
-        "in the units in which Edit Mode shows bones",
+        description="Location of the point relative to the head of its bone, along the axes of the bone, in the units "
+        "of Edit Mode",
         subtype="TRANSLATION",
         precision=4,
     )
@@ -57,8 +57,8 @@ class IKCORE_PG_sole(bpy.types.PropertyGroup):
 class IKCORE_PG_leg(bpy.types.PropertyGroup):
     """A leg, by the names of its bones."""
 
-    name: StringProperty(name="Name", description="What the leg is called, such as left")
-    use: BoolProperty(name="Bake", description="Bake this leg. If only some are, the pelvis stays", default=True)
+    name: StringProperty(name="Name", description="The name of the leg, such as left")
+    use: BoolProperty(name="Bake", description="Bake this leg. The pelvis moves if all legs are baked", default=True)
     side: EnumProperty(
         name="Side",
         description="The side of the character that the leg is on",
@@ -73,26 +73,26 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
         name="Contact",
         description="When the foot counts as planted",
         items=[
-            ("auto", "Auto", "As the contact curves say, and where there are none, as its height and its speed say"),
+            ("auto", "Auto", "By the contact curves, or without curves by height and speed"),
             ("always", "Always", "On all frames"),
-            ("never", "Never", "On no frame: the foot only keeps off the ground"),
-            ("ground", "By Height", "Where it is low, however fast it is"),
+            ("never", "Never", "On no frame. The foot is only kept above the ground"),
+            ("ground", "By Height", "Where the foot is low, at any speed"),
         ],
         default="auto",
     )
     hip: StringProperty(
-        name="Thigh", description="The bone that the leg starts with; none, and no shin: a foot that hangs on no leg"
+        name="Thigh", description="The first bone of the leg. Empty, with no shin: a foot without a leg"
     )
-    knees: CollectionProperty(name="Shins", description="The bones that start at the knees", type=IKCORE_PG_name)
-    ankle: StringProperty(name="Foot", description="The bone of the foot; none for legs that end in a point")
-    ball: StringProperty(name="Toes", description="The bone of the toes, if there is one")
-    toe: StringProperty(name="Toe Tip", description="A bone at the tip of the toes; none: the tail of the last bone")
+    knees: CollectionProperty(name="Shins", description="The bones below the knee", type=IKCORE_PG_name)
+    ankle: StringProperty(name="Foot", description="The foot bone. Empty for legs that end in a point")
+    ball: StringProperty(name="Toes", description="The toe bone. Empty without one")
+    toe: StringProperty(name="Toe Tip", description="A bone at the tip of the toes. Empty: the tail of the last bone")
     pole: StringProperty(
-        name="Pole", description="A bone that the knee points at; none: it keeps the side that it is bent to"
+        name="Pole", description="A bone that the knee points at. Empty: the knee keeps its bend direction"
     )
     soles: CollectionProperty(
         name="Sole",
-        description="Where the sole touches the ground; none: each bake finds that, of a leg without a foot at its end",
+        description="Points of the sole that touch the ground. Empty: every bake detects them",
         type=IKCORE_PG_sole,
     )
 
@@ -162,7 +162,7 @@ def _found_moving(context, armature):
         return bridge.library.Feet.detect(clip.skeleton, clip=clip)
     except ValueError as error:
         raise CannotBakeError(
-            f"No legs found in {armature.name}, by names or by how bones hang: add them to its list of feet"
+            f"No legs found in {armature.name}, by bone names or by the hierarchy: add them to its list of feet"
         ) from error
 
 
@@ -171,10 +171,10 @@ def _leg(armature, item, points):
     free = item.ankle and not item.hip and not knees
     for part, name in () if free else (("thigh", item.hip), *(("shin", knee) for knee in knees or ("",))):
         if not name:
-            raise CannotBakeError(f"The leg {item.name} has no {part}: pick its bone in the list of feet")
+            raise CannotBakeError(f"The leg {item.name} has no {part}: choose its bone in the list of feet")
     for name in filter(None, (item.hip, *knees, item.ankle, item.ball, item.toe, item.pole)):
         if name not in bones:
-            raise CannotBakeError(f"{armature.name} has no bone {name}, of the leg {item.name}: detect the feet again")
+            raise CannotBakeError(f"{armature.name} has no bone {name} of the leg {item.name}: press Detect Feet again")
     toe = item.toe or _tail(armature, item.ball or item.ankle)
     parts = [item.name, item.side, item.hip or None, knees, item.ankle or None, item.ball or None, toe]
     leg = bridge.library.Leg(*parts, pole=item.pole or None)
@@ -188,11 +188,11 @@ def _leg(armature, item, points):
 def _place(armature, item, leg, point):
     """Where a point of a sole is in the space of its bone, in lengths of the world."""
     if point.name not in bridge.library.feet.leg.POINTS:
-        raise CannotBakeError(f"The sole of {item.name} has no {point.name}: detect it again")
+        raise CannotBakeError(f"The sole of {item.name} has no {point.name}: press Detect Sole again")
     if point.bone not in leg.chain:
-        raise CannotBakeError(f"The {point.name} of {item.name} is on no bone of that leg: detect its sole again")
+        raise CannotBakeError(f"The {point.name} of {item.name} is on no bone of that leg: press Detect Sole again")
     if not np.isfinite(point.place).all():
-        raise CannotBakeError(f"The {point.name} of {item.name} is nowhere: detect its sole again")
+        raise CannotBakeError(f"The {point.name} of {item.name} has no finite location: press Detect Sole again")
     return tuple(number * _scale(armature) for number in point.place)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds what IK moves in an armature and says, in a sentence, why it cannot be baked in some way.
+"""IK limbs of an armature, and the reason in a sentence why a solver cannot bake one.
 
 A limb knows its bones and constraints by name, not by reference: Blender frees them on undo and mode switches.
 """
@@ -15,8 +15,8 @@ from .ik_limits import Freedom
 CHAIN = 2
 AIMS = {"DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"}  # kinds of constraints that aim bones
 TRACKS = AIMS | {"SPLINE_IK"}  # or lay them
-ANEW = "solved anew; As Shown bakes it"  # the end of sentences
-HELD = "the bake could not keep it off"
+ONLY_DISPLAYED = "use the solver As Displayed"  # the end of sentences
+HELD = "a bake cannot mute it for good"
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def none_on(armatures):
     names = " or ".join(armature.name for armature in armatures)
     constraints = (each for armature in armatures for bone in armature.pose.bones for each in bone.constraints)
     if any(each.type == "IK" for each in constraints):
-        return f"All IK of {names} is muted, as a bake leaves it: unmute what is to be baked again"
-    return f"No IK of {names} is switched on"
+        return f"All IK of {names} is muted, as after a bake: unmute it to bake it again"
+    return f"{names} has no enabled IK constraint"
 
 
 def find_tracks(armature):
@@ -150,7 +150,7 @@ def selected_limbs(limbs):
     return chosen
 
 
-def refusals(limbs, ways=("SHOWN", "ANEW", "CHAINS")):
+def refusals(limbs, ways=("DISPLAYED", "TWO_BONE", "LIBRARY")):
     """Why each limb cannot be baked in each of these ways, as {way: sentence or None}: one for each limb, in order."""
     rigs = {limb.object.name_full: Rig(limb.object) for limb in limbs}
     return [{way: _refusal(limb, rigs[limb.object.name_full], way) for way in ways} for limb in limbs]
@@ -172,7 +172,7 @@ def _check_animation_data(limb):
 
 def _check_solver(limb):
     if limb.object.pose.ik_solver != "LEGACY":
-        return f"{limb.object.name} uses the iTaSC solver: only the standard IK solver can be {ANEW}"
+        return f"{limb.object.name} uses the iTaSC solver: {ONLY_DISPLAYED}"
     return None
 
 
@@ -181,9 +181,9 @@ def _check_chain(limb):
     if ik.chain_count != CHAIN:
         length = f"{ik.chain_count} bones" if ik.chain_count else f"the whole chain of {len(limb.chain)} bones"
         length = "1 bone" if ik.chain_count == 1 else length
-        return f"IK of {limb.owner} moves {length}: only a chain length of 2 can be {ANEW}"
+        return f"IK of {limb.owner} moves {length}: Exact Two-Bone needs a chain length of 2"
     if len(limb.chain) < CHAIN:
-        return f"IK of {limb.owner} finds only one bone, {limb.chain[0]}: it has no parent to bend against"
+        return f"IK of {limb.owner} has only one bone, {limb.chain[0]}: Exact Two-Bone needs a parent bone"
     return None
 
 
@@ -195,7 +195,7 @@ def _check_targets(limb):
     if reason is None and ik.pole_target is not None:
         reason = check_target(limb, ik.pole_target, ik.pole_subtarget, "pole target")
     if reason is None and not ik.is_valid:
-        reason = f"IK of {limb.owner} is not valid: Blender shows it in red"
+        reason = f"IK of {limb.owner} is not valid (red in Blender): complete its settings"
     return reason
 
 
@@ -216,11 +216,11 @@ def check_target(limb, target, bone, what):
 def _check_goals(limb):
     ik = limb.ik
     if not ik.use_location:
-        return f"IK of {limb.owner} does not reach for a position: switch Position on"
+        return f"IK of {limb.owner} does not follow the position of its target: turn Position on"
     if ik.use_rotation:
-        return f"IK of {limb.owner} also follows the target's rotation: switch Rotation off to solve it anew"
+        return f"IK of {limb.owner} also follows the target's rotation: turn Rotation off, or {ONLY_DISPLAYED}"
     if ik.use_stretch and (limb.root.ik_stretch > 0.0 or limb.mid.ik_stretch > 0.0):
-        return f"IK of {limb.owner} stretches its bones: switch Stretch off or set IK Stretch to 0"
+        return f"IK of {limb.owner} stretches its bones: turn Stretch off or set IK Stretch to 0"
     return None
 
 
@@ -229,41 +229,41 @@ def _check_anew(limb):
     if ik.type != "IK":
         return _spline(limb)
     if not ik.use_location:
-        return f"IK of {limb.owner} does not reach for a position: switch Position on"
+        return f"IK of {limb.owner} does not follow the position of its target: turn Position on"
     if ik.pole_target is not None and (reason := _check_bends(limb)):
         return reason
     stretched = [name for name in limb.chain if limb.bones[name].ik_stretch > 0.0] if ik.use_stretch else []
     if stretched:
-        return f"IK of {limb.owner} stretches {stretched[0]}: switch Stretch off or set IK Stretch to 0"
+        return f"IK of {limb.owner} stretches {stretched[0]}: turn Stretch off or set IK Stretch to 0"
     return None
 
 
 def _spline(limb):
-    """That a spline is Blender's own matter: it leaves nothing open that another method would say better."""
+    """Spline IK puts every joint on the curve, so another solver has nothing to choose."""
     keeps = "with Y Scale Mode None bones keep their lengths"
-    return f"{limb.ik.name} of {limb.owner} lays bones along a curve, and cannot be {ANEW}: {keeps}"
+    return f"{limb.ik.name} of {limb.owner} lays bones along a curve: {ONLY_DISPLAYED}, {keeps}"
 
 
 def _check_bends(limb):
     """Why a chain cannot turn towards its pole as a whole, or None."""
     if limb.ik.use_rotation:
-        return f"IK of {limb.owner} has a pole and also follows the target's rotation, and cannot be {ANEW}"
+        return f"IK of {limb.owner} has a pole and also follows the target's rotation: {ONLY_DISPLAYED}"
     if len(limb.chain) < CHAIN:
-        return f"IK of {limb.owner} has a pole, but only one bone, and cannot be {ANEW}"
+        return f"IK of {limb.owner} has a pole, but only one bone: {ONLY_DISPLAYED}"
     if Freedom.of(limb.root).ranges != (None,) * 3:
-        kept = f"{limb.root.name}, which turns towards it, an IK limit or lock"
-        return f"IK of {limb.owner} has a pole, but {kept}: clear one"
+        kept = f"{limb.root.name}, which turns towards the pole, has an IK limit or lock"
+        return f"IK of {limb.owner} has a pole, and {kept}: remove one of both, or {ONLY_DISPLAYED}"
     return None
 
 
 def _check_joints(limb):
     for bone in (limb.root, limb.mid):
         if any(getattr(bone, f"lock_ik_{axis}") for axis in "xyz"):
-            return f"{bone.name} has a locked IK axis: unlock it to solve this limb anew"
+            return f"{bone.name} has a locked IK axis: unlock it, or {ONLY_DISPLAYED}"
         if any(getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"):
-            return f"{bone.name} has an IK limit: switch it off to solve this limb anew"
+            return f"{bone.name} has an IK limit: turn it off, or {ONLY_DISPLAYED}"
         if any(getattr(bone, f"ik_stiffness_{axis}") > 0.0 for axis in "xyz"):
-            return f"{bone.name} has IK stiffness: set it to 0 to solve this limb anew"
+            return f"{bone.name} has IK stiffness: set it to 0, or {ONLY_DISPLAYED}"
     return None
 
 
@@ -285,10 +285,10 @@ def _check_aim(limb):
     if reason := check_target(limb, ik.target, ik.subtarget, "target"):
         return reason
     if ik.subtarget and ik.head_tail:
-        return f"{ik.name} of {limb.owner} looks along {ik.subtarget}: set Head/Tail to 0 to solve it anew"
+        return f"{ik.name} of {limb.owner} looks along {ik.subtarget}: set Head/Tail to 0, or {ONLY_DISPLAYED}"
     other = {"TRACK_TO": "up_axis", "LOCKED_TRACK": "lock_axis"}.get(ik.type)
     if other and getattr(ik, other)[-1] == ik.track_axis[-1]:
-        return f"{ik.name} of {limb.owner} has one axis for two things, and does nothing"
+        return f"{ik.name} of {limb.owner} has the same axis twice and does nothing: choose another one"
     return None
 
 
@@ -334,7 +334,7 @@ def _check_animated_settings(limb, rig):
         if setting == path or setting in {"influence", "pole_angle"}:
             continue
         if setting in {"mute", "enabled"}:
-            return f"{_kind(limb.ik)} of {limb.owner} is switched on and off by animation: {HELD}"
+            return f"{_kind(limb.ik)} of {limb.owner} is turned on and off by animation: {HELD}"
         may = "influence and pole angle" if limb.ik.type == "IK" else "influence"
         return f"{_kind(limb.ik)} of {limb.owner} has an animated setting, {setting}: only {may} may be animated"
     return None
@@ -344,7 +344,7 @@ def _check_switches(limb, rig):
     for name in limb.chain:
         for constraint in limb.bones[name].constraints:
             if any(path in rig.curves for path in shown.switch_paths(limb.bones[name], constraint.name)):
-                return f"{constraint.name} of {name} is switched on and off by keys: {HELD}"
+                return f"{constraint.name} of {name} is turned on and off by keys: {HELD}"
     return None
 
 
@@ -392,8 +392,8 @@ def constraint_sources(owner):
 
 # In this order: what is wrong with the whole armature comes before what is wrong with one limb.
 CHECKS = {
-    "SHOWN": (_check_editable, _check_animation_data, _check_targets),
-    "ANEW": (
+    "DISPLAYED": (_check_editable, _check_animation_data, _check_targets),
+    "TWO_BONE": (
         _check_editable,
         _check_animation_data,
         _check_solver,
@@ -404,7 +404,7 @@ CHECKS = {
         _check_other_constraints,
         check_cycle,
     ),
-    "CHAINS": (
+    "LIBRARY": (
         _check_editable,
         _check_animation_data,
         _check_solver,
@@ -413,11 +413,11 @@ CHECKS = {
         _check_other_constraints,
         check_cycle,
     ),
-    "AIMS": (_check_editable, _check_animation_data, _check_targets, _check_aim, _check_aims_alone, check_cycle),
+    "TRACKING": (_check_editable, _check_animation_data, _check_targets, _check_aim, _check_aims_alone, check_cycle),
 }
 RIG_CHECKS = {
-    "SHOWN": (_check_channels, _check_switches),
-    "ANEW": (_check_other_ik, _check_channels, _check_animated_settings),
-    "CHAINS": (_check_pole_alone, _check_channels, _check_animated_settings),
-    "AIMS": (_check_other_ik, _check_channels, _check_animated_settings),
+    "DISPLAYED": (_check_channels, _check_switches),
+    "TWO_BONE": (_check_other_ik, _check_channels, _check_animated_settings),
+    "LIBRARY": (_check_pole_alone, _check_channels, _check_animated_settings),
+    "TRACKING": (_check_other_ik, _check_channels, _check_animated_settings),
 }

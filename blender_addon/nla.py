@@ -164,5 +164,5 @@ def check(armature, channels):
         names = dict.fromkeys(f"{channel.group} ({channel.path.rpartition('.')[2]})" for channel in loose)
         raise CannotBakeError(
             f"Action {armature.animation_data.action.name} has no keys on {', '.join(names)}: add a key there, "
-            "or the strip could not be muted"
+            "so that the strip can be muted"
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operator Bake IK: which limbs, which frames, what to say; and how all operators here refuse and end."""
+"""The operators Bake IK and Bake Tracking, and what all operators share: refusal, progress, cancelling."""
 
 import time
 
@@ -12,18 +12,18 @@ from bpy.props import EnumProperty, IntProperty
 from . import bridge, stage
 from .armatures import CannotBakeError, not_evaluated
 from .bake import bake
-from .bent import METHODS
 from .few import Keys, draw_keys
 from .limbs import CHAIN, acting, aimed_together, find_limbs, find_tracks, none_on, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 from .report import said
+from .solvers import IKSolver, TrackingSolver
 
-TICK = 0.05  # seconds of work between two looks at the keyboard
-SHOWN = 0.05  # of the work: from one number in the status bar to the next, as each draws the window anew
+TICK = 0.05  # s of work between two events
+SHOWN = 0.05  # share of the work between two updates of the status bar, as each redraws the window
 
 
 def no_armature(context):
-    """Why there is no armature to work on, or None."""
+    """Why the active object cannot be baked, or None."""
     return not_usable(context.object)
 
 
@@ -39,13 +39,13 @@ def not_usable(armature):
 
 
 def described(properties, name):
-    """What the chosen item of an option says of itself: the tooltip of a button that sets it."""
+    """The description of the chosen item of an option: the tooltip of a button that sets it."""
     option = properties.bl_rna.properties[name]
     return option.enum_items[getattr(properties, name)].description
 
 
 class Refusing(bpy.types.Operator):
-    """Says why its button is grey, and why it did nothing."""
+    """An operator that says why its button is grey, and why it did nothing."""
 
     @staticmethod
     def reason(context):
@@ -64,14 +64,14 @@ class Refusing(bpy.types.Operator):
 
 
 class Baking(Refusing):
-    """Works with progress, from scripts at once, from the interface so that Esc cancels."""
+    """An operator with progress: at once from scripts, with Esc to cancel from the interface."""
 
     def asked(self, context):
-        """What is asked for, by value, or a CannotBakeError."""
+        """The job, by value, or a CannotBakeError."""
         raise NotImplementedError
 
     def steps(self, context, job):
-        """All that is asked for: a generator that yields the share that is done, and says at its end how it went."""
+        """Do the job: a generator that yields the share that is done, and reports at its end."""
         raise NotImplementedError
 
     def execute(self, context):
@@ -130,57 +130,46 @@ class Baking(Refusing):
         return {"RUNNING_MODAL"}
 
 
-class IKCORE_OT_bake_ik(Keys, FrameRange, Baking):
-    """Turn IK into keys on the bones that it moves, in a copy of the action. The IK constraints are muted"""
+class _SolverBaking(Keys, FrameRange, Baking):
+    """Bakes constraints by a solver."""
 
-    bl_idname = "ikcore.bake_ik"
-    bl_label = "Bake IK"
-    bl_options = {"REGISTER", "UNDO", "PRESET"}
-
-    way: EnumProperty(
-        name="Way",
-        description="What the keys say",
-        items=[
-            (
-                "SHOWN",
-                "As Shown",
-                "What Blender's own solver shows on every frame, whatever the chain and its constraints. What shares "
-                "bones with it is baked too",
-            ),
-            (
-                "ANEW",
-                "Solved Anew",
-                "Two-bone limbs in closed form: exactly on their target wherever it is in reach, which Blender's own "
-                "solver only comes near",
-            ),
-            (
-                "CHAINS",
-                "Chains Anew",
-                "Chains of any length by a method of the library, from where Blender's own solver has them. Bones keep "
-                "their twist, and IK limits hold. What shares bones is solved as one",
-            ),
-        ],
-        default="SHOWN",
-    )
-    method: EnumProperty(name="Method", description="How chains are solved anew", items=METHODS, default="dls")
-    limbs: EnumProperty(
-        name="Limbs",
-        description="Which IK to bake. In Object Mode always all of the selected armatures",
-        items=[
-            ("SELECTED", "Selected", "IK with a selected bone: in its chain, its target or its pole"),
-            ("ALL", "All", "All IK; solved anew, all with a chain length of 2"),
-        ],
-        default="SELECTED",
-    )
-
-    @classmethod
-    def description(cls, context, properties):
-        return cls.__doc__ if properties.way == "SHOWN" else described(properties, "way")
+    bl_options = {"REGISTER", "UNDO"}
+    solver: str
+    stored: str  # the name of the stored solver
 
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
             self.frame_start, self.frame_end = scene_range(context.scene)
         return super().invoke(context, event)
+
+    def execute(self, context):
+        done = Baking.execute(self, context)
+        if self.options.is_repeat and done == {"FINISHED"}:  # options were changed in the redo panel
+            setattr(context.object.ikcore_ik, self.stored, self.solver)
+        return done
+
+    def tell(self, reports):
+        """Report the result."""
+        troubled = any(report.troubled() for report in reports)
+        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
+
+
+class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
+    """Key the IK motion on the bones of its chains, in a copy of the action. The IK constraints are muted"""
+
+    bl_idname = "ikcore.bake_ik"
+    bl_label = "Bake IK"
+    stored = "solver"
+
+    limbs: EnumProperty(
+        name="Limbs",
+        description="Which IK to bake. In Object Mode always all of the selected armatures",
+        items=[
+            ("SELECTED", "Only Selected", "IK with a selected bone: in its chain, its target or its pole"),
+            ("ALL", "All", "All IK. With Exact Two-Bone all chains of two bones"),
+        ],
+        default="SELECTED",
+    )
 
     def asked(self, context):
         limbs, reason = self._chosen(context)
@@ -191,15 +180,13 @@ class IKCORE_OT_bake_ik(Keys, FrameRange, Baking):
 
     def steps(self, context, job):
         limbs, frames = job
-        reports = yield from bake(context, limbs, frames, self.way, self.method, tolerance=self.tolerance())
-        troubled = any(report.troubled() for report in reports)
-        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
+        self.tell((yield from bake(context, limbs, frames, self.solver, self.method, tolerance=self.tolerance())))
 
     def draw(self, context):
         layout = self.layout
         layout.use_property_split = True
-        layout.prop(self, "way")
-        if self.way == "CHAINS":
+        layout.prop(self, "solver")
+        if self.solver == "LIBRARY":
             layout.prop(self, "method")
         layout.prop(self, "limbs")
         draw_range(layout, self)
@@ -212,53 +199,35 @@ class IKCORE_OT_bake_ik(Keys, FrameRange, Baking):
         if everything:
             found = acting([limb for armature in armatures for limb in find_limbs(armature)])
             # without any the refusal of a longer one says what would be
-            limbs = (self.way == "ANEW" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
+            limbs = (self.solver == "TWO_BONE" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
             nothing = none_on(armatures)
         else:
             limbs = [limb for armature in armatures for limb in selected_limbs(find_limbs(armature))]
             nothing = "No IK selected: select a bone of its chain, its target or its pole"
         if not limbs:
             return [], nothing
-        if self.way != "ANEW":
+        if self.solver != "TWO_BONE":
             limbs = together(limbs)
         if reason := next(filter(None, (not_evaluated(context, limb.object) for limb in limbs)), None):
             return [], reason
-        return limbs, next(filter(None, (reasons[self.way] for reasons in refusals(limbs))), None)
+        return limbs, next(filter(None, (reasons[self.solver] for reasons in refusals(limbs))), None)
 
 
-class IKCORE_OT_bake_tracking(Keys, FrameRange, Baking):
-    """Turn what aims bones, or lays them along splines, into keys. The constraints are muted"""
+class IKCORE_OT_bake_tracking(TrackingSolver, _SolverBaking):
+    """Key the motion of Damped Track, Track To, Locked Track and Spline IK. The constraints are muted"""
 
     bl_idname = "ikcore.bake_tracking"
     bl_label = "Bake Tracking"
-    bl_options = {"REGISTER", "UNDO", "PRESET"}
+    stored = "tracking_solver"
 
-    way: EnumProperty(
-        name="Way",
-        description="What the keys say",
-        items=[
-            ("SHOWN", "As Shown", "What Blender shows on every frame. What shares bones with it is baked too"),
-            (
-                "AIMS",
-                "Solved Anew",
-                "Damped Track, Track To and Locked Track in closed form, from what keys say without them. Several "
-                "bones may share the turn",
-            ),
-        ],
-        default="SHOWN",
-    )
     sharing: IntProperty(
         name="Bones",
-        description="How many bones share a turn, solved anew: the one with the constraint, and those it hangs on, "
-        "such as neck and chest. A Locked Track turns one",
+        description="How many bones share a rotation with the Library Solver: the bone with the constraint and its "
+        "parents, such as neck and chest. A Locked Track turns one bone",
         min=1,
         soft_max=8,
         default=1,
     )
-
-    @classmethod
-    def description(cls, context, properties):
-        return cls.__doc__ if properties.way == "SHOWN" else described(properties, "way")
 
     def asked(self, context):
         found = [limb for armature in chosen_armatures(context) for limb in find_tracks(armature)]
@@ -266,25 +235,28 @@ class IKCORE_OT_bake_tracking(Keys, FrameRange, Baking):
             found = selected_limbs(found)
         if not found:
             where = "of a selected bone " if context.object.mode == "POSE" else ""
-            raise CannotBakeError(f"No Damped Track, Track To, Locked Track or Spline IK {where}is switched on")
-        limbs = together(found) if self.way == "SHOWN" else aimed_together(found, self.sharing)
+            raise CannotBakeError(f"No Damped Track, Track To, Locked Track or Spline IK {where}is enabled")
+        limbs = together(found) if self.solver == "DISPLAYED" else aimed_together(found, self.sharing)
         frames, reason = _frames_of(self, context, limbs)
         reasons = (not_evaluated(context, limb.object) for limb in limbs)
-        refused = (each[self.way] for each in refusals(limbs, [self.way]))
+        refused = (each[self._way] for each in refusals(limbs, [self._way]))
         if reason := reason or next(filter(None, reasons), None) or next(filter(None, refused), None):
             raise CannotBakeError(reason)
         return limbs, frames
 
+    @property
+    def _way(self):
+        """The solver as `bake` names it."""
+        return "TRACKING" if self.solver == "LIBRARY" else self.solver
+
     def steps(self, context, job):
         limbs, frames = job
-        reports = yield from bake(context, limbs, frames, self.way, None, "Baked Tracking", self.tolerance())
-        troubled = any(report.troubled() for report in reports)
-        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
+        self.tell((yield from bake(context, limbs, frames, self._way, None, "Baked Tracking", self.tolerance())))
 
     def draw(self, context):
         self.layout.use_property_split = True
-        self.layout.prop(self, "way")
-        if self.way == "AIMS":
+        self.layout.prop(self, "solver")
+        if self.solver == "LIBRARY":
             self.layout.prop(self, "sharing")
         draw_range(self.layout, self)
         draw_keys(self.layout, self)

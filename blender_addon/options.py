@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes in its own way:
 # ruff: noqa: N801
-"""What can be chosen about Bake Foot IK: the same options for the operator and for the panel."""
+"""The options of Bake Foot IK, shared by its operators and its panel."""
 
 import math
 
@@ -27,15 +27,15 @@ class FootOutput:
 
     output: EnumProperty(
         name="Write To",
-        description="Where the keys go",
+        description="Where the baked keys go",
         items=[
-            ("NEW", "New Action", "A copy of the action in the same slot; the original is kept"),
-            ("OVERWRITE", "This Action", "The action itself: keys of the legs and the pelvis are replaced"),
+            ("NEW", "New Action", "A copy of the action in the same slot. The original is kept"),
+            ("OVERWRITE", "This Action", "The action itself. Keys of the legs and the pelvis are replaced"),
             (
                 "NLA",
                 "NLA Strip",
-                "A new action that only has the legs and the pelvis, as a strip above the original, which goes into a "
-                "track of its own. Mute the upper track to see the original",
+                "A new action with only the legs and the pelvis, as a strip above the original, which becomes a strip "
+                "too. Mute the upper track to see the original",
             ),
         ],
         default="NEW",
@@ -43,68 +43,92 @@ class FootOutput:
 
 
 class FootOptions(FrameRange):
-    """The options of a bake, by value."""
+    """The options of a bake, by value. Percentages are of the length of the leg."""
 
     ground: EnumProperty(
         name="Ground",
         description="What the feet stand on",
         items=[
-            ("FLOOR", "Own Floor", "A level floor as high as the feet stand: to mend feet that slide and sink"),
-            ("PLANE", "Plane", "A plane without end"),
-            ("OBJECTS", "Objects", "Objects with faces, with their modifiers, such as stairs and terrain"),
-            ("COLLECTION", "Collection", "All objects with faces in a collection, with their modifiers"),
+            ("AUTO", "Auto Floor", "A level floor at the height of the planted feet. Removes sliding and sinking"),
+            ("PLANE", "Plane", "Infinite plane"),
+            ("OBJECTS", "Objects", "Mesh objects with their modifiers, such as stairs and terrain"),
+            ("COLLECTION", "Collection", "All mesh objects in a collection, with their modifiers"),
         ],
-        default="FLOOR",
+        default="AUTO",
     )
     plane_height: FloatProperty(
-        name="Height", description="How far the plane is from the origin, along its normal", subtype="DISTANCE"
+        name="Height", description="Distance from the origin to the plane, along its normal", subtype="DISTANCE"
     )
     plane_normal: FloatVectorProperty(
-        name="Normal", description="Which way the plane faces", subtype="DIRECTION", default=(0, 0, 1)
+        name="Normal", description="Direction that the plane faces", subtype="DIRECTION", default=(0, 0, 1)
     )
     ground_moves: BoolProperty(
         name="Moving Ground",
-        description="The ground moves, as objects do, frame by frame: takes a look at the scene on every frame. "
-        "What changes its shape keeps that of the first frame, and the report says so",
+        description="Follow ground objects that move, frame by frame. This evaluates the scene on every frame. "
+        "Deforming ground keeps its shape of the first frame, and the report says so",
     )
-    restart: BoolProperty(
-        name="From the Original",
-        description="What was baked before is baked again from its original. Otherwise on top of what it is now",
-        default=True,
-    )
-    keyed_contacts: BoolProperty(
-        name="Use Contact Curves",
-        description="Where the armature has contact curves they say when a foot is planted; else this is found afresh",
-        default=True,
+    contacts: EnumProperty(
+        name="Contacts",
+        description="When a foot counts as planted",
+        items=[
+            ("CURVES", "Curves", "As the contact curves say. Without curves contacts are detected"),
+            ("AUTO", "Auto", "Detect contacts and ignore contact curves"),
+        ],
+        default="CURVES",
     )
     lock: BoolProperty(
         name="Lock Feet",
-        description="Planted feet stand still. Otherwise they only follow the height and the slope of the ground",
+        description="Hold planted feet still. Off: feet only follow the height and the slope of the ground",
         default=True,
     )
-    tolerance: FloatProperty(
-        name="Tolerance (m)",
-        description="How far a planted foot may slide and be left as it is, for a leg of 0.87 m",
-        default=0.0015,
+    follow_slope: FloatProperty(
+        name="Follow Slope",
+        description="How much feet turn to match the slope of the ground",
+        subtype="FACTOR",
+        default=1,
         min=0,
         max=1,
-        precision=4,
-        step=0.1,
     )
-    unlock: FloatProperty(
-        name="Unlock Beyond (m)",
-        description="A foot that slides farther from where it is planted is planted anew, for a leg of 0.87 m",
-        default=0.2,
-        min=0.01,
-        soft_max=1,
-        precision=3,
+    pelvis: EnumProperty(
+        name="Pelvis",
+        description="How the height of the pelvis is chosen",
+        items=[
+            ("balanced", "Balanced", "Keep the original knee bend where legs reach"),
+            ("lowest", "Lowest Foot", "Lower the pelvis as much as the lowest foot"),
+        ],
+        default="balanced",
     )
-    root_motion: BoolProperty(
+    forward_motion: BoolProperty(
         name="Add Forward Motion",
         description="In-place walks move forward at the speed of their feet. Off: they stay in place",
         default=True,
     )
-    denoise: BoolProperty(
+    from_original: BoolProperty(
+        name="Rebake from Original",
+        description="Start again from the original action. Off: bake on top of the result of the last bake",
+        default=True,
+    )
+    allowed_slide: FloatProperty(
+        name="Allowed Slide",
+        description="Leave a planted foot unchanged if it slides less than this percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.0015),
+        min=0,
+        max=100,
+        soft_max=5,
+        precision=2,
+    )
+    unlock_distance: FloatProperty(
+        name="Unlock Distance",
+        description="Release a planted foot and plant it again beyond this slide, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.2),
+        min=1.2,
+        max=1000,
+        soft_max=100,
+        precision=1,
+    )
+    remove_jitter: BoolProperty(
         name="Remove Jitter",
         description="Remove capture noise from the root and the legs before the feet are planted",
         default=False,
@@ -120,8 +144,8 @@ class FootOptions(FrameRange):
     )
     blend: FloatProperty(
         name="Blend",
-        description="How long it takes a foot to come from where it was planted to its own way, and to the next place. "
-        "Also how long the bake of a part of the animation fades in and out",
+        description="Time in which a foot blends from a foothold to its own path, and to the next foothold. "
+        "Also how long the bake of a frame range fades in and out",
         subtype="TIME_ABSOLUTE",
         default=0.3,
         min=0,
@@ -129,87 +153,87 @@ class FootOptions(FrameRange):
         soft_max=1,
         precision=2,
     )
-    clearance: FloatProperty(
-        name="Clearance (m)",
-        description="How far above the ground a foot swings at least, for a leg of 0.87 m",
-        default=0.02,
+    swing_clearance: FloatProperty(
+        name="Swing Clearance",
+        description="Least height of a swinging foot above the ground, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.02),
         min=0,
-        max=1,
-        precision=3,
+        max=100,
+        soft_max=20,
+        precision=1,
     )
-    align: FloatProperty(
-        name="Follow Slope",
-        description="How much feet turn to the slope of the ground",
-        subtype="FACTOR",
-        default=1,
-        min=0,
-        max=1,
-    )
-    pitch: FloatProperty(
-        name="Pitch",
-        description="The most that a foot turns up and down to the slope",
+    max_pitch: FloatProperty(
+        name="Max Pitch",
+        description="Largest angle by which a foot pitches up or down to match the slope",
         subtype="ANGLE",
         default=math.radians(45),
         min=0,
         max=math.radians(80),
     )
-    roll: FloatProperty(
-        name="Roll",
-        description="The most that a foot turns to its sides to the slope",
+    max_roll: FloatProperty(
+        name="Max Roll",
+        description="Largest angle by which a foot rolls sideways to match the slope",
         subtype="ANGLE",
         default=math.radians(20),
         min=0,
         max=math.radians(80),
     )
-    toe: FloatProperty(
-        name="Toe Bend",
-        description="The most that toes bend up on the ground",
+    max_toe_bend: FloatProperty(
+        name="Max Toe Bend",
+        description="Largest angle by which toes bend up on the ground",
         subtype="ANGLE",
         default=math.radians(40),
         min=0,
         max=math.radians(90),
     )
-    pelvis: EnumProperty(
-        name="Pelvis",
-        description="How high the pelvis goes",
-        items=[
-            (
-                "balanced",
-                "Balanced",
-                "Where knees bend as they did, straight ones first, no higher than legs reach",
-            ),
-            ("lowest", "Lowest Foot", "As much lower as the lowest foot is"),
-        ],
-        default="balanced",
+    max_extension: FloatProperty(
+        name="Max Leg Extension",
+        description="Largest hip to foot distance, as a percentage of the leg length. "
+        "A leg that is straighter in the original may stay so",
+        subtype="PERCENTAGE",
+        default=98.5,
+        min=50,
+        max=100,
+        precision=1,
     )
     pelvis_bone: StringProperty(
-        name="Pelvis Bone", description="The bone that moves the body; none: the one that carries all legs"
+        name="Pelvis Bone", description="The bone that moves the body. Empty: the bone that carries all legs"
     )
-    limit_pelvis: BoolProperty(name="Limit Height", description="Limit how far the pelvis goes up and down")
-    lift: FloatProperty(
-        name="Up (m)",
-        description="The most that the pelvis goes up, for a leg of 0.87 m",
-        default=0.3,
+    limit_pelvis: BoolProperty(name="Limit Height", description="Limit how far the pelvis moves up and down")
+    max_raise: FloatProperty(
+        name="Max Raise",
+        description="How far the pelvis may move up, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.3),
         min=0,
-        soft_max=1,
+        max=1000,
+        soft_max=100,
+        precision=1,
     )
-    drop: FloatProperty(
-        name="Down (m)",
-        description="The most that the pelvis goes down, for a leg of 0.87 m",
-        default=0.3,
+    max_lower: FloatProperty(
+        name="Max Lower",
+        description="How far the pelvis may move down, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.3),
         min=0,
-        soft_max=1,
+        max=1000,
+        soft_max=100,
+        precision=1,
     )
-    shift: FloatProperty(
-        name="Sideways (m)",
-        description="The most that the pelvis goes to the side where a leg would not reach, for a leg of 0.87 m",
-        default=0.1,
+    max_shift: FloatProperty(
+        name="Max Shift",
+        description="How far the pelvis may move sideways for a leg that does not reach, as a percentage of its length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.1),
         min=0,
-        soft_max=1,
+        max=1000,
+        soft_max=100,
+        precision=1,
     )
     auto_tilt: BoolProperty(
         name="Auto Tilt",
-        description="The body follows the slope under all feet with more than two legs, and stays upright with two",
+        description="With more than two legs the body follows the slope under all feet. With two it stays upright",
         default=True,
     )
     tilt: FloatProperty(
@@ -220,35 +244,29 @@ class FootOptions(FrameRange):
         min=0,
         max=1,
     )
-    straight: FloatProperty(
-        name="Straightest Leg",
-        description="How straight a leg may be, as a share of its length, where it is not straighter already",
+    influence: FloatProperty(
+        name="Influence",
+        description="Blend between the original, 0, and the bake, 1",
         subtype="FACTOR",
-        default=0.985,
-        min=0.5,
+        default=1,
+        min=0,
         max=1,
-        precision=3,
-    )
-    weight: FloatProperty(
-        name="Amount", description="How much of it all is done", subtype="FACTOR", default=1, min=0, max=1
     )
     keys: EnumProperty(
         name="Keys",
-        description="How many keys there are",
+        description="On which frames keys are written",
         items=[
             ("EVERY", "Every Frame", "A key on every frame"),
-            ("STEP", "Every Few Frames", "A key on every so many frames, and on the last"),
-            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as keep the legs where they are"),
+            ("STEP", "Every Few Frames", "A key on every n-th frame, and on the last"),
+            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as Max Error allows"),
         ],
         default="EVERY",
     )
-    key_step: IntProperty(
-        name="Step", description="From a key to the next one, in frames", default=2, min=1, soft_max=10
-    )
-    key_tolerance: FloatProperty(
-        name="Off by at Most",
-        description="How far the pelvis, a knee or a foot may be from where a key on every frame has it. "
-        "Planted feet no more than a tenth of it. A foot turns by no more than moves its tip by so much",
+    key_step: IntProperty(name="Step", description="Frames from one key to the next", default=2, min=1, soft_max=10)
+    max_error: FloatProperty(
+        name="Max Error",
+        description="Largest distance of the pelvis, a knee or a foot from its place with a key on every frame. "
+        "Planted feet stay within a tenth of it. It also limits how far the tip of a foot turns",
         subtype="DISTANCE",
         default=0.002,
         min=0.00001,
@@ -257,7 +275,8 @@ class FootOptions(FrameRange):
         step=0.1,
     )
     mark: BoolProperty(
-        name="Mark Problems", description="Put timeline markers where feet still slide, sink, float or do not reach"
+        name="Mark Problems",
+        description="Add timeline markers where feet still slide, sink, float or do not reach",
     )
 
 
@@ -265,7 +284,7 @@ class ActionNames:
     """Which actions to bake, where there are many."""
 
     pattern: StringProperty(
-        name="Names", description="Bake only actions with such names, * being anything, as in Walk*; empty: all of them"
+        name="Names", description="Bake only actions with matching names, such as Walk*. Empty: all actions"
     )
 
 
@@ -273,38 +292,36 @@ class ActionNames:
 class IKCORE_PG_object(bpy.types.PropertyGroup):
     """An object in a list of objects."""
 
-    object: PointerProperty(name="Object", description="An object to stand on", type=bpy.types.Object)
+    object: PointerProperty(name="Object", description="A mesh object that the feet stand on", type=bpy.types.Object)
 
 
 @overridable
 class IKCORE_PG_feet(FootOptions, FootOutput, ActionNames, bpy.types.PropertyGroup):
-    """What the panel keeps with an armature object: its legs, what they stand on, and the options of the next bake."""
+    """Stored with an armature object: its legs, the ground objects, and the options of the next bake."""
 
     legs: CollectionProperty(name="Feet", description="The legs of the armature", type=IKCORE_PG_leg)
-    active_leg: IntProperty(name="Leg", description="The leg whose bones are shown")
-    objects: CollectionProperty(name="Ground Objects", description="What to stand on", type=IKCORE_PG_object)
+    active_leg: IntProperty(name="Leg", description="The leg whose bones are displayed")
+    objects: CollectionProperty(
+        name="Ground Objects", description="Objects that the feet stand on", type=IKCORE_PG_object
+    )
     collection: PointerProperty(
-        name="Collection", description="All objects with faces in it are the ground", type=bpy.types.Collection
+        name="Collection", description="All mesh objects in it are the ground", type=bpy.types.Collection
     )
 
 
 class FootRequest(FootOptions):
-    """What is asked of an operator: the options, and by name what the panel keeps otherwise."""
+    """The options of an operator, with ground objects, collection and legs by name."""
 
     ground_objects: CollectionProperty(
-        name="Ground Objects",
-        description="The names of the objects to stand on",
-        type=IKCORE_PG_name,
-        options={"SKIP_PRESET"},
+        name="Ground Objects", description="The names of the objects that the feet stand on", type=IKCORE_PG_name
     )
     ground_collection: StringProperty(
-        name="Ground Collection", description="The name of the collection to stand on", options={"SKIP_PRESET"}
+        name="Ground Collection", description="The name of the collection that the feet stand on"
     )
     legs: CollectionProperty(
         name="Legs",
-        description="The names of the legs to bake; none: those that are ticked in the list of feet",
+        description="The names of the legs to bake. Empty: all legs enabled in the list of feet",
         type=IKCORE_PG_name,
-        options={"SKIP_PRESET"},
     )
 
 
@@ -314,7 +331,7 @@ def names():
 
 
 def hand_over(feet, request):
-    """Give an operator what the panel keeps with an armature, as far as it has such options."""
+    """Copy the options stored with an armature to an operator, as far as it has them."""
     for name in names():
         if hasattr(request, name):
             setattr(request, name, getattr(feet, name))
@@ -325,36 +342,51 @@ def hand_over(feet, request):
 
 
 def hand_back(feet, request):
-    """Let the panel keep what was chosen of an operator, as far as it has such options: what `hand_over` does, back."""
+    """Copy the options of an operator back to those stored with an armature."""
     for name in names():
         if hasattr(request, name):
             setattr(feet, name, getattr(request, name))
 
 
+LENGTHS = {  # options in percent of the leg length, by the names of ikcore.BakeSettings
+    "tolerance": "allowed_slide",
+    "unlock": "unlock_distance",
+    "clearance": "swing_clearance",
+    "shift": "max_shift",
+}
+HEIGHTS = {"lift": "max_raise", "drop": "max_lower"}
+ANGLES = {"pitch": "max_pitch", "roll": "max_roll", "toe": "max_toe_bend"}
+
+
 def settings(options):
-    """The options as ikcore has them."""
-    steps = ("tolerance", "unlock", "blend", "clearance", "align", "shift", "straight", "weight")
-    chosen = {name: _plain(getattr(options, name)) for name in steps}
-    chosen |= {name: _plain(math.degrees(getattr(options, name))) for name in ("pitch", "roll", "toe")}
-    if options.limit_pelvis:
-        chosen |= {name: _plain(getattr(options, name)) for name in ("lift", "drop")}
+    """The options as ikcore.BakeSettings: lengths in metres for a leg of 0.87 m, angles in degrees."""
+    lengths = LENGTHS | (HEIGHTS if options.limit_pelvis else {})
+    chosen = {name: bridge.leg_length(getattr(options, option)) for name, option in lengths.items()}
+    chosen |= {name: _plain(math.degrees(getattr(options, option))) for name, option in ANGLES.items()}
     if not options.auto_tilt:
         chosen["tilt"] = _plain(options.tilt)
-    chosen |= {name: getattr(options, name) for name in ("lock", "pelvis")}
-    return bridge.library.BakeSettings(**chosen)
+    return bridge.library.BakeSettings(
+        lock=options.lock,
+        pelvis=options.pelvis,
+        blend=_plain(options.blend),
+        align=_plain(options.follow_slope),
+        straight=_plain(options.max_extension) / 100,
+        weight=_plain(options.influence),
+        **chosen,
+    )
 
 
 def preparation(options):
-    """What `ikcore.prepare.prepare` does to a clip before it is baked."""
+    """The options of `ikcore.prepare.prepare`."""
     return {
-        "root_motion": options.root_motion,
-        "noise": options.denoise,
+        "root_motion": options.forward_motion,
+        "noise": options.remove_jitter,
         "stride": _plain(options.fit_strides),
     }
 
 
 def _plain(number):
-    """The number that was typed in: Blender keeps it in single precision."""
+    """A number as it was typed: Blender stores single precision."""
     return round(number, 5)
 
 

@@ -169,8 +169,8 @@ def register():
     """Let the window manager have the switch: what it shows is asked for, and nothing is stored."""
     shown = bpy.props.BoolProperty(  # type: ignore[func-returns-value]
         name="Foot Trails",
-        description="Show where feet go and where they are planted, of all that was baked or detected since the file "
-        "was opened: in grey before the bake. Not saved with the file",
+        description="Show the paths and contacts of feet after a bake or Detect Contacts, with the path before the "
+        "bake in grey. Not saved with the file",
         get=lambda _: is_on(),
         set=lambda _, on: switch(on),
         options=set(),

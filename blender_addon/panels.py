@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes and calls methods in its own way:
-# ruff: noqa: N801, D101, D102
-"""The sidebar tab "IK Core": what would be baked, what stands in the way, and the button."""
+# ruff: noqa: N801, D101, D102, RUF012
+"""The panel Bake IK in the sidebar tab "IK Core", and what all panels share."""
 
 import textwrap
 
 import bpy
 
-from . import bake, bridge, rigify
+from . import bake, rigify
 from .limbs import CHAIN, acting, find_limbs, find_tracks, is_selected, none_on, refusals, selected_limbs
-from .operators import IKCORE_OT_bake_ik, chosen_armatures
+from .operators import chosen_armatures, no_armature
+
+LISTED = 3  # limbs that are named in one line
 
 
 class Sidebar(bpy.types.Panel):
@@ -18,49 +20,66 @@ class Sidebar(bpy.types.Panel):
     bl_category = "IK Core"
 
 
-class IKCORE_PT_bake_ik(Sidebar):
+class ForArmature(Sidebar):
+    """A panel for an active armature. Bake Foot IK says why there is none."""
+
+    @classmethod
+    def poll(cls, context):
+        return no_armature(context) is None
+
+
+class IKCORE_PT_bake_ik(ForArmature):
     bl_idname = "IKCORE_PT_bake_ik"
     bl_label = "Bake IK"
 
     def draw(self, context):
-        layout = self.layout
-        width = context.region.width
-        if bridge.problem():
-            sentence(layout.box(), bridge.problem(), "ERROR", width)
-        armature = context.object
-        if armature is None or armature.type != "ARMATURE":
-            layout.label(text="Select an armature", icon="INFO")
-            return
-        reasons = _draw_limbs(layout, context, width)
-        if switch := rigify.switch_of(armature):
-            text = f"This rig switches limbs by {switch}: FK from IK, below, keys its FK controls"
-            sentence(layout, text, "INFO", width)
+        layout, width = self.layout, context.region.width
+        options = context.object.ikcore_ik
+        _split(layout).prop(options, "solver")
+        if options.solver == "LIBRARY":
+            _split(layout).prop(options, "method")
+        reason = _draw_chosen(layout, context, options.solver, width)
         column = layout.column()
-        column.enabled = reasons["SHOWN"] is None
+        column.enabled = reason is None
         column.scale_y = 1.6
-        column.operator(IKCORE_OT_bake_ik.bl_idname, icon="KEY_HLT").way = "SHOWN"
-        if reasons["ANEW"] and not reasons["SHOWN"]:
-            sentence(layout, f"Solve Anew: {reasons['ANEW']}", "INFO", width)
-        column = layout.column()
-        column.enabled = reasons["ANEW"] is None
-        column.operator(IKCORE_OT_bake_ik.bl_idname, text="Solve Anew", icon="CON_KINEMATIC").way = "ANEW"
-        column = layout.column()
-        column.enabled = reasons["CHAINS"] is None
-        column.operator(IKCORE_OT_bake_ik.bl_idname, text="Chains Anew", icon="LINKED").way = "CHAINS"
+        button = column.operator("ikcore.bake_ik", icon="KEY_HLT")
+        button.solver, button.method = options.solver, options.method
+        if switch := rigify.switch_of(context.object):
+            text = f"This rig has IK/FK switches ({switch}). Use IK -> FK below to key its controls"
+            sentence(layout, text, "INFO", width)
         if any(find_tracks(each) for each in chosen_armatures(context)):
-            row = layout.row(align=True)
-            row.operator("ikcore.bake_tracking", icon="CON_TRACKTO").way = "SHOWN"
-            row.operator("ikcore.bake_tracking", text="Track Anew", icon="CON_TRACKTO").way = "AIMS"
+            layout.separator()
+            _split(layout).prop(options, "tracking_solver")
+            layout.operator("ikcore.bake_tracking", icon="CON_TRACKTO").solver = options.tracking_solver
+
+
+class IKCORE_PT_limbs(ForArmature):
+    """The IK constraints of the armatures."""
+
+    bl_parent_id = "IKCORE_PT_bake_ik"
+    bl_idname = "IKCORE_PT_limbs"
+    bl_label = "Limbs"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return super().poll(context) and any(map(find_limbs, chosen_armatures(context)))
+
+    def draw(self, context):
+        solver = context.object.ikcore_ik.solver
+        found, chosen = listed_limbs(context)
+        for limb, reason in zip(found, refusals(found, [solver]), strict=True):
+            _draw_limb(self.layout, limb, limb in chosen, reason[solver], context.region.width)
 
 
 class Problems(Sidebar):
-    """Frames to look at, below the buttons: a click shows one."""
+    """Frames with problems: a click shows one."""
 
-    bl_label = "Frames to Look At"
+    bl_label = "Problem Frames"
 
     @staticmethod
     def latest(armature):
-        """How it went the last time, or None."""
+        """The report of the action that an armature plays, or None."""
         raise NotImplementedError
 
     @classmethod
@@ -71,7 +90,7 @@ class Problems(Sidebar):
     def draw(self, context):
         column = self.layout.column(align=True)
         for frame, text in self.latest(context.object).problems:
-            lines = wrapped(f"{frame}: {text.replace(f' in frame {frame}', '')}", context.region.width)
+            lines = wrapped(f"{frame} {text.replace(f' at frame {frame}', '')}", context.region.width)
             for number, line in enumerate(lines):
                 row = column.row(align=True)
                 row.alignment = "LEFT"
@@ -87,65 +106,75 @@ class IKCORE_PT_ik_problems(Problems):
     latest = staticmethod(bake.latest)
 
 
-def _draw_limbs(layout, context, width):
-    """What IK the posed armatures have. Returns why what is chosen cannot be baked in each way, or None."""
-    found, chosen, some, armatures = [], [], False, chosen_armatures(context)
-    for armature in armatures:
+def listed_limbs(context):
+    """The limbs to list, and those of them that are selected.
+
+    Control rigs have many chains of other lengths than two. These are only listed when they are selected.
+    """
+    found, chosen = [], []
+    for armature in chosen_armatures(context):
         everything = find_limbs(armature)
-        some = some or bool(everything)
-        limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
         wanted = acting(everything) if armature.mode == "OBJECT" else selected_limbs(everything)
-        # other chains, of which control rigs have many, are only shown when they are selected
+        limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
         found += limbs + [limb for limb in wanted if limb not in limbs]
         chosen += wanted
-    reasons = refusals(found)
-    for limb, reason in zip(found, reasons, strict=True):
-        _draw_limb(layout, limb, limb in chosen, reason["SHOWN"], width)
-    if not found:
-        sentence(layout, "No IK selected" if some else none_on(armatures), "INFO", width)
+    return found, chosen
+
+
+def _draw_chosen(layout, context, solver, width):
+    """The limbs to bake. Returns the reason why they cannot be baked by a solver, or None."""
+    armatures, (_, chosen) = chosen_armatures(context), listed_limbs(context)
+    if not any(map(find_limbs, armatures)):
+        reason = none_on(armatures)
     elif not chosen:
-        sentence(layout, _select(context), "INFO", width)
-    return {way: _first(way, found, chosen, reasons) for way in ("SHOWN", "ANEW", "CHAINS")}
+        reason = _select(context)
+    else:
+        labels = [limb.label() for limb in chosen[:LISTED]] + ["..."] * (len(chosen) > LISTED)
+        many = f"{len(chosen)} {'limb' if len(chosen) == 1 else 'limbs'}"
+        sentence(layout, f"{many}: {', '.join(labels)}", "CON_KINEMATIC", width)
+        reason = next(filter(None, (each[solver] for each in refusals(chosen, [solver]))), None)
+        if reason:
+            sentence(layout.box(), reason, "ERROR", width)
+        return reason
+    sentence(layout, reason, "INFO", width)
+    return reason
 
 
 def _select(context):
-    """What to do where IK is there, and none of it is chosen."""
+    """What to select, where no IK is selected."""
     armature = context.object
     bone = armature.pose.bones.get(active.name) if (active := armature.data.bones.active) else None
     if bone and is_selected(bone) and rigify.switch_of(armature):
-        how = "select a bone of that, or bake all of it in Object Mode"
-        return f"{bone.name} is a control, and no bone of the IK above: {how}"
-    return "Select a bone of a chain"
-
-
-def _first(way, found, chosen, reasons):
-    """The first reason why what is chosen cannot be baked in some way, or None."""
-    if not chosen:
-        return "Nothing is chosen"
-    return next((each[way] for limb, each in zip(found, reasons, strict=True) if limb in chosen and each[way]), None)
+        return f"{bone.name} belongs to no IK constraint: select a bone of an IK chain, or use Object Mode to bake all"
+    return "No IK selected: select a bone of its chain, its target or its pole"
 
 
 def _draw_limb(layout, limb, chosen, reason, width):
-    """One limb, and the reason that stands in the way, if any; only if it would be baked, also what it follows.
-
-    The others are a grey line each: control rigs have many.
-    """
+    """A limb with its target, its pole, and the reason why it cannot be baked. Limbs not selected are one grey line."""
     box = (layout.box() if chosen else layout).column(align=True)
     row = box.row()
     row.active = chosen
-    row.label(text=limb.label(), icon="CHECKBOX_HLT" if chosen else "CHECKBOX_DEHLT")
+    row.label(text=limb.label(), icon="CON_KINEMATIC")
+    if not chosen:
+        return
     for what, target, bone, icon in (
-        ("Target", limb.ik.target, limb.ik.subtarget, "CON_KINEMATIC"),
+        ("Target", limb.ik.target, limb.ik.subtarget, "OBJECT_ORIGIN"),
         ("Pole", limb.ik.pole_target, limb.ik.pole_subtarget, "EMPTY_AXIS"),
     ):
-        if chosen:
-            box.label(text=f"{what}: {_name(target, bone)}", icon=icon)
+        box.label(text=f"{what}: {_name(target, bone)}", icon=icon)
     if reason:
-        sentence(box, reason, "ERROR" if chosen else "INFO", width)
+        sentence(box, reason, "ERROR", width)
 
 
 def _name(target, bone):
     return (bone or target.name) if target else "none"
+
+
+def _split(layout):
+    """A column with labels beside its fields."""
+    column = layout.column()
+    column.use_property_split, column.use_property_decorate = True, False
+    return column
 
 
 def sentence(layout, text, icon, width):
@@ -160,3 +189,6 @@ def wrapped(text, width):
     """The lines of a text: about 7 pixels a letter at the interface's scale, less the icon."""
     scale = bpy.context.preferences.system.ui_scale or 1.0  # zero without a window
     return textwrap.wrap(text, max(16, int(width / (7 * scale)) - 8))
+
+
+CLASSES = (IKCORE_PT_bake_ik, IKCORE_PT_ik_problems, IKCORE_PT_limbs)

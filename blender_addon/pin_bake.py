@@ -29,7 +29,7 @@ class Report:
         """The report in one line."""
         text = f"Baked {self.pins} {'pin' if self.pins == 1 else 'pins'}, {self.frames} frames"
         if not self.changed:
-            text += "; nothing has changed: the bones are where their pins are, by keys or without"
+            text += "; nothing has changed: the bones are already at their pins"
         return "; ".join([text, *self.missed, *self.kept])
 
 
@@ -44,7 +44,7 @@ def bake(context, armature, held, frames):
         work = functools.partial(bent.bent, held, clip, places, pins.sides(armature, held, clip))
         clip, errors = yield from stage.between(in_thread(lambda _: work()), 0.6, 0.8)
         made, kept = yield from stage.between(channels.of_clip(armature, reading, clip), 0.8, 0.9)
-        missed = [f"{off('pin', *each)} in frame {frames[at]}" for *each, at in bent.missed(held.names, clip, errors)]
+        missed = [f"{off('pin', *each)} at frame {frames[at]}" for *each, at in bent.missed(held.names, clip, errors)]
         if made:
             plans = yield from stage.between(actions.copied([(armature, made)], frames, pins.TITLE), 0.9, 1.0)
             if source := pins.source(armature):

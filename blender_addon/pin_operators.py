@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operators about pins: pin bones, hold them live, turn what pins make of an animation into keys."""
+"""The operators for pins: pin bones, solve live, bake to keys."""
 
 import contextlib
 
@@ -19,7 +19,7 @@ SIZE = 0.5  # of the length of a bone: that of the empty which it is pinned to
 
 
 class _Pinning(Refusing):
-    """Changes the pins of the active armature, or of that which the active object is a pin of."""
+    """Changes the pins of the active armature, or of the armature that the active object is a pin of."""
 
     bl_options = {"REGISTER", "UNDO"}
 
@@ -29,7 +29,7 @@ class _Pinning(Refusing):
 
 
 class IKCORE_OT_pin(_Pinning):
-    """Pin the selected bones: each is held by an empty where it is now, to be dragged or left"""
+    """Pin the selected bones to new empties at their current place. Drag an empty to move its bone"""
 
     bl_idname = "ikcore.pin"
     bl_label = "Pin"
@@ -40,7 +40,7 @@ class IKCORE_OT_pin(_Pinning):
             return "Switch to Pose Mode and select bones"
         return no_armature(context) or not_editable(context.object)
 
-    turned: BoolProperty(name="Rotation", description="Hold bones as they are turned, too", default=True)
+    rotation: BoolProperty(name="Rotation", description="Pin the rotation of bones too", default=True)
 
     def execute(self, context):
         armature, listed = context.object, context.object.ikcore_pins
@@ -48,7 +48,7 @@ class IKCORE_OT_pin(_Pinning):
         pinned = {pin.name for pin in listed.pins}
         new = [bone for bone in chosen if bone.name not in pinned]
         if not new:
-            return self.refuse("Nothing is pinned anew: " + ("all of it is pinned" if chosen else "select bones"))
+            return self.refuse("The selected bones are already pinned" if chosen else "Select bones to pin")
         if reason := _idle(context, armature, [bone.name for bone in new]):
             return self.refuse(reason)
         shown = armature.evaluated_get(context.evaluated_depsgraph_get())
@@ -57,7 +57,7 @@ class IKCORE_OT_pin(_Pinning):
                 place = shown.matrix_world @ shown.pose.bones[bone.name].matrix
                 targets.append(_empty(context, armature, bone, place))
                 pin = listed.pins.add()
-                pin.name, pin.turned, pin.target = bone.name, self.turned, targets[-1]
+                pin.name, pin.rotation, pin.target = bone.name, self.rotation, targets[-1]
         listed.active = len(listed.pins) - 1
         self.report({"INFO"}, f"Pinned {', '.join(bone.name for bone in new)}")
         return {"FINISHED"}
@@ -94,19 +94,19 @@ def _empty(context, armature, bone, place):
 
 
 class IKCORE_OT_unpin(_Pinning):
-    """Let go of a pinned bone. The pose stays; the empty that held it goes with the pin"""
+    """Remove a pin and its empty. The pose stays"""
 
     bl_idname = "ikcore.unpin"
     bl_label = "Remove Pin"
 
-    index: IntProperty(name="Pin", description="Which pin of the list; -1 for the active one", default=-1, min=-1)
+    index: IntProperty(name="Pin", description="Number of the pin in the list. -1: the active pin", default=-1, min=-1)
 
     def execute(self, context):
         armature = pins.pinned(context)
         listed = armature.ikcore_pins
         index = listed.active if self.index < 0 else self.index
         if index >= len(listed.pins):
-            return self.refuse(f"{armature.name} has no such pin")
+            return self.refuse(f"{armature.name} has no pin {index}: choose one of {len(listed.pins)}")
         target, own = listed.pins[index].target, f"{armature.name} {listed.pins[index].name} pin"
         listed.pins.remove(index)
         listed.active = min(listed.active, max(len(listed.pins) - 1, 0))
@@ -121,11 +121,11 @@ def _used(target):
     return bool(target.children) or target.users > len(target.users_collection)
 
 
-class IKCORE_OT_hold_pins(_Pinning):
-    """Hold pins live: the body bends while pins, or bones, are dragged, and while the animation plays"""
+class IKCORE_OT_live_pins(_Pinning):
+    """Solve the pins while pins or bones are dragged, and while the animation plays"""
 
-    bl_idname = "ikcore.hold_pins"
-    bl_label = "Hold Live"
+    bl_idname = "ikcore.live_pins"
+    bl_label = "Live"
 
     def execute(self, context):
         armature = pins.pinned(context)
@@ -141,11 +141,11 @@ class IKCORE_OT_hold_pins(_Pinning):
 
 
 class IKCORE_OT_bake_pins(FrameRange, Baking):
-    """Turn what pins make of the animation into keys, in a copy of the action. Again, it starts from the original"""
+    """Key the pinned motion into a copy of the action. Pressing again rebakes from the original"""
 
     bl_idname = "ikcore.bake_pins"
     bl_label = "Bake Pins"
-    bl_options = {"REGISTER", "UNDO", "PRESET"}
+    bl_options = {"REGISTER", "UNDO"}
 
     @staticmethod
     def reason(context):
@@ -176,4 +176,4 @@ class IKCORE_OT_bake_pins(FrameRange, Baking):
         draw_range(self.layout, self)
 
 
-CLASSES = (IKCORE_OT_pin, IKCORE_OT_unpin, IKCORE_OT_hold_pins, IKCORE_OT_bake_pins)
+CLASSES = (IKCORE_OT_pin, IKCORE_OT_unpin, IKCORE_OT_live_pins, IKCORE_OT_bake_pins)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes and calls methods in its own way:
 # ruff: noqa: N801, D101, D102, RUF012
-"""Pins in the sidebar tab "IK Core": which bones are held by what, how the body bends for them, live or as keys."""
+"""The panel Pins: pinned bones, and how the body bends for them, live or as keys."""
 
 import bpy
 
@@ -16,9 +16,9 @@ class IKCORE_UL_pins(bpy.types.UIList):
         row = layout.row(align=True)
         row.prop(item, "use", text="")
         row.label(text=item.name, icon="PINNED" if item.use else "UNPINNED")
-        row.prop(item, "turned", text="", icon="ORIENTATION_GIMBAL")
+        row.prop(item, "rotation", text="", icon="ORIENTATION_GIMBAL")
         if data.balance:
-            row.prop(item, "stands", text="", icon="CON_FLOOR")
+            row.prop(item, "supports_weight", text="", icon="CON_FLOOR")
 
 
 class IKCORE_PT_pins(Sidebar):
@@ -26,37 +26,46 @@ class IKCORE_PT_pins(Sidebar):
     bl_label = "Pins"
     bl_options = {"DEFAULT_CLOSED"}
 
+    @classmethod
+    def poll(cls, context):
+        return not_usable(pins.pinned(context)) is None
+
     def draw(self, context):
         layout, width, armature = self.layout, context.region.width, pins.pinned(context)
-        if reason := not_usable(armature):
-            sentence(layout, reason, "INFO", width)
-            return
-        kept = armature.ikcore_pins
-        row = layout.row()
-        row.template_list("IKCORE_UL_pins", "", kept, "pins", kept, "active", rows=3)
-        row.column(align=True).operator("ikcore.unpin", text="", icon="REMOVE").index = -1
-        layout.operator("ikcore.pin", icon="PINNED")
-        if kept.active < len(kept.pins):
-            _draw_pin(layout, kept.pins[kept.active])
-        _draw_way(layout, armature, kept)
-        try:
-            pins.held(armature)
-        except CannotBakeError as error:
-            sentence(layout, str(error), "INFO", width)
-            if not live.is_on(armature):
-                return
-        layout.operator("ikcore.hold_pins", icon="PLAY", depress=live.is_on(armature))
-        row = layout.row()
-        row.scale_y = 1.6
-        row.operator("ikcore.bake_pins", icon="KEY_HLT")
+        stored, reason = armature.ikcore_pins, _not_held(armature)
+        column = layout.column()
+        column.enabled = live.is_on(armature) or reason is None
+        column.operator("ikcore.live_pins", icon="PLAY", depress=live.is_on(armature))
         for text in live.remarks(armature):
             sentence(layout, text, "ERROR", width)
         for text in live.notes(armature):
             sentence(layout, text, "INFO", width)
+        row = layout.row()
+        row.template_list("IKCORE_UL_pins", "", stored, "pins", stored, "active", rows=3)
+        row.column(align=True).operator("ikcore.unpin", text="", icon="REMOVE").index = -1
+        layout.operator("ikcore.pin", icon="PINNED")
+        if stored.active < len(stored.pins):
+            _draw_pin(layout, stored.pins[stored.active])
+        _draw_bending(layout, armature, stored)
+        if reason:
+            sentence(layout, reason, "INFO", width)
+        row = layout.row()
+        row.enabled = reason is None
+        row.scale_y = 1.6
+        row.operator("ikcore.bake_pins", icon="KEY_HLT")
+
+
+def _not_held(armature):
+    """Why the pins of an armature cannot be used, or None."""
+    try:
+        pins.held(armature)
+    except CannotBakeError as error:
+        return str(error)
+    return None
 
 
 def _draw_pin(layout, pin):
-    """What the active pin is held at."""
+    """The target of the active pin."""
     column = layout.column()
     column.use_property_split, column.use_property_decorate = True, False
     column.prop(pin, "target")
@@ -64,16 +73,16 @@ def _draw_pin(layout, pin):
         column.prop_search(pin, "subtarget", pin.target.data, "bones")
 
 
-def _draw_way(layout, armature, kept):
+def _draw_bending(layout, armature, stored):
     """How the body bends."""
     column = layout.column()
     column.use_property_split, column.use_property_decorate = True, False
-    column.prop(kept, "method")
-    column.prop_search(kept, "body", armature.data, "bones")
-    column.prop(kept, "one_way")
+    column.prop(stored, "method")
+    column.prop_search(stored, "root_bone", armature.data, "bones")
+    column.prop(stored, "one_way")
     row = column.row()
-    row.enabled = kept.method == pins.BALANCED
-    row.prop(kept, "balance")
+    row.enabled = stored.method == pins.BALANCED
+    row.prop(stored, "balance")
 
 
 CLASSES = (IKCORE_UL_pins, IKCORE_PT_pins)

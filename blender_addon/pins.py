@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes in its own way:
 # ruff: noqa: N801
-"""The pins of an armature, bones held where objects or other bones are: as Blender keeps them, and by value."""
+"""The pins of an armature, bones pinned to objects or other bones: as Blender stores them, and by value."""
 
 import itertools
 from dataclasses import dataclass
@@ -34,48 +34,50 @@ def _tell(item, context):
 
 @overridable
 class IKCORE_PG_pin(bpy.types.PropertyGroup):
-    """A bone that is held where something else is."""
+    """A bone pinned to a target."""
 
-    name: StringProperty(name="Bone", description="The bone that is held, by its head")
-    target: PointerProperty(name="Target", description="What the bone is held at", type=bpy.types.Object, update=_tell)
-    subtarget: StringProperty(name="Bone", description="The bone of an armature that the bone is held at", update=_tell)
-    use: BoolProperty(name="Hold", description="Hold the bone; switched off, it is free", default=True, update=_tell)
-    turned: BoolProperty(
-        name="Rotation", description="Hold the bone as its target is turned, too", default=True, update=_tell
+    name: StringProperty(name="Bone", description="The pinned bone")
+    target: PointerProperty(
+        name="Target", description="The object to pin the bone to", type=bpy.types.Object, update=_tell
     )
-    stands: BoolProperty(
-        name="Stands",
-        description="The bone stands on the ground, with those that hang on it: balance is kept over it",
+    subtarget: StringProperty(name="Bone", description="The bone of the target armature", update=_tell)
+    use: BoolProperty(name="Use", description="Use this pin. Off: the bone is free", default=True, update=_tell)
+    rotation: BoolProperty(
+        name="Rotation", description="Match the rotation of the target too", default=True, update=_tell
+    )
+    supports_weight: BoolProperty(
+        name="Supports Weight",
+        description="The bone and its children stand on the ground: Balance keeps the weight over them",
         update=_tell,
     )
 
 
 @overridable
 class IKCORE_PG_pins(bpy.types.PropertyGroup):
-    """The pins of an armature, and how its body is bent for them."""
+    """The pins of an armature, and how its body bends for them."""
 
-    pins: CollectionProperty(name="Pins", description="Bones that are held", type=IKCORE_PG_pin)
-    active: IntProperty(name="Active Pin")
+    pins: CollectionProperty(name="Pins", description="Pinned bones", type=IKCORE_PG_pin)
+    active: IntProperty(name="Active Pin", description="The pin whose target is displayed")
     method: EnumProperty(
         name="Method", description="How the body bends for its pins", items=METHODS, default="dls", update=_tell
     )
-    body: StringProperty(
-        name="Body",
-        description="The bone that takes the whole body along, the hips as a rule; what is above it stays. Empty: the "
-        "first from the root that others branch from. A chain without branches stays where it starts",
+    root_bone: StringProperty(
+        name="Root Bone",
+        description="The bone that moves the whole body, usually the hips. Empty: the first bone from the root with "
+        "several branches. A chain without branches keeps its start in place",
         update=_tell,
     )
     one_way: BoolProperty(
         name="Bend One Way",
-        description="Knees and elbows bend to the side they are bent to at rest, or else in the animation. Bones with "
-        "IK limits, locks or stiffness keep to these instead",
+        description="Knees and elbows bend only to their side at rest, or in the animation. Bones with IK limits, "
+        "locks or stiffness use these instead",
         default=True,
         update=_tell,
     )
     balance: BoolProperty(
         name="Balance",
-        description="Keep the weight of the body over the pins that are ticked Stands. Bones weigh by the skin "
-        "that follows them; without any by their length",
+        description="Keep the weight of the body over the pins with Supports Weight. Bones weigh by their skin, or "
+        "without a skin by their length",
         update=_tell,
     )
 
@@ -136,7 +138,7 @@ class Held:
         found = np.array([pin.place(depsgraph) for pin in self.pins])
         if not np.isfinite(found).all():
             lost = self.pins[int(np.argmin(np.isfinite(found).all(axis=(1, 2))))]
-            raise CannotBakeError(f"The pin of {lost.bone} is nowhere: give its target a place")
+            raise CannotBakeError(f"The pin of {lost.bone} has no finite place: move its target")
         return found
 
 
@@ -148,10 +150,10 @@ def held(armature):
         raise CannotBakeError(f"{armature.name} has no pins: select bones in Pose Mode and press Pin")
     for pin in used:
         if pin.name not in bones:
-            raise CannotBakeError(f"{armature.name} has no bone {pin.name}, which is pinned: remove that pin")
-    if kept.body and kept.body not in bones:
-        raise CannotBakeError(f"{armature.name} has no bone {kept.body} to take its body along")
-    first = kept.body or branching(bones[used[0].name])
+            raise CannotBakeError(f"{armature.name} has no pinned bone {pin.name}: remove that pin")
+    if kept.root_bone and kept.root_bone not in bones:
+        raise CannotBakeError(f"{armature.name} has no root bone {kept.root_bone}: choose another one")
+    first = kept.root_bone or branching(bones[used[0].name])
     pins = tuple(_pin(armature, pin, first) for pin in used)
     below = {bones[pin.bone] for pin in pins if pin.first == first}
     goes = below and first and movable(bones[first], Rig(armature))
@@ -251,9 +253,9 @@ def _chain(bone, first):
 def _weights(armature, pins):
     """What bones weigh, where balance can be kept."""
     if not any(pin.sole for pin in pins):
-        raise CannotBakeError("Balance needs pins that the body stands on: tick Stands of the feet")
+        raise CannotBakeError("Balance needs pins with Supports Weight: turn it on for the feet")
     if armature.ikcore_pins.method != BALANCED:
-        raise CannotBakeError("Balance is kept by the method Whole Body alone: pick it, or switch Balance off")
+        raise CannotBakeError("Balance needs the method Whole Body: choose it, or turn Balance off")
     if armature.session_uid not in _weighed:
         _weighed[armature.session_uid] = skin.weights(armature)
     return _weighed[armature.session_uid]
@@ -262,18 +264,20 @@ def _weights(armature, pins):
 def _pin(armature, pin, body):
     bone, target = armature.pose.bones[pin.name], pin.target
     if target is None:
-        raise CannotBakeError(f"The pin of {pin.name} has no target: pick an object")
+        raise CannotBakeError(f"The pin of {pin.name} has no target: choose an object")
     if target.type == "ARMATURE" and (target == armature or pin.subtarget):
         if pin.subtarget not in target.pose.bones:
-            raise CannotBakeError(f"The pin of {pin.name} names no bone of {target.name}: pick one")
+            raise CannotBakeError(f"The pin of {pin.name} has no bone of {target.name}: choose one")
     elif pin.subtarget:
-        raise CannotBakeError(f"The pin of {pin.name} names a bone, {pin.subtarget}, of what is no armature")
+        raise CannotBakeError(f"The pin of {pin.name} has a bone, {pin.subtarget}, of no armature: clear it")
     above = [each.name for each in (bone, *bone.parent_recursive)]
     first = body if body in above else above[-1]
     if _hangs(armature, target, pin.subtarget, first):
-        raise CannotBakeError(f"The pin of {pin.name} hangs on {first}, which moves for it: use what does not")
-    sole = _sole(armature, bone.bone) if pin.stands else ()
-    return Pin(pin.name, target, pin.subtarget, pin.turned, first, sole)
+        raise CannotBakeError(
+            f"The target of the pin of {pin.name} follows {first}, which the pin moves: choose another one"
+        )
+    sole = _sole(armature, bone.bone) if pin.supports_weight else ()
+    return Pin(pin.name, target, pin.subtarget, pin.rotation, first, sole)
 
 
 def _sole(armature, bone):

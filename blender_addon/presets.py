@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes and calls methods in its own way:
 # ruff: noqa: N801, D102
-"""Presets of the options of Bake Foot IK, as Blender has them: in the header of the panel, kept with its own."""
+"""Presets of the options of Bake Foot IK, in the header of its panel, stored with Blender's own presets."""
 
 import bpy
 from bl_operators.presets import AddPresetBase
@@ -11,7 +11,7 @@ from .options import names
 
 
 class IKCORE_PT_feet_presets(PresetPanel, bpy.types.Panel):
-    """Those that are there, and a name for a new one."""
+    """The list of presets, and a name for a new one."""
 
     bl_label = "Presets of Bake Foot IK"
     preset_subdir = "ikcore/feet"
@@ -20,7 +20,7 @@ class IKCORE_PT_feet_presets(PresetPanel, bpy.types.Panel):
 
 
 class IKCORE_OT_add_feet_preset(AddPresetBase, bpy.types.Operator):
-    """Keep the options of Bake Foot IK as a preset, or remove one: not the list of feet, nor what they stand on"""  # noqa: D400
+    """Store the options of Bake Foot IK as a preset, without the list of feet and the ground objects"""  # noqa: D400
 
     bl_idname = "ikcore.add_feet_preset"
     bl_label = "Add Preset of Bake Foot IK"

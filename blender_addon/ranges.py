@@ -9,18 +9,18 @@ from . import actions
 
 LAST_FRAME = 1048574  # Blender's largest frame number, either way
 RANGES = [
-    ("ACTION", "Animation", "From the first to the last key; the scene's range if there are none"),
-    ("SCENE", "Scene", "The frame range of the scene, or its preview range if that is on"),
+    ("ACTION", "Animation", "From the first to the last key, or the scene range without keys"),
+    ("SCENE", "Scene", "The frame range of the scene, or its preview range if enabled"),
     ("CUSTOM", "Custom", "From Start to End"),
 ]
 
 
 class FrameRange:
-    """The options of an operator that say which frames; to be drawn by `draw_range`."""
+    """The frame range of an operator, drawn by `draw_range`."""
 
     frame_range: EnumProperty(
         name="Frames",
-        description="Which frames to bake. Keys outside stay",
+        description="Which frames to key. Keys on other frames are kept",
         items=RANGES,
         default="ACTION",
     )
@@ -51,7 +51,7 @@ def chosen_range(options, scene, objects):
     else:
         first, last = animated_range(objects) or scene_range(scene)
     if first > last:
-        return None, f"The range ends before it starts: {first} to {last}"
+        return None, f"The range ends before it starts: {first} to {last}. Set End to Start or later"
     return (first, last), None
 
 

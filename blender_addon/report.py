@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a bake went, in words: how far feet slide and sink before and after, and which frames to look at."""
+"""The report of a bake: slide and sink of feet before and after, and frames with problems."""
 
 import contextlib
 import math
@@ -12,62 +12,66 @@ import numpy as np
 from . import bridge, overlay
 from .last import Last
 
-EARLY = 0.25  # seconds: a pose that a clip only starts from is left before
-JUMPS = 10.0  # lengths of a leg a second: no foot is faster, seen from its hip
-MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
-NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
-AGAIN = "nothing has changed since it was baked before"
+EARLY = 0.25  # s: a start pose ends before
+JUMPS = 10.0  # leg lengths per second: no foot is faster relative to its hip
+MOVED = 1e-5  # of the size of legs: smaller motion counts as none
+NOTHING = "nothing has changed: "  # prefix of the notes of ikcore that say so
+AGAIN = "nothing has changed since the last bake"
 REMEDIES = {
-    "add_root_motion": "Add Forward Motion lets it travel",
-    "denoise": "Remove Jitter smooths that",
+    "add_root_motion": "turn on Add Forward Motion to move it forward",
+    "denoise": "turn on Remove Jitter",
     "fit_strides": "raise Fit Strides to adjust step length",
 }
-LEAST = 1e-4  # what is told of lengths, in metres, or in units where the scene has no others
+LEAST = 1e-4  # metres, or scene units without a unit system: the resolution of displayed lengths
 _latest = Last()
 
 
 @dataclass
 class Line:
-    """What became of a leg: lengths in units of the scene, NaN for the slide of a leg that never stands."""
+    """The result of a leg: lengths in scene units, NaN for the slide of a leg without a stance."""
 
     leg: str
-    slide: tuple[float, float]  # before and after: the most in a stance
-    sink: tuple[float, float]  # before and after: the deepest
+    slide: tuple[float, float]  # before and after: largest in a stance
+    sink: tuple[float, float]  # before and after: deepest penetration
     missed: int  # frames
 
     def texts(self):
-        """What the panel says of slide and sink."""
+        """Slide and sink, for the panel."""
         pairs = (("slide", self.slide), ("sink", self.sink))
         known = [pair for pair in pairs if np.isfinite(pair[1]).all()]
-        return [f"{self.leg} {what}: {length(before)} to {length(after)}" for what, (before, after) in known]
+        return [f"{initial(self.leg)} {what} {length(before)} -> {length(after)}" for what, (before, after) in known]
+
+    def out_of_reach(self):
+        """On how many frames the leg does not reach."""
+        return f"out of reach in {self.missed} {'frame' if self.missed == 1 else 'frames'}"
 
 
 @dataclass
 class Report:
-    """How a bake went."""
+    """The result of a bake."""
 
     frames: int
     lines: list[Line]
-    problems: list[tuple[int, str]]  # frames and what is wrong there
-    notes: list[str]  # what of the scene does not count
-    kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
-    away: list[tuple[str, float, int]] = field(default_factory=list)  # legs not seen where they were put: how far, when
+    problems: list[tuple[int, str]]  # frames, and the problem there
+    notes: list[str]  # remarks on the clip and the scene
+    kept: list[str] = field(default_factory=list)  # channels that locks and connections exclude
+    away: list[tuple[str, float, int]] = field(default_factory=list)  # legs displayed elsewhere: distance, frame
     moved_by: str = ""  # the likely reason for that
-    idle: str | None = None  # why nothing has changed, if that is so
+    idle: str | None = None  # the reason if nothing has changed
     keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
     times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
     trails: object = None  # trails.Trails: where feet go, for the overlay
 
     def troubled(self):
-        """Whether there is something to look at."""
+        """Whether the user should look at something."""
         return bool(self.remarks() or any(line.missed for line in self.lines))
 
     def remarks(self):
-        """What else there is to know, as sentences."""
+        """All remarks, as sentences."""
         said = [f"Nothing has changed: {self.idle}"] if self.idle else []
         for leg, far, frame in self.away:
-            why = "by what locks keep" if self.kept else self.moved_by
-            said.append(f"{leg} is seen up to {length(far)} from where it was put, in frame {frame}: {why}")
+            why = "locked channels" if self.kept else self.moved_by
+            said.append(f"{initial(leg)} foot is displayed {length(far)} from its baked place at frame {frame}: {why}")
         return [*said, *self.notes, *self.kept]
 
     def sentence(self):
@@ -76,7 +80,7 @@ class Report:
         text = f"Baked {many} {'leg' if many == 1 else 'legs'}, {self.frames} frames{slid(self.lines)}"
         for line in self.lines:
             if line.missed:
-                text += f"; {line.leg} does not reach in {line.missed} frames"
+                text += f"; {line.leg} {line.out_of_reach()}"
         if self.keys:
             text += f". {self.reduced()}"
         return ". ".join([text, *self.remarks()])
@@ -86,13 +90,9 @@ class Report:
         counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
         return f"Keys instead of {self.frames}: {counts}"
 
-    def took(self):
-        """How long each stage took, in one line."""
-        return ", ".join(f"{name} {_span(seconds)}" for name, seconds in self.times.items())
-
 
 def said(named):
-    """How a bake went, in one line: of several armatures, (name, report), each by its name."""
+    """The reports of armatures, (name, report), in one line."""
     if len(named) == 1:
         return named[0][1].sentence()
     return ". ".join(f"{name}: {told.sentence()}" for name, told in named)
@@ -100,43 +100,55 @@ def said(named):
 
 @contextlib.contextmanager
 def timed(times, name):
-    """Note how long this lasts, in seconds."""
+    """Measure the duration of a stage, in seconds."""
     start = time.perf_counter()
     yield
     times[name] = time.perf_counter() - start
 
 
-def _span(seconds):
-    return f"{1000 * seconds:.0f} ms" if seconds < 1.0 else f"{seconds:.1f} s"
+def initial(text):
+    """A text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def slid(lines):
-    """How far feet slid at most, and still do, if that was measured: the tail of a sentence."""
+    """The largest slide before and after, if measured: the end of a sentence."""
     slides = [line.slide for line in lines if not np.isnan(line.slide).any()]
     if not slides:
         return ""
     before, after = (length(max(each)) for each in zip(*slides, strict=True))
-    return f": feet slid up to {before}, now {after}"
+    return f": largest slide {before} -> {after}"
 
 
 def of(job, ready, baked, notes, nothing):
-    """The report of a bake, given why it has changed nothing, if that is so."""
+    """The report of a bake, given the reason if it has changed nothing."""
     before, after = baked.measured()
     lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
-    found = [(*run, f"{name} does not reach") for name, short in baked.short.items() for run in _runs(short > 0)]
+    found = [
+        (start, stop, f"{name} foot does not reach: {length(short[start:stop].max())} short")
+        for name, short in baked.short.items()
+        for start, stop in _runs(short > 0)
+    ]
     moments = bridge.library.feet.verdicts.moments(after, before)
-    found += [(each.start, each.stop, f"{each.leg} {each.what}") for each in moments if each.leg in baked.short]
+    found += [(each.start, each.stop, _problem(each)) for each in moments if each.leg in baked.short]
     first, end = max(job.part[0], _begins(baked)), job.part[1]
-    found = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
-    problems = [(int(job.frames[frame]), text) for frame, text in sorted(found)]
-    said = [note[:1].upper() + note[1:] for note in _notes(job, ready, baked, nothing)]
-    return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said], idle=nothing)
+    starts = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
+    problems = [(int(job.frames[frame]), text) for frame, text in sorted(starts)]
+    notes = [*notes, *_notes(job, ready, baked, nothing)]
+    return Report(job.part[1] - job.part[0], lines, problems, notes, idle=nothing)
+
+
+def _problem(moment):
+    """A moment in words, with its amount: "left foot slides 3.1 cm", "left knee pops"."""
+    part = "" if moment.what.startswith("knee") else " foot"
+    amount = f" {length(moment.amount)}" if math.isfinite(moment.amount) else ""
+    return f"{moment.leg}{part} {moment.what}{amount}"
 
 
 def _begins(baked):
-    """The first frame that is the clip's own: not one of a pose from which legs jump, such as the T-pose of captures.
+    """The first frame after a start pose from which legs jump, such as the T-pose of captures.
 
-    A knee that comes from there still pops in the first frame after it.
+    A knee still pops in the first frame after that pose.
     """
     clip = baked.source
     start = clip.skeleton.forward(clip.pose[: math.ceil(EARLY * clip.fps) + 1]).positions
@@ -155,28 +167,29 @@ def root_moved(ready):
 
 
 def held_up(ready):
-    """What a root that is held keeps from happening, and what to do."""
+    """What a root that cannot move prevents, and what to do."""
     if any(note.remedy == "fit_strides" for note in ready.notes):
-        return "strides cannot be fitted to the ground: mute that or apply it first, or set Fit Strides to 0"
-    return "in-place motion cannot travel: mute that or apply it first, or switch off Add Forward Motion"
+        return "strides cannot be fitted to the ground: mute or apply it first, or set Fit Strides to 0"
+    return "an in-place walk cannot move forward: mute or apply it first, or turn off Add Forward Motion"
 
 
 def _notes(job, ready, baked, nothing):
-    """What ikcore has to say and is not said yet, with options as the panel calls them."""
+    """The notes of ikcore that are not reported yet, with the names of options in the panel."""
     still = [note for note in baked.notes if note.unchanged]
     said = list(ready.notes)
     others = [note for note in ready.still_true(baked.notes) if not note.unchanged]
     said += [f"{note}; {REMEDIES[note.remedy]}" if note.remedy else note for note in others]
     if still and not nothing:
         said += [AGAIN] if job.source else still
+    said = [initial(note) for note in said]
     if job.carrier and root_moved(ready):
         root, carrier = job.carrier
-        said.append(f"In place of {root}, which is held, {carrier} went: bones that do not hang on it stay")
+        said.append(f"{root} cannot move, so {carrier} was moved: bones not parented to {carrier} stay behind")
     return said
 
 
 def idle(job, clips, baked):
-    """Why a bake has left legs where they are in all of these clips, or None if it has not."""
+    """The reason if a bake has moved no leg compared with all of these clips, or None."""
     legs, skeleton = [leg for leg in baked.feet if job.chosen is None or leg.name in job.chosen], baked.clip.skeleton
     joints = sorted({skeleton.index(joint) for leg in legs for joint in leg.chain})
     after, *before = (
@@ -185,11 +198,11 @@ def idle(job, clips, baked):
     if max(np.abs(after - places).max() for places in before) > MOVED * np.ptp(after[0], axis=0).max():
         return None
     if job.settings.weight == 0:
-        return "Amount is 0"
+        return "Influence is 0"
     if not baked.stances:
-        return "no foot comes to stand, see Ground and Contacts"
+        return "no foot is planted, see Ground and Contacts"
     said = (note.removeprefix(NOTHING) for note in baked.notes if note.startswith(NOTHING))
-    return next(said, "the feet are where they should be")
+    return next(said, "the feet are already in place")
 
 
 def _runs(mask):
@@ -206,7 +219,7 @@ def _line(name, before, after, missed):
 
 
 def length(value):
-    """A length as the scene shows it: none at all in the unit of the least that is told."""
+    """A length in the units of the scene: zero in the unit of the resolution."""
     shown = round(value * _scale() / LEAST)
     system = bpy.context.scene.unit_settings.system
     text = bpy.utils.units.to_string(system, "LENGTH", (shown or 1) * LEAST, precision=2, split_unit=False).strip()
@@ -214,9 +227,15 @@ def length(value):
 
 
 def in_degrees(radians):
-    """An angle in degrees: none at all where that is less than a hundredth."""
+    """An angle in degrees: zero below a hundredth."""
     degrees = math.degrees(radians)
     return f"{plain(degrees)}°" if degrees >= 0.01 else "0°"
+
+
+def deviation(far, radians):
+    """A distance, and an angle of at least a hundredth of a degree."""
+    turned = in_degrees(radians)
+    return length(far) if turned == "0°" else f"{length(far)} and {turned}"
 
 
 def plain(value):
@@ -226,34 +245,33 @@ def plain(value):
 
 
 def within(value):
-    """A length that others are no longer than, as the scene shows it: at least a tenth of a millimetre."""
+    """An upper bound of lengths, in the units of the scene: at least a tenth of a millimetre."""
     least = LEAST / _scale()
     return length(max(math.ceil(value / least), 1) * least)
 
 
 def turned_within(degrees):
-    """An angle that others are no larger than: at least a hundredth of a degree."""
+    """An upper bound of angles: at least a hundredth of a degree."""
     return f"{max(math.ceil(100 * degrees), 1) / 100:g}°"
 
 
 def _scale():
-    """How many metres a unit of the scene is; without units its scale does not count."""
+    """Metres per scene unit. Without a unit system the scale is ignored."""
     unit = bpy.context.scene.unit_settings
     return 1.0 if unit.system == "NONE" else unit.scale_length
 
 
 def off(what, name, far, askew):
-    """How far a bone or a constraint is off its pin or its target, in words."""
-    turned = f" and {in_degrees(askew)}" if askew else ""
-    return f"{name} is {length(far)}{turned} off its {what}"
+    """The distance of a bone or a constraint from its pin or target, in words."""
+    return f"{name}: {deviation(far, askew or 0.0)} from its {what}"
 
 
 def keep(armature, action, report):
-    """Keep the report of what was baked into an action, for the panel, and its trails, for the overlay."""
+    """Store the report of an action for the panel, and its trails for the overlay."""
     _latest.keep(armature, action, report)
     overlay.keep(armature, action, report.trails)
 
 
 def latest(armature):
-    """The report of what an armature plays, or None."""
+    """The report of the action that an armature plays, or None."""
     return _latest.of(armature)

@@ -359,7 +359,7 @@ def _check_parents(limbs, parents, basis):
         for b, bone in enumerate(limb.chain):
             if uneven[:, n, b].any():
                 raise CannotBakeError(
-                    f"{bone} inherits a scale that is not the same in all directions: rotating it would shear it"
+                    f"{bone} inherits an uneven scale, which shears it when it turns: apply that scale"
                 )
         rest = limb.mid.bone
         if moved[n] and not rest.use_connect and not (rest.use_inherit_rotation and rest.use_local_location):

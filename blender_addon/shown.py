@@ -18,7 +18,7 @@ from .armatures import CannotBakeError, Rig, not_writable
 from .effect import COMPARED, besides_keys
 from .joints import Parts
 from .reduce import TIP
-from .report import in_degrees, length
+from .report import deviation
 
 SEEN = 0.8  # the share that is done when all frames were seen
 # What is no change, as single precision rounds through a chain: of a rotation, in quaternions; of a place, as a share
@@ -48,13 +48,13 @@ class Report:
 
     def sentence(self):
         """The report in one line."""
-        text = f"Baked {self.what}, {_many(self.bones, 'bone')}, {_many(self.frames, 'frame')}{self.keys} as shown"
+        text = f"Baked {self.what}, {_many(self.bones, 'bone')}, {_many(self.frames, 'frame')}{self.keys} as displayed"
         if self.stretched:
-            text += f"; stretched, so that scale has keys too: {', '.join(self.stretched)}"
+            text += f"; scale is keyed for stretched bones: {', '.join(self.stretched)}"
         if self.muted:
-            text += f"; in the keys now, so also muted: {', '.join(self.muted)}"
+            text += f"; also baked and muted: {', '.join(self.muted)}"
         if self.idle:
-            text += f"; nothing was moved by {', '.join(self.idle)}"
+            text += f"; nothing is moved by {', '.join(self.idle)}"
         return "; ".join([text, *(sentence for _, sentence in self.problems)])
 
 
@@ -131,7 +131,7 @@ class _Chains:
             held = self._held(n, bone, rig, Parts.of(wanted))
             above = parents if self.inside[n] is None else self.made[self.inside[n]]
             self.made[n] = hang.posed(bone.bone, above, held.matrices())
-            self.off.append(self._off(name, self.made[n], shown, self.frames, "no key can put it there"))
+            self.off.append(self._off(name, self.made[n], shown, self.frames, "no key can hold that"))
             yield (n + 1) / len(self.names)
 
     def poses(self):
@@ -170,9 +170,9 @@ class _Chains:
         """Refuse what has no inverse or mirrors."""
         for each in matrices:
             if not np.isfinite(each).all():
-                raise CannotBakeError(f"{name} is not shown on some frame: its IK gives no number there")
+                raise CannotBakeError(f"{name} is not displayed on some frame: its IK has no solution there")
         if (rot.volumes(matrices[0]) < 1e-20).any():
-            raise CannotBakeError(f"{name} has a zero or negative scale, or hangs on one, on some frame")
+            raise CannotBakeError(f"{name} has a zero or negative scale, or a parent with one, on some frame")
 
     def _off(self, name, made, shown, frames, why, slack=0.0):
         """How far a bone is off where it is shown, in times of what is worth a word; when; and a sentence."""
@@ -184,9 +184,8 @@ class _Chains:
         slack /= self.armature.matrix_world.median_scale
         times = np.maximum((askew - slack / (TIP * span)) / ASKEW, (far - slack) / (FAR * span))
         worst = np.argmax(times)
-        away = length(far[worst] * self.armature.matrix_world.median_scale)
-        where = f"{away} and {in_degrees(askew[worst])} in frame {frames[worst]}"
-        return times[worst], int(frames[worst]), f"{name} is off by up to {where}: {why}"
+        where = deviation(far[worst] * self.armature.matrix_world.median_scale, askew[worst])
+        return times[worst], int(frames[worst]), f"{name}: {where} off at frame {frames[worst]}, because {why}"
 
     def _span(self):
         """How long all bones are together."""

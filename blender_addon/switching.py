@@ -19,10 +19,10 @@ from .from_fk import STRAIGHT, Report, here, kept, level_pole, reader, set_first
 ROUNDS = 10  # in which thighs and heels are turned on
 NEAR = 1e-5  # of a radian, what they may be off
 STEP = 0.5  # the most of a radian that they are turned on in a round
-TITLES = {True: "IK from FK", False: "FK from IK"}
+TITLES = {True: "FK to IK", False: "IK to FK"}
 WHY = {  # some bones are off, as far as can be told
-    TITLES[True]: "as near as IK comes",
-    TITLES[False]: "IK stretches bones there, or reaches too far, which FK cannot show",
+    TITLES[True]: "IK comes no nearer",
+    TITLES[False]: "IK is stretched or out of reach",
 }
 
 
@@ -341,6 +341,7 @@ def _report(armature, taken, frames, title, eased):
         problems += worst(each.limb.fk, away * scale, turned, frames, size * scale, WHY[title])
     most = [float(max(values.max() for values in found)) for found in (far, askew)]
     names = [bone.name for bone in eased if bone.id_data == armature]
-    told = [f"IK Stretch is 0 now, or IK would shorten them: {', '.join(names)}"] if names else []
+    many = f"{len(names)} {'bone' if len(names) == 1 else 'bones'}"
+    told = [f"Set IK Stretch to 0 on {many} so that IK matches FK"] if names else []
     turned = float(np.degrees(most[1]))
     return Report(title, armature.name, len(mine), len(frames), most[0] * scale, turned, problems, notes=told)

@@ -103,7 +103,7 @@ class _Tracks(freed.Freed):
             worst = int(off.argmax())
             frame = int(self.frames[worst])
             far = in_degrees(off[worst])
-            self.problems.append((frame, f"{aim.label} points {far} past its target in frame {frame}"))
+            self.problems.append((frame, f"{aim.label} points {far} past its target at frame {frame}"))
 
 
 def _axis(word):

@@ -49,7 +49,7 @@ def unchanged(clip: ik.Clip, other: ik.Clip) -> bool:
 
 def test_root_motion_is_the_callers_and_a_note_says_that_it_would_help() -> None:
     said = ik.bake_feet(SPOT, ik.Ground.plane()).notes[0]
-    assert said == "it walks in place, its feet as fast as at 1.3 m/s, and stays there"
+    assert said == "in-place walk (1.3 m/s) kept in place"
     assert said.remedy == "add_root_motion"
     again = pickle.loads(pickle.dumps(said))
     assert (again, again.remedy) == (said, said.remedy)
@@ -265,7 +265,7 @@ def test_the_command_says_it_too(
     assert f"R{said[1:]}." in Path("pages/spot.html").read_text(encoding="utf-8")
     assert cli.main([*command, "-o", "out.bvh", "--no-root-motion", "--json"]) == 0
     (clip,) = json.loads(capsys.readouterr().out)["clips"]
-    assert clip["notes"][0].startswith("it walks in place")
+    assert clip["notes"][0].startswith("in-place walk")
     assert clip["notes"][0].endswith("; --root-motion mends that")
     moved = np.asarray(ik.Clip.read("out.bvh").pose.translations)[:, 0] - np.asarray(SPOT.pose.translations)[:, 0]
     assert np.abs(moved[:, [0, 2]]).max() < 1e-5

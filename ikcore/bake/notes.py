@@ -145,7 +145,7 @@ def _in_place(clip: Clip, scene: Scene) -> Note | None:
         return None
     way = scene.way[: len(clip)]
     speed = float(size(np.diff(way, axis=0)).sum()) * clip.unit * clip.fps / max(len(clip) - 1, 1)
-    return Note(f"it walks in place, its feet as fast as at {plain(speed)} m/s, and stays there", "add_root_motion")
+    return Note(f"in-place walk ({plain(speed)} m/s) kept in place", "add_root_motion")
 
 
 def _noisy(noise: float, clip: Clip) -> Note | None:
@@ -164,8 +164,7 @@ def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> N
     surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
     if sum(surges) < _SURGES:
         return None
-    sentence = "strides do not fit the steps: some climb more of them than others, so that the body surges"
-    return Note(sentence, "fit_strides")
+    return Note("steps do not match the stairs: some strides climb more treads than others", "fit_strides")
 
 
 def _through(ways: list[Way], scene: Scene) -> Note | None:

@@ -20,11 +20,14 @@ import numpy as np
 FRAMES = range(1, 13)
 NEAR, TURNED = 1e-4, np.radians(0.05)  # in metres, and radians
 NAMES = ("böne", "a.b", 'x "y"', "[0]", "Bone.001.L", "\\", "骨", "thigh.L", "IK", " ")
-WAYS = {"bake_ik": ("SHOWN", "SHOWN", "SHOWN", "ANEW", "CHAINS"), "bake_tracking": ("SHOWN", "AIMS")}
-CONSTRAINED = {"bake_ik": ["IK"], "bake_tracking": ["DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"], "ik_from_fk": ["IK"]}
-CONSTRAINED["fk_from_ik"] = OTHERS = ["COPY_ROTATION", "LIMIT_SCALE"]
-OPERATORS = ["bake_ik"] * 6 + ["bake_tracking"] * 2 + ["ik_from_fk"] * 2 + ["bake_pins"] * 3 + ["bake_feet"] * 2
-OPERATORS += ["fk_from_ik", "detect_feet", "detect_contacts", "bake_feet_actions"]
+WAYS = {
+    "bake_ik": ("DISPLAYED", "DISPLAYED", "DISPLAYED", "TWO_BONE", "LIBRARY"),
+    "bake_tracking": ("DISPLAYED", "LIBRARY"),
+}
+CONSTRAINED = {"bake_ik": ["IK"], "bake_tracking": ["DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"], "fk_to_ik": ["IK"]}
+CONSTRAINED["ik_to_fk"] = OTHERS = ["COPY_ROTATION", "LIMIT_SCALE"]
+OPERATORS = ["bake_ik"] * 6 + ["bake_tracking"] * 2 + ["fk_to_ik"] * 2 + ["bake_pins"] * 3 + ["bake_feet"] * 2
+OPERATORS += ["ik_to_fk", "detect_feet", "detect_contacts", "bake_feet_actions"]
 
 
 class FoundError(AssertionError):
@@ -72,7 +75,7 @@ def turn(seed, folder):
     before = stood()
     if not settled(names):
         return "left alone: Blender shows now this, now that"
-    watched = name in WAYS and options["way"] == "SHOWN" and options["keys"] == "EVERY"
+    watched = name in WAYS and options["solver"] == "DISPLAYED" and options["keys"] == "EVERY"
     was = seen(names) if watched else None
     end, what = str(rng.choice(["ends", "ends", "is cancelled", "is undone"])), f"{name}({options})"
     done = press(name, options, rng.integers(1, 60) if end == "is cancelled" else None)
@@ -208,16 +211,16 @@ def chosen(rng, name, armatures):
 
     options = {}
     if name in WAYS:
-        options = {"way": str(rng.choice(WAYS[name])), "keys": str(rng.choice(["EVERY", "EVERY", "TOLERANCE"]))}
+        options = {"solver": str(rng.choice(WAYS[name])), "keys": str(rng.choice(["EVERY", "EVERY", "TOLERANCE"]))}
     if name == "bake_ik":
         options |= {"limbs": "ALL", "method": str(rng.choice(["dls", "fabrik", "ccd"]))}
-    if name in ("bake_ik", "bake_tracking", "ik_from_fk", "fk_from_ik", "bake_pins"):
+    if name in ("bake_ik", "bake_tracking", "fk_to_ik", "ik_to_fk", "bake_pins"):
         options |= {"frame_range": "CUSTOM", "frame_start": FRAMES[0], "frame_end": FRAMES[-1]}
-    if name in ("ik_from_fk", "fk_from_ik"):
+    if name in ("fk_to_ik", "ik_to_fk"):
         options["frame_range"] = str(rng.choice(["CUSTOM", "ACTION", "FRAME"]))
         options["limbs"] = str(rng.choice(["ALL", "SELECTED"]))
     if name in ("bake_feet", "bake_feet_actions"):
-        options |= {"ground": str(rng.choice(["PLANE", "FLOOR"]))}
+        options |= {"ground": str(rng.choice(["PLANE", "AUTO"]))}
     if name == "bake_feet":
         options |= {"output": str(rng.choice(["NEW", "NLA", "OVERWRITE"]))}
     shown = [armature for armature in armatures if armature.name in bpy.context.view_layer.objects]
@@ -235,7 +238,7 @@ def chosen(rng, name, armatures):
     if name == "bake_pins" and press("pin", {}, None) == "done" and rng.random() < 0.7:
         for pin in shown[0].ikcore_pins.pins:
             pin.target.location.x += rng.normal(0, 0.3)
-        press("hold_pins", {}, None)
+        press("live_pins", {}, None)
     if name != "bake_pins" and rng.random() < 0.3:
         bpy.ops.object.mode_set(mode="OBJECT")
         for armature in shown:

@@ -36,4 +36,4 @@ def rig():
     armature.show_in_front = True
 
 
-window.show(rig, panel="IKCORE_PT_bake_ik")
+window.show(rig, panels=("IKCORE_PT_bake_ik", "IKCORE_PT_limbs"), opened=True)

@@ -1,4 +1,4 @@
-"""Show IK from FK in Blender's window: a person who was keyed joint by joint, with IK of an arm and a leg.
+"""Show FK -> IK in Blender's window: a person who was keyed joint by joint, with IK of an arm and a leg.
 
 Run as window.py says.
 """
@@ -30,7 +30,7 @@ def posed():
     bpy.context.scene.frame_set(1)
     before = rigs.sampled(armature, range(1, 25))
     rigs.select(armature, *turns)
-    bpy.ops.ikcore.ik_from_fk()
+    bpy.ops.ikcore.fk_to_ik()
     off = np.abs(rigs.sampled(armature, range(1, 25)) - before)[..., :3, 3].max()
     print(f"IK shows the bones within {1000 * off:.3f} mm of their keys", flush=True)
     armature.show_in_front, armature.data.display_type = True, "OCTAHEDRAL"
@@ -39,4 +39,4 @@ def posed():
             item.show_in_front, item.show_name = True, True
 
 
-window.show(posed, panel="IKCORE_PT_from_fk")
+window.show(posed, panels=("IKCORE_PT_fk_ik",))

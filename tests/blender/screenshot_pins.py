@@ -23,16 +23,16 @@ def posed():
     bpy.ops.ikcore.pin()
     kept = armature.ikcore_pins
     for side in (".L", ".R"):
-        kept.pins["foot" + side].stands = True
+        kept.pins["foot" + side].supports_weight = True
         knee = armature.pose.bones["shin" + side]
         knee.lock_ik_y = knee.lock_ik_z = True
     kept.balance = True
-    bpy.ops.ikcore.hold_pins()
-    kept.pins["hand.L"].turned = False
+    bpy.ops.ikcore.live_pins()
+    kept.pins["hand.L"].rotation = False
     kept.pins["hand.L"].target.location += Vector((-0.35, -0.6, -1.1))
     bpy.context.view_layer.update()
     rigs.select(armature, "hand.L")
     armature.show_in_front, armature.data.display_type = True, "OCTAHEDRAL"
 
 
-window.show(posed, panel="IKCORE_PT_pins", opened=True)
+window.show(posed, panels=("IKCORE_PT_pins",), opened=True)

@@ -99,21 +99,23 @@ def cases(bpy, frames, folder):
                 constraint.iterations = 50
         return lambda: bpy.ops.ikcore.bake_ik(limbs="ALL", **options)
 
-    def ik_from_fk():
+    def fk_to_ik():
         limbs()
         armature = bpy.context.object
         rigs.key_pose(armature, np.random.default_rng(1), (1, frames))
         rigs.select(armature, "lower")
-        return lambda: bpy.ops.ikcore.ik_from_fk(frame_range="CUSTOM", frame_start=1, frame_end=frames)
+        return lambda: bpy.ops.ikcore.fk_to_ik(frame_range="CUSTOM", frame_start=1, frame_end=frames)
 
-    def tracking(way):
+    def tracking(solver):
         rigs.new_scene(frames)
         armature = rigs.leg(frames=frames)
         limb = armature.pose.bones["lower"]
         aim = limb.constraints.new("DAMPED_TRACK")
         aim.target = limb.constraints["IK"].target
         limb.constraints.remove(limb.constraints["IK"])
-        return lambda: bpy.ops.ikcore.bake_tracking(way=way, frame_range="CUSTOM", frame_start=1, frame_end=frames)
+        return lambda: bpy.ops.ikcore.bake_tracking(
+            solver=solver, frame_range="CUSTOM", frame_start=1, frame_end=frames
+        )
 
     def pins():
         rigs.new_scene(frames)
@@ -130,18 +132,18 @@ def cases(bpy, frames, folder):
         "as a strip": lambda: walk(output="NLA"),
         "overwriting": lambda: walk(output="OVERWRITE"),
         "Detect Contacts": contacts,
-        "Bake IK, as shown": lambda: limbs(way="SHOWN"),
-        "few keys of it": lambda: limbs(way="SHOWN", keys="TOLERANCE"),
-        "solved anew": lambda: limbs(way="ANEW"),
-        "through the scene": lambda: limbs(way="ANEW", bones=True),
-        "without poles": lambda: limbs(way="ANEW", pole=False),
-        "chains anew": lambda: limbs(way="CHAINS"),
-        "by fabrik": lambda: limbs(way="CHAINS", method="fabrik"),
-        "by ccd": lambda: limbs(way="CHAINS", method="ccd"),
-        "chains through the scene": lambda: limbs(way="CHAINS", bones=True),
-        "IK from FK": ik_from_fk,
-        "Bake Tracking, as shown": lambda: tracking("SHOWN"),
-        "tracking anew": lambda: tracking("AIMS"),
+        "Bake IK, As Displayed": lambda: limbs(solver="DISPLAYED"),
+        "few keys of it": lambda: limbs(solver="DISPLAYED", keys="TOLERANCE"),
+        "Exact Two-Bone": lambda: limbs(solver="TWO_BONE"),
+        "through the scene": lambda: limbs(solver="TWO_BONE", bones=True),
+        "without poles": lambda: limbs(solver="TWO_BONE", pole=False),
+        "Library Solver": lambda: limbs(solver="LIBRARY"),
+        "by fabrik": lambda: limbs(solver="LIBRARY", method="fabrik"),
+        "by ccd": lambda: limbs(solver="LIBRARY", method="ccd"),
+        "Library Solver through the scene": lambda: limbs(solver="LIBRARY", bones=True),
+        "FK to IK": fk_to_ik,
+        "Bake Tracking, As Displayed": lambda: tracking("DISPLAYED"),
+        "Bake Tracking, Library Solver": lambda: tracking("LIBRARY"),
         "Bake Pins": pins,
     }
 

@@ -57,18 +57,18 @@ def four_limbs(bpy, frames, *, driven):
 
 
 def as_shown(bpy, armature, frames):
-    """Bake IK, as shown."""
-    return _bake(bpy, armature, frames, "SHOWN")
+    """Bake IK, As Displayed."""
+    return _bake(bpy, armature, frames, "DISPLAYED")
 
 
 def anew(bpy, armature, frames):
-    """Bake IK, solved anew."""
-    return _bake(bpy, armature, frames, "ANEW")
+    """Bake IK, Exact Two-Bone."""
+    return _bake(bpy, armature, frames, "TWO_BONE")
 
 
 def chains(bpy, armature, frames):
-    """Bake IK, chains anew."""
-    return _bake(bpy, armature, frames, "CHAINS")
+    """Bake IK, Library Solver."""
+    return _bake(bpy, armature, frames, "LIBRARY")
 
 
 def _bake(bpy, armature, frames, way):

@@ -52,9 +52,9 @@ def held(bpy, method, *, balance):
     targets = test_pins.pinned(armature, *test_pins.HELD, "head")
     armature.ikcore_pins.method = method
     for name in ("foot.L", "foot.R"):
-        armature.ikcore_pins.pins[name].stands = True
+        armature.ikcore_pins.pins[name].supports_weight = True
     armature.ikcore_pins.balance = balance
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     bpy.context.view_layer.update()
     return armature, targets["hand.L"]
 

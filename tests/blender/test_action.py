@@ -13,7 +13,7 @@ ROTATION = 'pose.bones["{}"].rotation_quaternion'
 
 
 def bake(first=1, last=20, **options):
-    options |= {"way": "ANEW", "frame_range": "CUSTOM", "frame_start": first, "frame_end": last}
+    options |= {"solver": "TWO_BONE", "frame_range": "CUSTOM", "frame_start": first, "frame_end": last}
     assert bpy.ops.ikcore.bake_ik(**options) == {"FINISHED"}
 
 
@@ -212,11 +212,11 @@ def test_first_key_joins_the_old_channel(mode):
 def test_range_from_keys_of_targets_then_scene():
     leg = rigs.leg()
     bpy.context.scene.frame_end = 50
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == list(range(1, 21))
     leg = rigs.leg("Still", at=(5, 0, 0))
     bpy.data.objects["Still target"].animation_data_clear()
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == list(range(1, 51))
 
 
@@ -228,7 +228,7 @@ def test_range_from_the_parent_of_a_target():
     for frame in (4, 9):
         cart.location.y = frame / 100
         cart.keyframe_insert("location", frame=frame)
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == list(range(4, 10))
 
 
@@ -237,7 +237,7 @@ def test_range_set_by_hand_on_the_action():
     action = leg.animation_data.action
     action.use_frame_range, action.frame_start, action.frame_end = True, 5, 22
     bpy.data.objects["Leg target"].animation_data_clear()
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     keys = [key.co.x for key in played(leg)[ROTATION.format("upper"), 0].keyframe_points]
     assert keys == [-3, 1, *range(5, 23), 27]
 
@@ -269,7 +269,7 @@ def test_scene_range_is_the_preview_range_if_that_is_on():
     leg = rigs.leg()
     scene = bpy.context.scene
     scene.use_preview_range, scene.frame_preview_start, scene.frame_preview_end = True, 4, 6
-    assert bpy.ops.ikcore.bake_ik(way="ANEW", frame_range="SCENE") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE", frame_range="SCENE") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == [4, 5, 6]
 
 
@@ -390,7 +390,7 @@ def test_all_selected_armatures_in_one_press(capfd):
     bpy.context.scene.frame_set(7)
     bpy.ops.ed.undo_push(message="before")
     before = rigs.state()
-    assert bpy.ops.ikcore.bake_ik("EXEC_DEFAULT", True, way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik("EXEC_DEFAULT", True, solver="TWO_BONE") == {"FINISHED"}
     # the targets of one have keys from 1 to 20, and the leg itself from -3 to 27
     one = "Baked 1 limb, 31 frames: 31 reached"
     assert f"B: {one}. Leg: {one}" in capfd.readouterr().out
@@ -400,13 +400,13 @@ def test_all_selected_armatures_in_one_press(capfd):
     assert rigs.state() == before
 
 
-@pytest.mark.parametrize("way", ["ANEW", "SHOWN", "CHAINS"])
-def test_cancelled_at_any_time_nothing_has_changed(addon, way):
+@pytest.mark.parametrize("solver", ["TWO_BONE", "DISPLAYED", "LIBRARY"])
+def test_cancelled_at_any_time_nothing_has_changed(addon, solver):
     leg = animated_leg()
     leg.pose.bones["tip"].location = (0.1, 0.2, 0.3)  # posed by hand, not keyed
     bpy.context.scene.frame_set(7, subframe=0.25)
     before, operators = rigs.state(), addon.operators
-    request = SimpleNamespace(report=lambda *_: None, way=way, method="dls", tolerance=lambda: None)
+    request = SimpleNamespace(tell=lambda *_: None, solver=solver, method="dls", tolerance=lambda: None)
     limbs, stop, ended = operators.find_limbs(leg), 0, False
     while not ended:
         work = operators.IKCORE_OT_bake_ik.steps(request, bpy.context, (limbs, np.arange(1, 21)))
@@ -418,7 +418,7 @@ def test_cancelled_at_any_time_nothing_has_changed(addon, way):
             work.close()
             assert rigs.state() == before, stop
         stop += 1
-    assert stop > (20 + 8 if way == "SHOWN" else 8), "a step a curve, and a frame of the scene"
+    assert stop > (20 + 8 if solver == "DISPLAYED" else 8), "a step a curve, and a frame of the scene"
     assert rigs.state() != before
 
 
@@ -428,7 +428,7 @@ def test_undo_restores_everything_in_one_step():
     bpy.ops.ed.undo_push(message="before")
     before = rigs.state()
     # called with undo the operator leaves what it would leave when a user starts it: its own step
-    assert bpy.ops.ikcore.bake_ik("EXEC_DEFAULT", True, way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik("EXEC_DEFAULT", True, solver="TWO_BONE") == {"FINISHED"}
     baked = rigs.state()
     assert baked != before
     bpy.ops.ed.undo()

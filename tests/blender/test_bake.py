@@ -13,7 +13,7 @@ TURNED = 1.5e-3  # radians, the same bound seen as a rotation of the shorter bon
 
 
 def bake(**options):
-    return bpy.ops.ikcore.bake_ik(way="ANEW", frame_range="CUSTOM", frame_start=1, frame_end=20, **options)
+    return bpy.ops.ikcore.bake_ik(solver="TWO_BONE", frame_range="CUSTOM", frame_start=1, frame_end=20, **options)
 
 
 def check(armature, bones=("upper", "lower", "tip"), near=NEAR, turned=TURNED):
@@ -352,7 +352,7 @@ def test_random_rig(seed):
     limb = _place_targets(leg, rng, frames)
     rigs.select(leg, "lower")
     before = rigs.sampled(leg, frames)
-    assert bpy.ops.ikcore.bake_ik(way="ANEW", frame_range="CUSTOM", frame_start=1, frame_end=8) == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE", frame_range="CUSTOM", frame_start=1, frame_end=8) == {"FINISHED"}
     after = rigs.sampled(leg, frames)
     assert np.abs(before - after)[:, :, :3, 3].max() < 5e-4 * limb
     assert np.abs(rigs.tail(leg, before, "lower") - rigs.tail(leg, after, "lower")).max() < 5e-4 * limb
@@ -403,5 +403,5 @@ def test_few_iterations(iterations, capfd):
     check(leg, near=5e-3 * LIMB, turned=5e-3 * LIMB)  # what is nearer to the target goes there
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb, 20 frames: " in text
-    assert " short of the target as shown (frames " in text
-    assert f"of the limb's length from its target: raise its Iterations ({iterations})" in text
+    assert " short of the target as displayed (frames " in text
+    assert f"% of the limb length from its target: raise its Iterations ({iterations})" in text

@@ -215,7 +215,7 @@ def test_locked_axes_keep_their_angles(mode):
     reading = read(armature)
     before = {at: rigs.keys_of(curve) for at, curve in curves_of(armature).items()}
     kept = write(armature, reading, changed(reading.clip, size=0.05), bones={"spine"})
-    assert kept == ["spine keeps Y of its rotation, which is locked"]
+    assert kept == ["spine keeps its locked rotation Y"]
     order = mode if mode in rigs.ORDERS else "XYZ"
     change = np.abs(_angles(reading.clip, order) - _angles(read(armature).clip, order))
     assert change[:, 1].max() < 1e-5
@@ -242,8 +242,8 @@ def test_locked_rotation_and_location_get_no_keys():
     reading = read(armature)
     kept = write(armature, reading, changed(reading.clip), bones={"hips"})
     assert kept == [
-        "hips keeps X and Y and Z of its rotation, which is locked",
-        "hips keeps Z of its location, which is locked",
+        "hips keeps its locked rotation X and Y and Z",
+        "hips keeps its locked location Z",
     ]
     after = {at: rigs.keys_of(curve) for at, curve in curves_of(armature).items()}
     assert {at for at in after if after[at] != before[at]} == {('pose.bones["hips"].location', axis) for axis in (0, 1)}
@@ -257,7 +257,7 @@ def test_locked_numbers_of_a_quaternion_get_no_keys():
     reading = read(armature)
     made, kept = of_clip(armature, reading, changed(reading.clip), {"spine"})
     assert [channel.index for channel in made] == [0, 1]
-    assert kept == ["spine keeps Y and Z of its rotation, which is locked"]
+    assert kept == ["spine keeps its locked rotation Y and Z"]
 
 
 def test_connected_bones_stay_where_they_are():
@@ -267,7 +267,7 @@ def test_connected_bones_stay_where_they_are():
     moved = reading.clip.pose.translations.copy()
     moved[:, reading.clip.skeleton.index("spine")] += 0.1
     clip = dataclasses.replace(reading.clip, pose=ik.Pose(reading.clip.pose.rotations, moved))
-    assert of_clip(armature, reading, clip) == ([], ["spine keeps its place: it is connected to hips"])
+    assert of_clip(armature, reading, clip) == ([], ["spine stays in place: it is connected to hips"])
 
 
 def test_only_what_changes_is_written():
@@ -403,7 +403,7 @@ def test_a_cyclic_action_is_a_loop():
     action = armature.animation_data.action
     action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 20
     assert not read(armature).clip.loop
-    assert "is not in frame 20 as it is in frame 1" in read(armature).unclosed
+    assert "differs between frame 1 and frame 20" in read(armature).unclosed
     for curve in curves_of(armature).values():
         curve.keyframe_points.insert(20, curve.evaluate(1))
     assert read(armature).clip.loop
@@ -434,7 +434,7 @@ def test_curves_that_go_on_in_rounds_are_a_loop():
     _rotation_curve(armature).keyframe_points[-1].co.y += 0.5
     reading = read(armature)
     assert not reading.clip.loop
-    assert "spine is not in frame 20 as it is in frame 1" in reading.unclosed
+    assert "spine differs between frame 1 and frame 20" in reading.unclosed
 
 
 # --- curves ----------------------------------------------------------------------------------------------------------
@@ -531,7 +531,7 @@ def _inverse_kinematics(armature):
     target.location = (0.2, -0.3, 0.4)
     limb = armature.pose.bones["DEF-shin.L.001"].constraints.new("IK")
     limb.target, limb.chain_count = target, 3
-    return "DEF-thigh.L.001 is moved by IK of DEF-shin.L.001, which Bake IK turns into keys"
+    return "DEF-thigh.L.001 is moved by IK of DEF-shin.L.001, which Bake IK can key"
 
 
 def _driver(armature):
@@ -545,7 +545,7 @@ def _handler(armature):
         armature.pose.bones["DEF-shin.L"].scale = (1 + scene.frame_current / 30,) * 3
 
     bpy.app.handlers.frame_change_pre.append(pose)
-    return "something else than its curves moves rig"
+    return "something other than its curves moves rig"
 
 
 @pytest.mark.parametrize("mover", [_constraint, _inverse_kinematics, _driver, _handler])
@@ -558,7 +558,7 @@ def test_the_scene_is_asked_where_curves_do_not_say_it_all(mover):
         assert reading.through_scene == reason
         assert_shown(reading.clip, armature)
         if mover in (_constraint, _inverse_kinematics):
-            with pytest.raises(armatures.CannotBakeError, match=f"{reason}: mute it or apply it first"):
+            with pytest.raises(armatures.CannotBakeError, match=f"{reason}: mute or apply it first"):
                 of_clip(armature, reading, changed(reading.clip), {reason.split()[0]})
         if mover is _constraint:
             assert write(armature, reading, changed(reading.clip), {"DEF-foot.L"}) == []
@@ -571,10 +571,13 @@ def test_the_scene_is_asked_where_curves_do_not_say_it_all(mover):
     [
         ("armature.scale = (1, 2, 1)", "rig has a scale that is uneven, negative or zero: apply it"),
         ("armature.scale = (-1, 1, 1)", "rig has a scale that is uneven, negative or zero: apply it"),
-        ("armature.scale = (0, 0, 0)", "rig has a scale of zero, so nothing of it is seen"),
+        ("armature.scale = (0, 0, 0)", "rig has a scale of zero, so it is invisible"),
         ("armature.pose.bones['DEF-foot.L'].scale = (1, 0, 1)", "DEF-foot.L has a zero or negative scale on some"),
         ("armature.pose.bones['DEF-foot.L'].scale = (1, -1, 1)", "DEF-foot.L has a zero or negative scale on some"),
-        ("armature.pose.bones['DEF-thigh.L'].scale = (1, 3, 1)", "DEF-thigh.L.001 is sheared by a scale above it"),
+        (
+            "armature.pose.bones['DEF-thigh.L'].scale = (1, 3, 1)",
+            "DEF-thigh.L.001 is sheared by the uneven scale of a parent",
+        ),
         ("armature.data.pose_position = 'REST'", "rig is in Rest Position"),
         ("_strip(armature)", "rig has NLA tracks that play"),
     ],

@@ -217,7 +217,7 @@ def animated_bones(leg, ik):
         (constrained, "hips has constraint Limit Location"),
         (driven_setting, "IK of lower has a driver"),
         (followed, "Leg target has a constraint"),
-        (on_a_curve, "Leg target hangs on a part of Path"),
+        (on_a_curve, "Leg target is parented to a part of Path"),
         (blended, "Leg target blends its action"),
         (in_the_nla, "Leg target plays the NLA"),
         (shifted, "Leg target has delta transforms"),

@@ -89,12 +89,13 @@ def test_skins_say_what_is_seen(rig):
 
 
 CASES = {
-    "off": (((None, 0.0),), "Nothing of a bake would be seen: DEF-foot.L does not follow foot_fk.L in frame 1, as "
-            "IK_FK of hips is 0: animate thigh_fk.L and the bones below it, and set that to 1"),
-    "half": (((None, 0.5),), "Only 50% of a bake would be seen: DEF-foot.L does not follow foot_fk.L in frame 1, as "
-             "IK_FK of hips is 0.5"),
-    "for a while": (((1, 1.0), (8, 0.0), (9, 1.0)), "Nothing of a bake would be seen: DEF-foot.L does not follow "
-                    "foot_fk.L in frame 8, as IK_FK of hips is 0: animate thigh_fk.L and the bones below it, and set"),
+    "off": (((None, 0.0),), "Baking these bones would not move the mesh: DEF-foot.L does not follow foot_fk.L at "
+            "frame 1, because IK_FK of hips is 0: animate thigh_fk.L and its children, and set that to 1"),
+    "half": (((None, 0.5),), "Only 50% of the motion would reach the mesh: DEF-foot.L does not follow foot_fk.L at "
+             "frame 1, because IK_FK of hips is 0.5"),
+    "for a while": (((1, 1.0), (8, 0.0), (9, 1.0)), "Baking these bones would not move the mesh: DEF-foot.L does not "
+                    "follow foot_fk.L at frame 8, because IK_FK of hips is 0: animate thigh_fk.L and its children, "
+                    "and set"),
 }  # fmt: skip
 
 
@@ -127,14 +128,14 @@ def test_a_switch_farther_from_the_legs(rig):
             rig.pose.bones[f"DEF-{part}.{side}"].constraints["fk"].subtarget = f"ORG-{part}.{side}"
     assert bake() == {"FINISHED"}
     switch(rig, (None, 0.0))
-    assert "does not follow foot_fk.L in frame 1, as IK_FK of hips is 0: animate" in refused(bake)
+    assert "does not follow foot_fk.L at frame 1, because IK_FK of hips is 0: animate" in refused(bake)
 
 
 def test_one_leg_that_is_followed(rig):
     """The other is not asked for."""
     for part in ("thigh", "shin", "foot"):
         rig.pose.bones[f"DEF-{part}.R"].constraints["fk"].mute = True
-    assert "as fk of DEF-foot.R is muted: change that, or pick other bones" in refused(bake)
+    assert "because fk of DEF-foot.R is muted: change that, or choose other bones" in refused(bake)
     assert bake(legs=[{"name": "left"}]) == {"FINISHED"}
 
 
@@ -145,19 +146,19 @@ def test_a_constraint_that_is_switched_by_keys(rig):
         for frame, influence in ((7, 1.0), (8, 0.0), (9, 1.0)):
             constraint.influence = influence
             constraint.keyframe_insert("influence", frame=frame)
-    assert "DEF-foot.L does not follow foot_fk.L in frame 8, as fk of DEF-foot.L has influence 0" in refused(bake)
+    assert "DEF-foot.L does not follow foot_fk.L at frame 8, because fk of DEF-foot.L has influence 0" in refused(bake)
 
 
 def test_a_switch_that_is_on_or_off(rig):
     rig.pose.bones["hips"]["IK_FK"] = False
     rig.update_tag()
-    assert "as IK_FK of hips is 0: animate thigh_fk.L and the bones below it, and set that to 1" in refused(bake)
+    assert "because IK_FK of hips is 0: animate thigh_fk.L and its children, and set that to 1" in refused(bake)
 
 
 def test_a_constraint_without_influence(rig):
     for part in ("thigh", "shin", "foot"):
         rig.pose.bones[f"DEF-{part}.L"].constraints["fk"].influence = 0.0
-    assert "as fk of DEF-foot.L has influence 0: change that" in refused(bake)
+    assert "because fk of DEF-foot.L has influence 0: change that" in refused(bake)
 
 
 def test_no_constraint_at_all(rig):
@@ -166,7 +167,7 @@ def test_no_constraint_at_all(rig):
             rig.pose.bones[f"DEF-foot.{side}"].constraints.remove(constraint)
         rigs.edit_bones(rig)[f"DEF-foot.{side}"].parent = None
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert "does not follow foot_fk.L in frame 1: pick the bones that move it in the list" in refused(bake)
+    assert "does not follow foot_fk.L at frame 1. Choose the bones that move it in the list" in refused(bake)
 
 
 def test_only_such_actions_are_left_out(rig, capfd):
@@ -181,7 +182,7 @@ def test_only_such_actions_are_left_out(rig, capfd):
     switch(rig, (None, 1.0))
     assert bpy.ops.ikcore.bake_feet_actions(**PLANE) == {"FINISHED"}
     assert "Baked 1 action" in (text := capfd.readouterr().out)
-    assert "not baked: other (Nothing of a bake would be seen: DEF-foot.L does not follow foot_fk.L" in text
+    assert "not baked: other (Baking these bones would not move the mesh: DEF-foot.L does not follow foot_fk.L" in text
 
 
 def test_generated_rigify_that_walks_on_the_spot(addon, capfd):
@@ -203,7 +204,7 @@ def test_generated_rigify_that_walks_on_the_spot(addon, capfd):
         before = feet(rig)
         assert bake() == {"FINISHED"}
         told = addon.report.latest(rig)
-        assert "In place of MCH-torso.parent, which is held, torso went" in capfd.readouterr().out
+        assert "MCH-torso.parent cannot move, so torso was moved" in capfd.readouterr().out
         assert not told.away
         assert np.abs(feet(rig) - before).max() > 0.5
         rig.hide_viewport = True
@@ -311,9 +312,9 @@ def test_a_script_that_moves_bones(handler, operator, tmp_path, capfd, addon):
     assert getattr(bpy.ops.ikcore, operator)(**PLANE) == {"FINISHED"}
     assert "Warning: Baked" in capfd.readouterr().out
     (text,) = addon.report.latest(walker).remarks()
-    assert text.startswith("left is seen up to ")
-    assert "from where it was put, in frame" in text
-    assert text.endswith(": something moves it besides its keys")
+    assert text.startswith("Left foot is displayed ")
+    assert "from its baked place at frame" in text
+    assert text.endswith(": something other than its keys moves it")
 
 
 @pytest.mark.parametrize(
@@ -330,17 +331,17 @@ def test_a_script_that_moves_bones(handler, operator, tmp_path, capfd, addon):
 def test_keys_that_play_are_not_doubted(options, tmp_path, capfd):
     walks.walk(tmp_path)
     assert bake(**options) == {"FINISHED"}
-    assert "from where it was put" not in capfd.readouterr().out
+    assert "from its baked place" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("handler", ["Leg"], indirect=True)
 def test_limbs_that_a_script_moves(handler, capfd):
     rigs.leg()
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb" in text
-    assert "upper - lower is not seen within 0.5% of its length of where it was put, in frame" in text
-    assert "something moves it besides its keys" in text
+    assert "upper - lower is displayed more than 0.5% of its length from its baked place at frame" in text
+    assert "something other than its keys moves it" in text
 
 
 # --- nothing to do ---------------------------------------------------------------------------------------------------
@@ -348,7 +349,7 @@ def test_limbs_that_a_script_moves(handler, capfd):
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [({"weight": 0.0}, "Amount is 0"), ({"plane_height": -50.0}, "no foot comes to stand, see Ground and Contacts")],
+    [({"influence": 0.0}, "Influence is 0"), ({"plane_height": -50.0}, "no foot is planted, see Ground and Contacts")],
 )
 @pytest.mark.parametrize("output", ["NEW", "NLA", "OVERWRITE"])
 def test_a_bake_of_nothing(options, reason, output, tmp_path, capfd):
@@ -367,34 +368,34 @@ def test_a_bake_of_nothing(options, reason, output, tmp_path, capfd):
 
 def test_one_action_of_many_with_nothing_to_do(tmp_path, capfd):
     walks.walk(tmp_path)
-    assert bpy.ops.ikcore.bake_feet_actions(weight=0.0, **PLANE) == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_feet_actions(influence=0.0, **PLANE) == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 action" in text
-    assert "nothing has changed in walk Foot IK: Amount is 0" in text
+    assert "nothing has changed in walk Foot IK: Influence is 0" in text
 
 
 def test_ik_without_influence(capfd):
     leg = rigs.leg()
     leg.pose.bones["lower"].constraints[0].influence = 0.0
-    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(solver="TWO_BONE") == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb" in text
-    assert "IK has influence 0 throughout, so nothing has changed: upper - lower" in text
+    assert "nothing has changed, because influence is 0 on all frames: upper - lower" in text
 
 
 def test_lists_that_stay(tmp_path, capfd):
     walks.walk(tmp_path)
     for _ in range(2):
         bpy.ops.ikcore.detect_feet()
-    assert "Warning: Found no other legs: nothing has changed; kept left, right" in capfd.readouterr().out
+    assert "Warning: No other legs found: nothing has changed; kept left, right" in capfd.readouterr().out
     for _ in range(2):
         bpy.ops.ikcore.detect_contacts(**PLANE)
-    assert "Warning: Contact curves: 0 made, 4 kept: tick Replace Curves" in capfd.readouterr().out
+    assert "Warning: Contact curves: 0 keyed, 4 kept: turn on Replace Curves" in capfd.readouterr().out
     for change in ("REMOVE_OBJECT", "REMOVE_SOLE"):
         if change == "REMOVE_SOLE":
             bpy.ops.ikcore.edit_feet(change=change)
         assert bpy.ops.ikcore.edit_feet(change=change) == {"CANCELLED"}
-        assert "Warning: Nothing has changed: there is nothing in that list" in capfd.readouterr().out
+        assert "Warning: Nothing has changed: the list is empty" in capfd.readouterr().out
 
 
 def test_what_is_locked(tmp_path, capfd):
@@ -406,8 +407,8 @@ def test_what_is_locked(tmp_path, capfd):
     assert bake() == {"FINISHED"}
     assert rigs.state() == before
     text = capfd.readouterr().out
-    assert "Nothing has changed: what would change is locked" in text
-    assert "keeps X and Y and Z of its location, which is locked" in text
+    assert "Nothing has changed: the channels to change are locked" in text
+    assert "keeps its locked location X and Y and Z" in text
 
 
 def test_ground_that_is_not_there(tmp_path, capfd):
@@ -421,7 +422,7 @@ def test_ground_that_is_not_there(tmp_path, capfd):
     assert bpy.ops.ikcore.bake_feet(**options) == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked" in text
-    assert "Step 2 is hidden or has no faces, so nothing stands on it. Empty is hidden" in text
+    assert "Step 2 is hidden or has no faces: it is no ground. Empty is hidden" in text
 
 
 def test_back_to_the_original_is_a_change(tmp_path, capfd):
@@ -429,6 +430,6 @@ def test_back_to_the_original_is_a_change(tmp_path, capfd):
     walker = walks.walk(tmp_path)
     bake()
     baked = rigs.sampled(walker, FRAMES)
-    assert bake(weight=0.0) == {"FINISHED"}
+    assert bake(influence=0.0) == {"FINISHED"}
     assert np.abs(rigs.sampled(walker, FRAMES) - baked).max() > 0.01
     assert "Nothing has changed" not in capfd.readouterr().out

@@ -74,10 +74,10 @@ CASES = {
     "shown": (tail, "bake_ik", {}),
     "stretched": (stretched, "bake_ik", {}),
     "branched": (branched, "bake_ik", {}),
-    "limb": (rigs.leg, "bake_ik", {"way": "ANEW"}),
-    "chain": (tail, "bake_ik", {"way": "CHAINS"}),
-    "pole": (poled, "bake_ik", {"way": "CHAINS", "method": "fabrik"}),
-    "aims": (lambda: test_tracking.aimed("DAMPED_TRACK")[0], "bake_tracking", {"way": "AIMS", "sharing": 2}),
+    "limb": (rigs.leg, "bake_ik", {"solver": "TWO_BONE"}),
+    "chain": (tail, "bake_ik", {"solver": "LIBRARY"}),
+    "pole": (poled, "bake_ik", {"solver": "LIBRARY", "method": "fabrik"}),
+    "aims": (lambda: test_tracking.aimed("DAMPED_TRACK")[0], "bake_tracking", {"solver": "LIBRARY", "sharing": 2}),
     "tracks": (lambda: test_tracking.aimed("TRACK_TO")[0], "bake_tracking", {}),
 }
 
@@ -100,7 +100,7 @@ def test_bones_stay_within_the_tolerance(case, scale, capfd):
     every, counts = ends(armature), keyed(armature)
     bones = {bone for bone, frames in counts.items() if max(map(len, frames)) == LAST}
     capfd.readouterr()
-    armature = baked(case, scale, keys="TOLERANCE", key_tolerance=TOLERANCE * scale)
+    armature = baked(case, scale, keys="TOLERANCE", max_error=TOLERANCE * scale)
     few, off = keyed(armature), np.linalg.norm(ends(armature) - every, axis=-1).max()
     assert 0.01 * TOLERANCE * scale < off < 1.01 * TOLERANCE * scale
     assert all(len({*few[bone]}) == 1 for bone in bones), "channels of a bone share their keys"

@@ -207,7 +207,7 @@ def test_every_third_frame():
 def test_few_keys_are_refused():
     armature = walking("basic_human")
     before = rigs.state()
-    with pytest.raises(RuntimeError, match=r"foot_ik.L gets a key on every frame .* for which IK_FK of thigh_parent.L"):
+    with pytest.raises(RuntimeError, match=r"foot_ik.L is an IK control: .* set IK_FK of thigh_parent.L"):
         bake(keys="TOLERANCE")
     assert rigs.state() == before
     for bone in test_rigify.switches(armature):
@@ -285,7 +285,7 @@ def test_farther_than_fk_reaches():
         armature.pose.bones["torso"].keyframe_insert("location", frame=frame)
     told = bake()[-1]
     assert told.away
-    assert "IK stretches it farther than FK reaches: switch it to one of both" in told.sentence()
+    assert "IK stretches it farther than FK reaches: set the switch to FK or IK" in told.sentence()
 
 
 def test_bones_that_do_not_point_at_each_other(addon):

@@ -119,32 +119,40 @@ def nothing(armature):
 
 PLANE = {"ground": "PLANE", "plane_height": 0.1}
 REFUSALS = {
-    "no action": (no_action, {}, "walk has no action: give it an animation first"),
+    "no action": (no_action, {}, "walk has no action: assign an animation first"),
     "no keys": (no_keys, {}, "Action Empty has no keys for walk"),
     "NLA track": (nla_track, {}, "walk has NLA tracks that play"),
     "NLA tweak mode": (nla_tweak, {}, "walk is in NLA tweak mode: leave it first"),
     "rest position": (rest_position, {}, "walk is in Rest Position"),
-    "no leg ticked": (unticked, {}, "No leg to bake: tick some in the list of feet"),
-    "unknown leg": (nothing, {"legs": [{"name": "third"}]}, "No leg is called third: there are left, right"),
-    "no thigh": (without_thigh, {}, "The leg left has no thigh: pick its bone"),
-    "no shin": (without_shin, {}, "The leg left has no shin: pick its bone"),
-    "missing bone": (missing_bone, {}, "walk has no bone nowhere, of the leg left: detect the feet again"),
+    "no leg ticked": (unticked, {}, "No leg to bake: enable one in the list of feet"),
+    "unknown leg": (nothing, {"legs": [{"name": "third"}]}, "There is no leg third: the legs are left, right"),
+    "no thigh": (without_thigh, {}, "The leg left has no thigh: choose its bone"),
+    "no shin": (without_shin, {}, "The leg left has no shin: choose its bone"),
+    "missing bone": (missing_bone, {}, "walk has no bone nowhere of the leg left: press Detect Feet again"),
     "wrong order": (wrong_order, {}, "a leg is a chain from hip to foot"),
-    "no object": (nothing, {"ground": "OBJECTS"}, "There is no ground: pick objects to stand on"),
-    "unknown object": (nothing, {"ground": "OBJECTS", "ground_objects": [{"name": "x"}]}, "There is no object x"),
-    "only itself": (nothing, {"ground": "OBJECTS", "ground_objects": [{"name": "walk"}]}, "nothing to stand on"),
-    "no collection": (nothing, {"ground": "COLLECTION"}, "There is no ground: pick a collection"),
+    "no object": (nothing, {"ground": "OBJECTS"}, "There is no ground: choose ground objects"),
+    "unknown object": (
+        nothing,
+        {"ground": "OBJECTS", "ground_objects": [{"name": "x"}]},
+        "There is no ground object x",
+    ),
+    "only itself": (
+        nothing,
+        {"ground": "OBJECTS", "ground_objects": [{"name": "walk"}]},
+        "There is no ground: choose visible",
+    ),
+    "no collection": (nothing, {"ground": "COLLECTION"}, "There is no ground: choose a ground collection"),
     "empty collection": (empty_collection, {"ground": "COLLECTION", "ground_collection": "Stage"}, "is empty"),
     "flat normal": (nothing, {"ground": "PLANE", "plane_normal": (0, 0, 0)}, "expected three numbers with a length"),
-    "unknown pelvis": (nothing, {"pelvis_bone": "x"}, "walk has no bone x to move the body with"),
-    "foreign sole": (foreign_sole, {}, "The heel of left is on no bone of that leg: detect its sole again"),
-    "strange sole": (strange_sole, {}, "The sole of left has no thumb: detect it again"),
-    "sole nowhere": (sole_nowhere, {}, "The heel of left is nowhere: detect its sole again"),
-    "constraint": (constraint, PLANE, "LeftLeg has constraint Limit: mute it or apply it first"),
+    "unknown pelvis": (nothing, {"pelvis_bone": "x"}, "walk has no pelvis bone x"),
+    "foreign sole": (foreign_sole, {}, "The heel of left is on no bone of that leg: press Detect Sole again"),
+    "strange sole": (strange_sole, {}, "The sole of left has no thumb: press Detect Sole again"),
+    "sole nowhere": (sole_nowhere, {}, "The heel of left has no finite location: press Detect Sole again"),
+    "constraint": (constraint, PLANE, "LeftLeg has constraint Limit: mute or apply it first"),
     "driver": (driver, PLANE, "LeftLeg has a driver on its rotation: remove it first"),
     "locked curve": (locked_curve, PLANE, "LeftLeg has a locked rotation curve: unlock it"),
     "uneven scale": (uneven, {}, "walk has a scale that is uneven, negative or zero: apply it"),
-    "moved since": (moved_since, {}, "walk has another place or scale in walk, which it was baked from: switch From"),
+    "moved since": (moved_since, {}, "walk has another location or scale in walk, its original: turn Rebake"),
     "backward": (
         nothing,
         {"frame_range": "CUSTOM", "frame_start": 9, "frame_end": 3},
@@ -196,7 +204,7 @@ def test_no_legs():
 
 def test_no_leg_to_find_the_sole_of(tmp_path):
     walks.walk(tmp_path)
-    with pytest.raises(RuntimeError, match="No leg left is in the list of feet: detect the feet first"):
+    with pytest.raises(RuntimeError, match="The list of feet has no leg left: press Detect Feet first"):
         bpy.ops.ikcore.detect_sole(leg="left")
 
 
@@ -243,7 +251,7 @@ def test_library_override_with_a_local_action(tmp_path, listed):
     bpy.context.view_layer.update()
     assert listed or bpy.ops.ikcore.detect_feet() == {"FINISHED"}
     override.ikcore_feet.legs[0].mode = "ground"
-    override.ikcore_feet.clearance = 0.05
+    override.ikcore_feet.swing_clearance = 0.05
     slab = walks.slab("Ground", (-2, -6, -1), (2, 2, 0.1))
     if not listed:
         assert bpy.ops.ikcore.edit_feet(change="ADD_OBJECT") == {"FINISHED"}
@@ -264,7 +272,7 @@ def test_library_override_with_a_local_action(tmp_path, listed):
     kept = override.ikcore_feet
     assert [leg.mode for leg in kept.legs] == ["ground", "auto"]
     assert [leg.knees[0].name for leg in kept.legs] == ["LeftLeg", "RightLeg"]
-    assert round(kept.clearance, 6) == 0.05
+    assert round(kept.swing_clearance, 6) == 0.05
     assert [item.object.name for item in kept.objects] == ["Ground"]
 
 
@@ -284,7 +292,7 @@ def test_what_is_locked_is_said(tmp_path, capfd):
     armature = walks.walk(tmp_path)
     armature.pose.bones["Hips"].lock_location = (False, True, False)
     assert bpy.ops.ikcore.bake_feet(**PLANE) == {"FINISHED"}
-    assert "Hips keeps Y of its location, which is locked" in capfd.readouterr().out
+    assert "Hips keeps its locked location Y" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["bake_feet", "detect_feet", "detect_contacts"])

@@ -70,7 +70,7 @@ def test_nothing_is_said_to_be_elsewhere(size, capfd):
 
 def test_few_keys():
     armature = game()
-    _, baked, _ = test_foot_controls.bake(keys="TOLERANCE", key_tolerance=0.005)
+    _, baked, _ = test_foot_controls.bake(keys="TOLERANCE", max_error=0.005)
     counts = {len(curve) for (path, _), curve in test_foot_controls.curves(armature).items() if '"foot.L"' in path}
     assert len(counts) == 1
     assert max(counts) < 25
@@ -81,5 +81,5 @@ def test_a_foot_without_a_leg_beside_a_leg_that_lacks_its_thigh():
     armature = game()
     bpy.ops.ikcore.detect_feet()
     armature.ikcore_feet.legs[0].knees.add().name = "shin.L"
-    with pytest.raises(RuntimeError, match="The leg left has no thigh: pick its bone in the list of feet"):
+    with pytest.raises(RuntimeError, match="The leg left has no thigh: choose its bone in the list of feet"):
         bpy.ops.ikcore.bake_feet()

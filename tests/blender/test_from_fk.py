@@ -1,4 +1,4 @@
-"""IK from FK: keys on targets and poles, so that IK shows the pose that the keys of its bones say."""
+"""FK -> IK: keys on targets and poles, so that IK shows the pose that the keys of its bones say."""
 
 import importlib
 
@@ -47,7 +47,7 @@ def ik_of(armature, bone="lower"):
 
 def bake(**options):
     options = {"frame_range": "CUSTOM", "frame_start": 1, "frame_end": 20} | options
-    return bpy.ops.ikcore.ik_from_fk(**options)
+    return bpy.ops.ikcore.fk_to_ik(**options)
 
 
 def check(*armatures, near=NEAR, turned=TURNED, **options):
@@ -261,12 +261,12 @@ def test_what_limits_keep_off_is_said(capfd, addon):
     was = rigs.sampled(armature, FRAMES)
     bake()
     text = capfd.readouterr().out
-    assert "is off by up to" in text
+    assert " off at frame " in text
     assert "has a locked IK axis or an IK limit" in text
     ((frame, sentence),) = addon.from_fk.latest(armature).problems
-    assert f"in frame {frame}: " in sentence
+    assert f"at frame {frame}, because " in sentence
     assert sentence in text
-    assert addon.fk_panels.IKCORE_PT_fk_problems.poll(bpy.context)
+    assert addon.fk_panels.IKCORE_PT_fk_ik_problems.poll(bpy.context)
     off = np.linalg.norm(
         rigs.tail(armature, was, "upper") - rigs.tail(armature, rigs.sampled(armature, FRAMES), "upper"), axis=-1
     )
@@ -281,7 +281,7 @@ def test_what_is_flat_is_refused(flat, still):
     (armature if flat == "object" else armature.pose.bones[flat]).scale = (0, 0, 0)
     bpy.context.view_layer.update()
     before = rigs.state()
-    said = "Leg has a scale of zero" if flat == "object" else "upper has a scale of zero, or hangs on one"
+    said = "Leg has a scale of zero" if flat == "object" else "upper has a scale of zero, or a parent with one"
     with pytest.raises(RuntimeError, match=said.replace("upper", "lower") if flat == "lower" else said):
         bake(frame_range="FRAME" if still else "ACTION")
     assert rigs.state() == before
@@ -289,7 +289,7 @@ def test_what_is_flat_is_refused(flat, still):
 
 def test_what_is_said_where_all_is_well(capfd, addon):
     check(leg())
-    assert not addon.fk_panels.IKCORE_PT_fk_problems.poll(bpy.context)
+    assert not addon.fk_panels.IKCORE_PT_fk_ik_problems.poll(bpy.context)
     assert "1 limb, 20 frames, all bones within 0.1 mm and 0.01° of FK" in capfd.readouterr().out
 
 
@@ -299,7 +299,7 @@ def test_several_armatures():
     one.select_set(True)
     two.select_set(True)
     check(one, two)
-    assert ik_of(one).target.animation_data.action.name == "One target IK from FK"
+    assert ik_of(one).target.animation_data.action.name == "One target FK to IK"
 
 
 def test_there_and_back():
@@ -444,23 +444,23 @@ def test_nothing_is_selected():
 def test_buttons_are_grey_where_there_is_nothing_to_key():
     """Without IK, a selected bone and a switch; the message says what is wanted."""
     armature = leg(target=False)
-    assert bpy.ops.ikcore.ik_from_fk.poll(), "the selected bone may get IK"
-    with pytest.raises(RuntimeError, match=r"Leg has no switch between FK and IK, such as IK_FK: Bake IK"):
-        bpy.ops.ikcore.fk_from_ik()
+    assert bpy.ops.ikcore.fk_to_ik.poll(), "the selected bone may get IK"
+    with pytest.raises(RuntimeError, match=r"Leg has no IK/FK switch, such as IK_FK: use Bake IK"):
+        bpy.ops.ikcore.ik_to_fk()
     for change in (lambda: rigs.select(armature), lambda: bpy.ops.object.mode_set(mode="OBJECT")):
         change()
-        assert not bpy.ops.ikcore.fk_from_ik.poll()
+        assert not bpy.ops.ikcore.ik_to_fk.poll()
         with pytest.raises(RuntimeError, match="Leg has no IK: in Pose Mode select the bones of a limb"):
-            bpy.ops.ikcore.ik_from_fk()
+            bpy.ops.ikcore.fk_to_ik()
     armature.pose.bones["hips"]["IK_FK"] = 1.0
-    assert bpy.ops.ikcore.ik_from_fk.poll()
-    assert bpy.ops.ikcore.fk_from_ik.poll()
+    assert bpy.ops.ikcore.fk_to_ik.poll()
+    assert bpy.ops.ikcore.ik_to_fk.poll()
 
 
 def test_no_keys():
     armature = leg()
     armature.animation_data_clear()
-    refused("upper and lower have no keys: there is no FK to make IK from")
+    refused("upper and lower have no keys: there is no FK animation to match")
 
 
 def test_two_limbs_that_share_a_pole():

@@ -167,10 +167,10 @@ def test_the_character_is_no_ground():
     bpy.context.view_layer.update()
     everything = list(bpy.context.scene.objects)
     assert heights(read(everything, armature), [(0, 0, 0)]).tolist() == [0]
-    with pytest.raises(armatures.CannotBakeError, match="that are no part of Figure"):
+    with pytest.raises(armatures.CannotBakeError, match="that are not part of Figure"):
         read([body, shoe, lace, hat, copy], armature)
     floor.hide_set(True)
-    with pytest.raises(armatures.CannotBakeError, match="There is nothing to stand on"):
+    with pytest.raises(armatures.CannotBakeError, match="There is no ground"):
         read([floor], armature)
 
 
@@ -180,7 +180,7 @@ def test_what_comes_and_goes_is_refused(hidden):
     for frame in FRAMES.tolist():
         floor.hide_viewport = frame == hidden
         floor.keyframe_insert("hide_viewport", frame=frame)
-    with pytest.raises(armatures.CannotBakeError, match="Floor is not there on all frames: show it throughout"):
+    with pytest.raises(armatures.CannotBakeError, match="Floor does not exist on all frames: make it visible"):
         read([floor], armature, FRAMES)
 
 
@@ -230,7 +230,7 @@ def test_what_changes_its_shape_is_told(change):
     bpy.context.scene.frame_set(1)
     first = [seen([sea], x, y) for x, y, _ in POINTS]
     found, notes = stage.finished(ground.read(bpy.context, [sea, lift], armature, FRAMES))
-    assert notes == ["Sea changes its shape: the one on frame 1 counts"]
+    assert notes == ["Sea deforms: its shape at frame 1 is used"]
     high = heights(ik.Ground(found.parts[-1:], "z"), POINTS)
     assert np.allclose(high, first, atol=1e-5, equal_nan=True)
 
@@ -247,7 +247,7 @@ def test_a_curve_that_changes_its_shape_is_told():
         curve.extrude = frame / 10
         curve.keyframe_insert("extrude", frame=frame)
     notes = stage.finished(ground.read(bpy.context, [item], armature, FRAMES))[1]
-    assert notes == ["Path changes its shape: the one on frame 1 counts"]
+    assert notes == ["Path deforms: its shape at frame 1 is used"]
 
 
 # --- skin ------------------------------------------------------------------------------------------------------------

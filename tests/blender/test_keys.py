@@ -82,7 +82,7 @@ def both(armature, tolerance=TOLERANCE, ends=None, **options):
         armature.animation_data.action = source
         for bone, was in zip(armature.pose.bones, pose, strict=True):
             bone.matrix_basis = was  # of channels without keys
-        assert bake(keys="TOLERANCE", key_tolerance=tolerance, **options) == {"FINISHED"}
+        assert bake(keys="TOLERANCE", max_error=tolerance, **options) == {"FINISHED"}
     return baked, full, shown(armature, baked.feet, frames, bones), seen["told"]
 
 
@@ -177,7 +177,7 @@ def test_locked_channels_stay(walker):
     before = all_keys(walker)
     baked, full, few, told = both(walker, **LIFTED)
     assert_near(baked, full, few)
-    assert told.kept == ["LeftLeg keeps Y of its rotation, which is locked"]
+    assert told.kept == ["LeftLeg keeps its locked rotation Y"]
     locked = 'pose.bones["LeftLeg"].rotation_euler', 1
     assert all_keys(walker)[locked] == before[locked]
 

@@ -391,15 +391,15 @@ def test_what_is_no_bake_any_more(walker, case):
 def test_on_top_of_a_strip(walker):
     bake()
     before = rigs.state()
-    with pytest.raises(RuntimeError, match="made anew from what is below: tick From the Original"):
-        bake(restart=False)
+    with pytest.raises(RuntimeError, match="turn on Rebake from Original"):
+        bake(from_original=False)
     assert rigs.state() == before
 
 
 def test_nla_switched_off(walker):
     walker.animation_data.use_nla = False
     before = rigs.state()
-    with pytest.raises(RuntimeError, match="The NLA of walk is switched off: switch it on in the NLA Editor"):
+    with pytest.raises(RuntimeError, match="The NLA of walk is off: turn it on in the NLA Editor"):
         bake()
     assert rigs.state() == before
     assert bake(output="NEW") == {"FINISHED"}

@@ -176,7 +176,7 @@ def test_contacts_that_do_not_count_do_not_show(walker):
             key.co.y = 0
     assert shown(walker).held["left", "ball"].all()
     assert not shown(walker).held["right", "ball"].any()
-    bake(keyed_contacts=False)
+    bake(contacts="AUTO")
     assert shown(walker).held["right", "ball"].any()
 
 

@@ -58,7 +58,7 @@ def test_a_pin_is_where_its_bone_is():
 def test_what_is_pinned_is_not_pinned_again_and_is_let_go_of():
     armature = rigs.person()
     targets = pinned(armature, "hand.L", "foot.L")
-    with pytest.raises(RuntimeError, match="all of it is pinned"):
+    with pytest.raises(RuntimeError, match="already pinned"):
         pinned(armature, "hand.L")
     assert bpy.ops.ikcore.unpin(index=0) == {"FINISHED"}
     assert [pin.name for pin in armature.ikcore_pins.pins] == ["foot.L"]
@@ -76,7 +76,7 @@ def test_what_is_pinned_is_not_pinned_again_and_is_let_go_of():
 def held_live(**options):
     armature = rigs.person(**options)
     targets = pinned(armature, *HELD)
-    assert bpy.ops.ikcore.hold_pins() == {"FINISHED"}
+    assert bpy.ops.ikcore.live_pins() == {"FINISHED"}
     bpy.context.view_layer.update()
     return armature, targets
 
@@ -135,7 +135,7 @@ def test_bones_are_turned_while_pins_hold():
 def test_a_hand_is_turned_as_its_pin_is_or_not():
     armature, targets = held_live()
     free = armature.ikcore_pins.pins["hand.R"]
-    free.turned = False
+    free.rotation = False
     for target in (targets["hand.L"], targets["hand.R"]):
         target.rotation_quaternion = target.rotation_quaternion @ Quaternion((1, 0, 0), 0.4)
     bpy.context.view_layer.update()
@@ -161,7 +161,7 @@ def test_let_go_of_the_pose_stays():
     rigs.select(armature)
     targets["hand.L"].location.z -= 0.3
     before = poses(armature)
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     targets["hand.L"].location.z -= 0.3
     np.testing.assert_array_equal(poses(armature), before)
 
@@ -174,9 +174,9 @@ def test_blender_is_listened_to_while_something_is_held_and_no_longer(addon, tmp
     before = heard()
     armature, _ = held_live()
     assert heard() != before
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     assert heard() == before
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "held.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "held.blend"))
     assert heard() == before
@@ -188,8 +188,8 @@ def test_blender_is_listened_to_while_something_is_held_and_no_longer(addon, tmp
 def test_a_chain_stays_where_it_starts():
     chain = [(f"b{n}", f"b{n - 1}" if n else None, (0, 0, 0.3 * n), (0, 0.02 * n, 0.3 * n + 0.3)) for n in range(6)]
     armature = rigs.figure(chain)
-    target = pinned(armature, "b5", turned=False)["b5"]
-    bpy.ops.ikcore.hold_pins()
+    target = pinned(armature, "b5", rotation=False)["b5"]
+    bpy.ops.ikcore.live_pins()
     target.location += Vector((0.4, 0.3, -0.5))
     np.testing.assert_allclose(heads(armature, "b0", "b5"), [(0, 0, 0), target.location], atol=NEAR)
 
@@ -199,7 +199,7 @@ def test_what_is_out_of_reach_is_said(addon):
     targets["hand.L"].location.x += 5.0
     bpy.context.view_layer.update()
     said = addon.live.remarks(armature)
-    assert any(text.startswith("hand.L is ") and text.endswith(" off its pin") for text in said)
+    assert any(text.startswith("hand.L: ") and text.endswith(" from its pin") for text in said)
 
 
 def test_no_angle_is_said_where_there_is_none_to_speak_of(addon):
@@ -278,7 +278,7 @@ def test_what_one_drags_is_the_active_object(addon):
     bpy.context.view_layer.objects.active = targets["hand.L"]
     assert addon.pins.pinned(bpy.context) == armature
     assert not bpy.ops.ikcore.pin.poll(), "that is for bones"
-    assert bpy.ops.ikcore.hold_pins() == {"FINISHED"}
+    assert bpy.ops.ikcore.live_pins() == {"FINISHED"}
     assert not addon.live.is_on(armature)
     targets["hand.L"].location.z -= 0.2
     assert bake() == {"FINISHED"}
@@ -286,7 +286,7 @@ def test_what_one_drags_is_the_active_object(addon):
     assert bpy.ops.ikcore.unpin(index=3) == {"FINISHED"}
     assert [pin.name for pin in armature.ikcore_pins.pins] == list(HELD[:3])
     bpy.context.view_layer.objects.active = rigs.add_object("Other")
-    assert not bpy.ops.ikcore.hold_pins.poll()
+    assert not bpy.ops.ikcore.live_pins.poll()
 
 
 def test_a_pin_that_is_nowhere_is_said(addon):
@@ -294,7 +294,7 @@ def test_a_pin_that_is_nowhere_is_said(addon):
     before, place = poses(armature), targets["hand.L"].location.z
     targets["hand.L"].location.z = np.nan
     np.testing.assert_array_equal(poses(armature), before)
-    assert addon.live.remarks(armature) == ["The pin of hand.L is nowhere: give its target a place"]
+    assert addon.live.remarks(armature) == ["The pin of hand.L has no finite place: move its target"]
     targets["hand.L"].location.z = place - 0.2
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
     assert not addon.live.remarks(armature)
@@ -319,7 +319,7 @@ def test_balance_is_kept_over_the_feet(step):
     off = weight(armature)
     assert max(*(low - off)[:2], *(off - high)[:2]) > 0.02, "the test does not fall"
     for name in ("foot.L", "foot.R"):
-        armature.ikcore_pins.pins[name].stands = True
+        armature.ikcore_pins.pins[name].supports_weight = True
     armature.ikcore_pins.balance = True
     on = weight(armature)
     assert max(*(low - on)[:2], *(on - high)[:2]) < 1e-3
@@ -393,13 +393,13 @@ def test_pinned_bones_stand_still_in_the_keys():
 def test_live_shows_what_is_baked(balance):
     armature, targets = moving()
     for name in ("foot.L", "foot.R"):
-        armature.ikcore_pins.pins[name].stands = True
+        armature.ikcore_pins.pins[name].supports_weight = True
     armature.ikcore_pins.balance = balance
     targets["hand.L"].location += Vector((-0.1, -0.2, -0.1))
     bpy.context.scene.frame_set(13)
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     shown = poses_after_update(armature)
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     assert bake() == {"FINISHED"}
     bpy.context.scene.frame_set(13)
     np.testing.assert_allclose(poses(armature), shown, atol=1e-4)
@@ -446,7 +446,7 @@ def test_undo_brings_back_what_was_held_live(keyed, method):
     rigs.key_pose(armature, np.random.default_rng(3), (1, 20), bones=keyed)
     targets = pinned(armature, *HELD)
     armature.ikcore_pins.method = method
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     for step in ((0.8, -0.3, 0.5), (0.3, 0.9, 1.0)):
         targets["hand.L"].location += Vector(step)
         bpy.context.view_layer.update()
@@ -466,7 +466,7 @@ def test_undo_brings_back_what_was_held_live(keyed, method):
 def test_a_bake_that_changes_nothing_says_so(capfd):
     pinned(rigs.person(), *HELD)
     assert bake() == {"FINISHED"}
-    assert "nothing has changed: the bones are where their pins are" in capfd.readouterr().out
+    assert "nothing has changed: the bones are already at their pins" in capfd.readouterr().out
     assert not bpy.data.actions
 
 
@@ -483,21 +483,21 @@ def refused(match, act=bake):
 def test_no_pins():
     rigs.select(rigs.person())
     refused("has no pins: select bones in Pose Mode and press Pin")
-    refused("has no pins", bpy.ops.ikcore.hold_pins)
+    refused("has no pins", bpy.ops.ikcore.live_pins)
 
 
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda armature, pin: setattr(armature.ikcore_pins, "balance", True), "tick Stands of the feet"),
+        (lambda armature, pin: setattr(armature.ikcore_pins, "balance", True), "turn it on for the feet"),
         (lambda armature, pin: setattr(pin, "target", None), "The pin of hand.L has no target"),
-        (lambda armature, pin: setattr(pin, "name", "paw"), "has no bone paw, which is pinned"),
-        (lambda armature, pin: setattr(pin, "target", armature), "names no bone of Body"),
-        (lambda armature, pin: setattr(pin, "subtarget", "hand"), "of what is no armature"),
-        (lambda armature, pin: setattr(armature.ikcore_pins, "body", "belly"), "no bone belly to take its body along"),
+        (lambda armature, pin: setattr(pin, "name", "paw"), "has no pinned bone paw"),
+        (lambda armature, pin: setattr(pin, "target", armature), "has no bone of Body"),
+        (lambda armature, pin: setattr(pin, "subtarget", "hand"), "of no armature"),
+        (lambda armature, pin: setattr(armature.ikcore_pins, "root_bone", "belly"), "no root bone belly"),
         (
             lambda armature, pin: [setattr(pin, "target", armature), setattr(pin, "subtarget", "head")],
-            "The pin of hand.L hangs on hips, which moves for it",
+            "The target of the pin of hand.L follows hips, which the pin moves",
         ),
         (
             lambda armature, pin: armature.pose.bones["forearm.L"].constraints.new("LIMIT_ROTATION"),
@@ -547,7 +547,7 @@ def drag(armature, target, step, count):
 def test_knees_do_not_bend_backward(step, balance):
     armature, targets = held_live()
     for name in ("foot.L", "foot.R"):
-        armature.ikcore_pins.pins[name].stands = True
+        armature.ikcore_pins.pins[name].supports_weight = True
     armature.ikcore_pins.balance = balance
     knees, _ = drag(armature, targets["hand.L"], step, 20)
     assert np.ptp(knees, axis=0).max() > 0.02, "the test does not bend"
@@ -600,7 +600,7 @@ def test_straight_legs_bend_for_hips_that_come_straight_down(method, bend):
     armature = straight_legs(bend=bend)
     targets = pinned(armature, "hips", "foot.L", "foot.R")
     armature.ikcore_pins.method = method
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     targets["hips"].location.z -= 0.3
     np.testing.assert_allclose(heads(armature, "hips")[0], targets["hips"].location, atol=2e-3)
     np.testing.assert_allclose(heads(armature, "foot.L")[0], targets["foot.L"].location, atol=2e-3)
@@ -617,7 +617,7 @@ def test_knees_that_are_straight_at_rest_bend_as_the_pose_does(way):
             bend_knees(armature, 0.0, 20)
             bpy.context.scene.frame_set(20)
         targets = pinned(armature, "spine", "foot.L", "foot.R")
-        bpy.ops.ikcore.hold_pins()
+        bpy.ops.ikcore.live_pins()
         for step in ((0.0, 0.0, -0.2), (0.0, 0.2, 0.1), (0.1, -0.4, 0.0)):
             targets["spine"].location += Vector(step)
             assert (way * bends(armature)).min() > -1e-3
@@ -689,13 +689,13 @@ def test_what_moves_nothing_is_not_pinned():
     armature.update_tag()
     bpy.context.view_layer.update()
     rigs.select(armature, "shin_fk.L", "MCH-shin.L")
-    refused("MCH-shin.L moves nothing that is seen: pin a bone", bpy.ops.ikcore.pin)
+    refused("MCH-shin.L moves no mesh: pin a bone", bpy.ops.ikcore.pin)
     assert list(pinned(armature, "shin_fk.L")) == ["shin_fk.L"]
     armature.pose.bones["hips"]["IK_FK"] = 0.0
     armature.update_tag()
     bpy.context.view_layer.update()
-    for act in (bpy.ops.ikcore.hold_pins, bake):
-        refused("shin_fk.L moves nothing that is seen", act)
+    for act in (bpy.ops.ikcore.live_pins, bake):
+        refused("shin_fk.L moves no mesh", act)
     # a bone without a mesh of its own, that hangs on one that has
     rigs.new_scene()
     armature = rigs.person([("socket", "hand.L", (0.75, 0, 1.4), (0.75, 0, 1.3))])
@@ -730,7 +730,7 @@ def test_pins_of_an_override_are_in_the_collection_of_the_scene(tmp_path):
     assert armature.override_library
     targets = pinned(armature, *HELD)
     assert all(target.users_collection == (bpy.context.scene.collection,) for target in targets.values())
-    bpy.ops.ikcore.hold_pins()
+    bpy.ops.ikcore.live_pins()
     targets["hand.L"].location.z -= 0.2
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
 
@@ -755,7 +755,7 @@ def test_limbs_of_an_override_get_ik(tmp_path):
     armature = overridden(tmp_path, rigs.person)
     rigs.key_pose(armature, np.random.default_rng(1), (1, 20), bones=("thigh.L", "shin.L"))
     rigs.select(armature, "thigh.L", "shin.L")
-    assert bpy.ops.ikcore.ik_from_fk(frame_range="CUSTOM", frame_start=1, frame_end=20) == {"FINISHED"}
+    assert bpy.ops.ikcore.fk_to_ik(frame_range="CUSTOM", frame_start=1, frame_end=20) == {"FINISHED"}
     empties = [item for item in bpy.data.objects if item.type == "EMPTY"]
     assert sorted(item.name for item in empties) == ["shin.L pole", "shin.L target"]
     assert all(item.users_collection == (bpy.context.scene.collection,) for item in empties)

@@ -41,12 +41,19 @@ def test_three_times_on_and_off_leaves_nothing():
 
 
 def test_every_property_is_described():
-    for name in ("bake_ik", "bake_feet", "detect_feet", "detect_contacts", "detect_sole", "edit_feet"):
+    for name in (
+        *("bake_ik", "bake_tracking", "fk_to_ik", "ik_to_fk", "pin", "unpin", "live_pins", "bake_pins"),
+        *("bake_feet", "bake_feet_actions", "detect_feet", "detect_contacts", "detect_sole", "edit_feet"),
+    ):
         operator = getattr(bpy.ops.ikcore, name).get_rna_type()
         assert operator.description
         _are_tooltips(operator.properties)
-    feet = bpy.context.blend_data.objects.new("Empty", None).ikcore_feet
-    for kept in (feet, feet.legs.add(), feet.legs[0].knees.add(), feet.objects.add()):
+    empty = bpy.context.blend_data.objects.new("Empty", None)
+    feet, pins = empty.ikcore_feet, empty.ikcore_pins
+    for kept in (
+        *(feet, feet.legs.add(), feet.legs[0].knees.add(), feet.objects.add()),
+        *(empty.ikcore_ik, pins, pins.pins.add()),
+    ):
         _are_tooltips(kept.bl_rna.properties)
 
 

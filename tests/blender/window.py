@@ -11,12 +11,12 @@ import pathlib
 import bpy
 
 
-def show(scene, *, panel=None, opened=False, arrange=None):
-    """The extension with what `scene` makes; of its panels this one alone, opened if asked for."""
+def show(scene, *, panels=(), opened=False, arrange=None):
+    """The extension with what `scene` makes; of its panels only these, if any, opened if asked for."""
     archive = str(pathlib.Path(os.environ["IKCORE_TEST_ZIP"]).resolve())
     bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default", enable_on_install=True)
-    if panel:
-        _alone(getattr(bpy.types, panel), opened)
+    if panels:
+        _alone([getattr(bpy.types, panel) for panel in panels], opened)
     for item in list(bpy.data.objects):
         bpy.data.objects.remove(item)
     scene()
@@ -24,13 +24,19 @@ def show(scene, *, panel=None, opened=False, arrange=None):
     bpy.app.timers.register(_open_tab, first_interval=1.0)
 
 
-def _alone(panel, opened):
-    names = [name for name in dir(bpy.types) if name.startswith("IKCORE_PT_")]
-    for name in sorted(names, key=lambda name: name == "IKCORE_PT_feet"):  # those below it first
-        bpy.utils.unregister_class(getattr(bpy.types, name))
-    if opened:
-        panel.bl_options = set()
-    bpy.utils.register_class(panel)
+def _alone(panels, opened):
+    found = [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith("IKCORE_PT_")]
+    for each in sorted(found, key=_depth, reverse=True):  # those below others first
+        bpy.utils.unregister_class(each)
+    for each in panels:
+        if opened:
+            each.bl_options = set()
+        bpy.utils.register_class(each)
+
+
+def _depth(panel):
+    above = getattr(panel, "bl_parent_id", "")
+    return 1 + _depth(getattr(bpy.types, above)) if above else 0
 
 
 def _look_from_the_side():
