@@ -187,8 +187,8 @@ static real smooth_border(const smooth_clip *clip, ptrdiff_t k, int row) {
     return smooth_element(&clip->frames[k], &clip->frames[mine], x);
 }
 
-/* The factors of a frame that later frames and the pair need; all 0 before the first. below: L one and two frames on.
- * whole: the same times D. border: in a loop, L in the border. */
+/* The factors of a frame that later frames and the pair need; all 0 before the first. L one and two frames on is
+ * `below`, the same times D is `whole`, and in a loop L in the border is `border`. */
 typedef struct {
     real below[2], whole[2], border[2];
 } smooth_factored;

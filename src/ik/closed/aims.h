@@ -6,7 +6,8 @@
  * to its closest rotation. A ball limit about another axis than the ray may stop short of it. */
 enum { PASSES = 64 };
 
-/* Vector from a joint to a point, in the space of its parent. With scales, only its direction is meaningful. */
+/* Vector from a joint to a point, in the space of its parent. If there are scales, only its direction is
+ * meaningful. */
 static void seen_by_parent(block *b, int joint, const ik_rows *point, vector out) {
     int parent = b->job.skeleton->parents[joint];
     ik_rows at = of_joint(&b->positions, joint);

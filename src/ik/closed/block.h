@@ -306,8 +306,8 @@ static void note_outside(block *b, int joint) {
         if (outside[i] > (number)b->job.options.rotation_tolerance) b->status[i] |= IK_INPUT_OUTSIDE;
 }
 
-/* The twist of a goal. With a pole it is relative to the pole's plane, so every round applies it. Otherwise it is
- * relative to the pose, so only the first round does. */
+/* The twist of a goal. If there is a pole, the twist is relative to the pole's plane and every round applies it.
+ * Otherwise it is relative to the pose, so only the first round does. */
 static number twist_of(const block *b, const ik_goal *goal) {
     return b->again && !goal->pole.data ? 0 : (number)b->job.options.twist;
 }
