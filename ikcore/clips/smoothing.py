@@ -99,8 +99,8 @@ def smooth(
     neighbouring pinned frames separate a channel into two independent parts. If offsets of 0 keep the bounds of a part,
     its offsets are exactly 0.
 
-    A channel that is not fixed by a pull in two frames, or by pins, is drawn to its wanted values by ``1 /
-    duration**4``.
+    A channel that is not fixed by a pull in two frames, or by pins, is drawn to its wanted values by
+    ``1 / duration**4``.
 
     Examples
     --------
