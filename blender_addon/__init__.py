@@ -1,47 +1,46 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""IK Core for Blender: the extension's front door.
+"""IK Core for Blender: entry point of the extension.
 
-bridge.py      the library ikcore, and a sentence when it cannot be used. Without bpy
-armatures.py   what moves an armature, and why it cannot be baked
-actions.py     slotted actions: what their curves say, copies of them, new keys
-stage.py       goes through the frames of the scene and puts back what that moves
-rotations.py   rotations as channels want them over time. Without bpy
+bridge.py      imports the library ikcore, or a sentence why it cannot be used. Without bpy
+armatures.py   what animates an armature, and reasons why it cannot be baked
+actions.py     slotted actions: values of their curves, copies, new keys
+stage.py       visits frames of the scene and restores its state
+rotations.py   continuous rotation channels. Without bpy
 
 clips.py       an armature and its action as a clip in world space, on joints.py and hang.py (inheritance)
-channels.py    a clip back to channels
-follow.py      whether what is seen of a character goes where its legs, or other bones, go
-effect.py      whether it does after a bake
-ground.py      objects of the scene as a ground;  skin.py  which vertices follow which joint
+channels.py    a clip as channels
+follow.py      checks that the visible parts of a character follow its legs, or other bones
+effect.py      the same check after a bake
+ground.py      objects of the scene as a ground;  skin.py  vertices by the joint they follow
 
-ranges.py      which frames to bake
+ranges.py      frame range of a bake
 
-curves.py      where things are by their curves alone, where nothing else moves them
+curves.py      transforms evaluated from curves alone, if nothing else animates them
 
-limbs.py       finds IK and says why it cannot be baked
-shown.py       what Blender's solver shows, as keys
-anew.py        limbs solved anew: sample.py (limbs to arrays) and solve.py (the IK constraint in closed form)
-freed.py       bones without what constrains them, read and written whatever solves them anew:
-chains.py      chains by a method, as bent.py has it and ik_limits.py lets bones;  tracks.py  what aims bones
-bake.py        from IK to keys, in one of these ways;  few.py  as few of them as a tolerance allows
-operators.py   Bake IK, Bake Tracking;  panels.py  its panel in the sidebar;  last.py  how it went the last time
+limbs.py       finds IK, and reasons why it cannot be baked
+shown.py       the pose displayed by Blender's solver, as keys
+anew.py        two-bone limbs re-solved: sample.py (limbs to arrays) and solve.py (the IK constraint in closed form)
+freed.py       reads and writes bones without their constraints, for the solvers:
+chains.py      chains by a method, with bent.py and the limits of ik_limits.py;  tracks.py  aim constraints
+bake.py        from IK to keys, in one of these ways;  few.py  key reduction within a tolerance
+operators.py   Bake IK, Bake Tracking;  panels.py  its panel in the sidebar;  last.py  report of the last run
 
-controls.py    targets and poles, and what keys put them somewhere
+controls.py    IK targets and poles, and the keys that move them
 from_fk.py     keys of targets and poles from those of bones;  fk_operators.py  IK from FK
-rigify.py      limbs that a rig switches between FK and IK;  switching.py  keys of one by the other, both ways
+rigify.py      limbs that a rig switches between FK and IK;  switching.py  matching one to the other, both ways
 fk_panels.py   the panel of both
 
-legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
-foot_switches.py  those that a rig switches between FK and IK;  foot_controls.py  keys of their IK controls
-options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
-foot_job.py    what is asked, by value, or why it cannot be done
-feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
-keys.py        which of them are written;  reduce.py  as few as a tolerance allows. Without bpy
+legs.py        the list of legs of an armature;  contacts.py  contact curves
+foot_switches.py  legs that a rig switches between FK and IK;  foot_controls.py  keys of their IK controls
+options.py     options of Bake Foot IK;  layouts.py  their layout
+foot_job.py    the settings of a bake by value, or the reason why it is impossible
+feet.py        from legs to keys, partly in a thread (background.py);  report.py  results
+keys.py        which keys are written;  reduce.py  key reduction within a tolerance. Without bpy
 nla.py         a bake as a strip above the action;  foot_batch.py  bakes of many actions
-pins.py        bones that are held by others;  bent.py  what methods of the library make of them;  knees.py  which side
-               knees bend to
-live.py        while they are dragged
-pin_bake.py    or as keys;  pin_operators.py  Pin, Hold Live, Bake Pins;  pin_panels.py  their panel
-trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look
+pins.py        pinned bones;  bent.py  solves them with methods of the library;  knees.py  bend directions of knees
+live.py        solves pins while they are dragged
+pin_bake.py    bakes pins to keys;  pin_operators.py  Pin, Hold Live, Bake Pins;  pin_panels.py  their panel
+trails.py      foot paths and contacts as arrays;  overlay.py  in the viewport;  paint.py  drawing
 foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Soles and Contacts;  foot_panels.py  their panels,
                    presets.py with presets of their options
 """
@@ -82,11 +81,11 @@ CLASSES = (
     *pin_operators.CLASSES,
     *pin_panels.CLASSES,
 )
-KEPT = {"ikcore_feet": options.IKCORE_PG_feet, "ikcore_pins": pins.IKCORE_PG_pins}  # with every object
+KEPT = {"ikcore_feet": options.IKCORE_PG_feet, "ikcore_pins": pins.IKCORE_PG_pins}  # properties of every object
 
 
 def register():
-    """Switch the extension on; a library that cannot be used only greys it out."""
+    """Enable the extension. If the library cannot be used, its operators are greyed out."""
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
@@ -98,7 +97,7 @@ def register():
 
 
 def unregister():
-    """Switch the extension off."""
+    """Disable the extension."""
     if bpy.app.timers.is_registered(bridge.load_rest):
         bpy.app.timers.unregister(bridge.load_rest)
     overlay.unregister()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds what IK moves in an armature and says, in a sentence, why it cannot be baked in some way.
+"""Finds the IK chains of an armature, and the reasons, as sentences, why a chain cannot be baked in some way.
 
-A limb knows its bones and constraints by name, not by reference: Blender frees them on undo and mode switches.
+A limb refers to its bones and constraints by name, because Blender invalidates references on undo and mode switches.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .ik_limits import Freedom
 
 CHAIN = 2
 AIMS = {"DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"}  # kinds of constraints that aim bones
-TRACKS = AIMS | {"SPLINE_IK"}  # or lay them
+TRACKS = AIMS | {"SPLINE_IK"}  # or place them along a curve
 ANEW = "solved anew; As Shown bakes it"  # the end of sentences
 HELD = "the bake could not keep it off"
 
@@ -45,7 +45,7 @@ class Limb:
 
     @property
     def mid(self):
-        """The last pose bone of the chain: of two, the one below the knee."""
+        """The last pose bone of the chain; of two bones, the one below the knee."""
         return self.bones[self.chain[-1]]
 
     def controls(self):
@@ -57,7 +57,7 @@ class Limb:
         return [bone for target, bone in handles if target == self.object and bone]
 
     def sources(self):
-        """The objects that this limb follows, as far as its bones' constraints say."""
+        """The objects on which this limb depends by its bones' constraints."""
         return [thing for name in {self.owner, *self.chain} for thing, _ in constraint_sources(self.bones[name])]
 
     def label(self):
@@ -66,7 +66,7 @@ class Limb:
 
 
 def find_limbs(armature):
-    """All IK constraints that are switched on, as limbs: also those that cannot be baked."""
+    """All enabled IK constraints, as limbs, including those that cannot be baked."""
     return [
         Limb(armature, bone.name, constraint.name, chain_of(bone, constraint))
         for bone in armature.pose.bones
@@ -76,7 +76,7 @@ def find_limbs(armature):
 
 
 def none_on(armatures):
-    """Why armatures have no IK that is switched on."""
+    """The reason why armatures have no enabled IK."""
     names = " or ".join(armature.name for armature in armatures)
     constraints = (each for armature in armatures for bone in armature.pose.bones for each in bone.constraints)
     if any(each.type == "IK" for each in constraints):
@@ -85,7 +85,7 @@ def none_on(armatures):
 
 
 def find_tracks(armature):
-    """All constraints that aim bones, or lay them along a spline, that are switched on: as limbs of their bones."""
+    """All enabled constraints that aim bones, or place them along a spline, as limbs of their bones."""
     found = [(bone, each) for bone in armature.pose.bones for each in bone.constraints if each.type in TRACKS]
     return [
         Limb(armature, bone.name, each.name, chain_of(bone, each) if each.type == "SPLINE_IK" else (bone.name,))
@@ -95,12 +95,12 @@ def find_tracks(armature):
 
 
 def acting(limbs):
-    """Those with a target: IK without one does nothing, as rigs have it to be dragged. All, if none has one."""
+    """The limbs with a target, because rigs have IK without one for dragging only. All, if none has one."""
     return [limb for limb in limbs if limb.ik.target] or limbs
 
 
 def together(limbs):
-    """These limbs, and all whose chains share bones with theirs, spline IK too: Blender solves them as one."""
+    """These limbs, and all whose chains share bones with theirs, including spline IK: Blender solves them together."""
     everything = {limb.object.name_full: _chains(limb.object) for limb in limbs}
     found = list(limbs)
     for limb in found:  # grows on the way
@@ -110,7 +110,7 @@ def together(limbs):
 
 
 def aimed_together(limbs, sharing):
-    """These limbs with all bones that share their turns, and all that aim one of those: one turns after the other."""
+    """These limbs with all bones that share their rotations, and all other aims of those bones, in order."""
     every = [limb for item in dict.fromkeys(limb.object for limb in limbs) for limb in find_tracks(item)]
     found = [_shared(limb, sharing) for limb in limbs]
     for limb in found:  # grows on the way
@@ -120,7 +120,7 @@ def aimed_together(limbs, sharing):
 
 
 def _shared(limb, count):
-    """A limb of the bones that share its turn, at most so many: a lock turns one alone."""
+    """A limb of at most so many bones that share its rotation; a lock rotates only one."""
     if limb.ik.type not in AIMS:
         return limb
     bone, most = limb.bones[limb.owner], 1 if limb.ik.type == "LOCKED_TRACK" else count
@@ -134,12 +134,12 @@ def _chains(armature):
 
 
 def is_selected(bone):
-    """Whether a pose bone is selected: Blender 5.0 moved the flag from the bone to the pose bone."""
+    """True if a pose bone is selected: Blender 5.0 moved the flag from the bone to the pose bone."""
     return bone.select if hasattr(bone, "select") else bone.bone.select
 
 
 def selected_limbs(limbs):
-    """Those limbs of which the owner, a bone of the chain, the target or the pole bone is selected."""
+    """The limbs whose owner, chain bone, target or pole bone is selected."""
     chosen = []
     for limb in limbs:
         whole = limb.ik.type == "IK" and not limb.ik.chain_count
@@ -151,7 +151,7 @@ def selected_limbs(limbs):
 
 
 def refusals(limbs, ways=("SHOWN", "ANEW", "CHAINS")):
-    """Why each limb cannot be baked in each of these ways, as {way: sentence or None}: one for each limb, in order."""
+    """The reasons why each limb cannot be baked in each of these ways, {way: sentence or None}, in order."""
     rigs = {limb.object.name_full: Rig(limb.object) for limb in limbs}
     return [{way: _refusal(limb, rigs[limb.object.name_full], way) for way in ways} for limb in limbs]
 
@@ -200,7 +200,7 @@ def _check_targets(limb):
 
 
 def check_target(limb, target, bone, what):
-    """Why IK cannot look at this, or None."""
+    """The reason why IK cannot use this target, or None."""
     if target is None:
         return f"{_kind(limb.ik)} of {limb.owner} has no {what}"
     if target.type == "ARMATURE":
@@ -239,13 +239,13 @@ def _check_anew(limb):
 
 
 def _spline(limb):
-    """That a spline is Blender's own matter: it leaves nothing open that another method would say better."""
+    """A sentence that spline IK is not re-solved, because it leaves nothing undefined."""
     keeps = "with Y Scale Mode None bones keep their lengths"
     return f"{limb.ik.name} of {limb.owner} lays bones along a curve, and cannot be {ANEW}: {keeps}"
 
 
 def _check_bends(limb):
-    """Why a chain cannot turn towards its pole as a whole, or None."""
+    """The reason why a chain cannot be rotated to its pole as a whole, or None."""
     if limb.ik.use_rotation:
         return f"IK of {limb.owner} has a pole and also follows the target's rotation, and cannot be {ANEW}"
     if len(limb.chain) < CHAIN:
@@ -322,7 +322,7 @@ def _check_channels(limb, rig):
 
 
 def _kind(constraint):
-    """What a constraint is called in sentences."""
+    """The name of a constraint in sentences."""
     return "IK" if constraint.type == "IK" else constraint.name
 
 
@@ -349,7 +349,7 @@ def _check_switches(limb, rig):
 
 
 def check_cycle(limb):
-    """Why IK that looks at what it moves cannot be baked, or None."""
+    """The reason why IK that depends on its own chain cannot be baked, or None."""
     ik = limb.ik
     handles = [(ik.target, ik.subtarget, "target")]
     if ik.type == "IK":
@@ -361,7 +361,7 @@ def check_cycle(limb):
 
 
 def _follows(thing, bone, limb, seen):
-    """Whether an object, or a bone of it, is moved by the limb: through parents and constraints, not drivers."""
+    """True if the limb moves an object or a bone of it, through parents and constraints, not drivers."""
     if thing is None or (thing, bone) in seen:
         return False
     seen.add((thing, bone))
@@ -379,7 +379,7 @@ def _follows(thing, bone, limb, seen):
 
 
 def constraint_sources(owner):
-    """The objects and bones that the working constraints of an object or a bone look at."""
+    """The objects and bones to which the enabled constraints of an object or a bone refer."""
     sources = []
     for constraint in owner.constraints:
         if constraint.mute:
@@ -390,7 +390,7 @@ def constraint_sources(owner):
     return sources
 
 
-# In this order: what is wrong with the whole armature comes before what is wrong with one limb.
+# In this order: problems of the whole armature come before those of one limb.
 CHECKS = {
     "SHOWN": (_check_editable, _check_animation_data, _check_targets),
     "ANEW": (

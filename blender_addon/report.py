@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a bake went, in words: how far feet slide and sink before and after, and which frames to look at."""
+"""Results of a bake in words: slide and penetration of feet before and after, and frames to look at."""
 
 import contextlib
 import math
@@ -12,31 +12,31 @@ import numpy as np
 from . import bridge, overlay
 from .last import Last
 
-EARLY = 0.25  # seconds: a pose that a clip only starts from is left before
-JUMPS = 10.0  # lengths of a leg a second: no foot is faster, seen from its hip
-MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
-NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
+EARLY = 0.25  # seconds: an initial pose is left within this time
+JUMPS = 10.0  # leg lengths per second: largest speed of a foot relative to its hip
+MOVED = 1e-5  # relative to the size of legs: smaller changes count as none
+NOTHING = "nothing has changed: "  # the start of ikcore's note about it
 AGAIN = "nothing has changed since it was baked before"
 REMEDIES = {
     "add_root_motion": "Add Forward Motion lets it travel",
     "denoise": "Remove Jitter smooths that",
     "fit_strides": "raise Fit Strides to adjust step length",
 }
-LEAST = 1e-4  # what is told of lengths, in metres, or in units where the scene has no others
+LEAST = 1e-4  # smallest length shown, in metres, or in units if the scene has no metric units
 _latest = Last()
 
 
 @dataclass
 class Line:
-    """What became of a leg: lengths in units of the scene, NaN for the slide of a leg that never stands."""
+    """Results of a leg: lengths in scene units, NaN for the slide of a leg without stances."""
 
     leg: str
-    slide: tuple[float, float]  # before and after: the most in a stance
-    sink: tuple[float, float]  # before and after: the deepest
+    slide: tuple[float, float]  # before and after: the largest in a stance
+    sink: tuple[float, float]  # before and after: the deepest penetration
     missed: int  # frames
 
     def texts(self):
-        """What the panel says of slide and sink."""
+        """The panel's text about slide and penetration."""
         pairs = (("slide", self.slide), ("sink", self.sink))
         known = [pair for pair in pairs if np.isfinite(pair[1]).all()]
         return [f"{self.leg} {what}: {length(before)} to {length(after)}" for what, (before, after) in known]
@@ -44,26 +44,28 @@ class Line:
 
 @dataclass
 class Report:
-    """How a bake went."""
+    """Results of a bake."""
 
     frames: int
     lines: list[Line]
-    problems: list[tuple[int, str]]  # frames and what is wrong there
-    notes: list[str]  # what of the scene does not count
-    kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
-    away: list[tuple[str, float, int]] = field(default_factory=list)  # legs not seen where they were put: how far, when
+    problems: list[tuple[int, str]]  # frames with their problems
+    notes: list[str]  # what is ignored in the scene
+    kept: list[str] = field(default_factory=list)  # changes that locks and connections prevent
+    away: list[tuple[str, float, int]] = field(
+        default_factory=list
+    )  # legs that are not displayed where they were put: distance, frame
     moved_by: str = ""  # the likely reason for that
-    idle: str | None = None  # why nothing has changed, if that is so
-    keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
-    times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
-    trails: object = None  # trails.Trails: where feet go, for the overlay
+    idle: str | None = None  # the reason if nothing has changed
+    keys: dict[str, int] = field(default_factory=dict)  # number of reduced keys, by leg and "pelvis"
+    times: dict[str, float] = field(default_factory=dict)  # duration of each stage, in seconds
+    trails: object = None  # trails.Trails: foot paths, for the overlay
 
     def troubled(self):
-        """Whether there is something to look at."""
+        """True if there is something to look at."""
         return bool(self.remarks() or any(line.missed for line in self.lines))
 
     def remarks(self):
-        """What else there is to know, as sentences."""
+        """Further remarks, as sentences."""
         said = [f"Nothing has changed: {self.idle}"] if self.idle else []
         for leg, far, frame in self.away:
             why = "by what locks keep" if self.kept else self.moved_by
@@ -82,17 +84,17 @@ class Report:
         return ". ".join([text, *self.remarks()])
 
     def reduced(self):
-        """How many keys there are."""
+        """The number of keys."""
         counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
         return f"Keys instead of {self.frames}: {counts}"
 
     def took(self):
-        """How long each stage took, in one line."""
+        """Duration of each stage, in one line."""
         return ", ".join(f"{name} {_span(seconds)}" for name, seconds in self.times.items())
 
 
 def said(named):
-    """How a bake went, in one line: of several armatures, (name, report), each by its name."""
+    """The result in one line; for several armatures, (name, report), with their names."""
     if len(named) == 1:
         return named[0][1].sentence()
     return ". ".join(f"{name}: {told.sentence()}" for name, told in named)
@@ -100,7 +102,7 @@ def said(named):
 
 @contextlib.contextmanager
 def timed(times, name):
-    """Note how long this lasts, in seconds."""
+    """Measure how long this block takes, in seconds."""
     start = time.perf_counter()
     yield
     times[name] = time.perf_counter() - start
@@ -111,7 +113,7 @@ def _span(seconds):
 
 
 def slid(lines):
-    """How far feet slid at most, and still do, if that was measured: the tail of a sentence."""
+    """Largest slide of feet before and after, if measured: the end of a sentence."""
     slides = [line.slide for line in lines if not np.isnan(line.slide).any()]
     if not slides:
         return ""
@@ -120,7 +122,7 @@ def slid(lines):
 
 
 def of(job, ready, baked, notes, nothing):
-    """The report of a bake, given why it has changed nothing, if that is so."""
+    """The report of a bake, given the reason if it has changed nothing."""
     before, after = baked.measured()
     lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
     found = [(*run, f"{name} does not reach") for name, short in baked.short.items() for run in _runs(short > 0)]
@@ -134,9 +136,9 @@ def of(job, ready, baked, notes, nothing):
 
 
 def _begins(baked):
-    """The first frame that is the clip's own: not one of a pose from which legs jump, such as the T-pose of captures.
+    """The first frame of the actual motion, after a pose from which legs jump, such as the T-pose of captures.
 
-    A knee that comes from there still pops in the first frame after it.
+    A knee still pops in the frame after such a pose.
     """
     clip = baked.source
     start = clip.skeleton.forward(clip.pose[: math.ceil(EARLY * clip.fps) + 1]).positions
@@ -150,19 +152,19 @@ def _begins(baked):
 
 
 def root_moved(ready):
-    """Whether the preparation of a clip has changed the path of its root."""
+    """True if the preparation of a clip has changed the path of its root."""
     return any(note.remedy in ("add_root_motion", "fit_strides") for note in ready.notes)
 
 
 def held_up(ready):
-    """What a root that is held keeps from happening, and what to do."""
+    """A sentence about the effect of a root that cannot move, with advice."""
     if any(note.remedy == "fit_strides" for note in ready.notes):
         return "strides cannot be fitted to the ground: mute that or apply it first, or set Fit Strides to 0"
     return "in-place motion cannot travel: mute that or apply it first, or switch off Add Forward Motion"
 
 
 def _notes(job, ready, baked, nothing):
-    """What ikcore has to say and is not said yet, with options as the panel calls them."""
+    """ikcore's notes that are not yet reported, with options named as in the panel."""
     still = [note for note in baked.notes if note.unchanged]
     said = list(ready.notes)
     others = [note for note in ready.still_true(baked.notes) if not note.unchanged]
@@ -176,7 +178,7 @@ def _notes(job, ready, baked, nothing):
 
 
 def idle(job, clips, baked):
-    """Why a bake has left legs where they are in all of these clips, or None if it has not."""
+    """The reason why a bake has not moved legs in any of these clips, or None if it has."""
     legs, skeleton = [leg for leg in baked.feet if job.chosen is None or leg.name in job.chosen], baked.clip.skeleton
     joints = sorted({skeleton.index(joint) for leg in legs for joint in leg.chain})
     after, *before = (
@@ -206,7 +208,7 @@ def _line(name, before, after, missed):
 
 
 def length(value):
-    """A length as the scene shows it: none at all in the unit of the least that is told."""
+    """A length as the scene shows it; in the smallest unit shown it may be 0."""
     shown = round(value * _scale() / LEAST)
     system = bpy.context.scene.unit_settings.system
     text = bpy.utils.units.to_string(system, "LENGTH", (shown or 1) * LEAST, precision=2, split_unit=False).strip()
@@ -214,46 +216,46 @@ def length(value):
 
 
 def in_degrees(radians):
-    """An angle in degrees: none at all where that is less than a hundredth."""
+    """An angle in degrees; 0 below a hundredth."""
     degrees = math.degrees(radians)
     return f"{plain(degrees)}°" if degrees >= 0.01 else "0°"
 
 
 def plain(value):
-    """A number in two digits, those of whole numbers in full, and never with an exponent."""
+    """A number with two digits, without an exponent; whole numbers in full."""
     text = f"{value:.2g}"
     return f"{value:.0f}" if "e+" in text else text if "e" not in text else f"{value:.6f}".rstrip("0")
 
 
 def within(value):
-    """A length that others are no longer than, as the scene shows it: at least a tenth of a millimetre."""
+    """An upper bound of lengths, as the scene shows it: at least a tenth of a millimetre."""
     least = LEAST / _scale()
     return length(max(math.ceil(value / least), 1) * least)
 
 
 def turned_within(degrees):
-    """An angle that others are no larger than: at least a hundredth of a degree."""
+    """An upper bound of angles: at least a hundredth of a degree."""
     return f"{max(math.ceil(100 * degrees), 1) / 100:g}°"
 
 
 def _scale():
-    """How many metres a unit of the scene is; without units its scale does not count."""
+    """Metres per scene unit; without units the scale is ignored."""
     unit = bpy.context.scene.unit_settings
     return 1.0 if unit.system == "NONE" else unit.scale_length
 
 
 def off(what, name, far, askew):
-    """How far a bone or a constraint is off its pin or its target, in words."""
+    """Deviation of a bone from its pin, or of a constraint from its target, in words."""
     turned = f" and {in_degrees(askew)}" if askew else ""
     return f"{name} is {length(far)}{turned} off its {what}"
 
 
 def keep(armature, action, report):
-    """Keep the report of what was baked into an action, for the panel, and its trails, for the overlay."""
+    """Store the report of a baked action for the panel, and its trails for the overlay."""
     _latest.keep(armature, action, report)
     overlay.keep(armature, action, report.trails)
 
 
 def latest(armature):
-    """The report of what an armature plays, or None."""
+    """The report of an armature's active action, or None."""
     return _latest.of(armature)
