@@ -150,7 +150,7 @@ def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
 
 
 def _enough(worst, keys):
-    """Add keys until no frame between them exceeds its tolerance. With a key on every frame none does."""
+    """Add keys until no frame between them exceeds its tolerance. None does with a key on every frame."""
     while True:
         off, gaps = worst(keys), np.diff(keys)
         stuck = np.pad((off > 1) & (gaps == 1), 1)  # the cause there is the slope from a neighbouring span
@@ -179,7 +179,7 @@ def _fewest(worst, keys, fixed):
 
 
 def played(numbers, keys, slopes, later=0.0):
-    """What Blender plays on every frame with these keys only, or a fraction of a frame later."""
+    """Playback in Blender on every frame with these keys only, or a fraction of a frame later."""
     if len(keys) == 1:
         return numbers.copy()
     span, (one, out, two, back) = _cubics(keys, later)

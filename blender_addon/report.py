@@ -164,7 +164,7 @@ def held_up(ready):
 
 
 def _notes(job, ready, baked, nothing):
-    """ikcore's notes that are not yet reported, with options named as in the panel."""
+    """Notes of ikcore that are not yet reported, with options named as in the panel."""
     still = [note for note in baked.notes if note.unchanged]
     said = list(ready.notes)
     others = [note for note in ready.still_true(baked.notes) if not note.unchanged]
