@@ -12,8 +12,8 @@ The constraint first rotates the whole limb rigidly. It then opens or closes the
   error is larger, because of too few iterations, the displayed pose is kept. If that pose is too straight to define a
   plane, the shortest arc from root-end to root-goal rotates the limb, which keeps the bend of the animated pose.
 
-An influence below one moves the goal towards the animated end if there is no pole. If there is one, it blends the resulting
-rotations of both bones.
+An influence below one moves the goal towards the animated end if there is no pole. If there is one, it blends the
+resulting rotations of both bones.
 
 Space: every limb is in the object space of its armature, and the result is independent of that object's scale.
 """
