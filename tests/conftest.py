@@ -1,7 +1,7 @@
 """Every kernel test holds on every instruction set of this processor, in floats and doubles; and which tests are quick.
 
-A test takes `isa` to run on each of them, or `everywhere` to run once, with each of its solves made on all of them: the
-same bits carry what it finds to the others. IKCORE_ISA names the only one, for a machine that need not try all.
+A test requests `isa` to run on each of them. It requests `everywhere` to run once, with each solve made on all of them:
+equal bits extend its result to the others. IKCORE_ISA names the only one, for a machine that need not try all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def dtype(request: pytest.FixtureRequest) -> Any:
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever an iterative method solves, it solves on every instruction set, with the same bits.
 
-    What the test sees is of the last one. With `workers` the threads wait for each other here.
+    The test receives the result of the last one. The threads wait for each other here, if there are `workers`.
     """
     monkeypatch.setattr(_core, "solve", on_all(_core.solve, instruction_sets()))
 
@@ -78,7 +78,7 @@ def on_all(solve: Callable[..., None], isas: list[str]) -> Callable[..., None]:
 
 
 def bits(arrays: Any) -> list[bytes]:
-    """Of those that there are."""
+    """The bytes of the arrays that exist."""
     return [array.tobytes() for array in arrays if array is not None]
 
 
@@ -117,7 +117,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """What every method must do it must as far as it takes what a test asks for; the rest is skipped."""
+    """A test of all methods applies to a method as far as it supports the request; the rest is skipped."""
     try:
         return (yield)
     except (TypeError, ValueError, AssertionError, pytest.fail.Exception) as wrong:

@@ -205,7 +205,7 @@ def jumping(seconds: float = 3, fps: float = 60, *, flight: float = 0.5, onto: f
 
 
 def moved(clip: ik.Clip, way: Any) -> ik.Clip:
-    """With its root elsewhere."""
+    """The clip with a moved root."""
     at = clip.skeleton.offsets if clip.pose.translations is None else clip.pose.translations
     at = np.array(np.broadcast_to(at, (len(clip), len(clip.skeleton), 3)))
     at[:, 0] += way
@@ -213,7 +213,7 @@ def moved(clip: ik.Clip, way: Any) -> ik.Clip:
 
 
 def shaken(clip: ik.Clip, noise: float, seed: int = 0) -> ik.Clip:
-    """With noise in the root's place and in every joint's rotation, of which feet move that much, too."""
+    """The clip with noise in the root position and in every joint rotation; the feet move accordingly."""
     random = np.random.default_rng(seed)
     away = ik.rotations.from_axis_angle(random.normal(size=(*clip.pose.rotations.shape[:2], 3)), 0.5 * noise)
     turned = ik.Pose(ik.rotations.multiply(clip.pose.rotations, away), clip.pose.translations)

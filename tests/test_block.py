@@ -25,8 +25,8 @@ def solved(count: int, dtype: Any = float, seed: int = 0) -> ik.Limb:
 
 @pytest.mark.parametrize("count", [1, 7, 5_000, 300_000])
 def test_the_arrays_of_a_result_are_apart(count: int, dtype: Any) -> None:
-    """Plain arrays that may be written to, none in another; each at an address that suits any vector, but for those of
-    a few items, which NumPy makes.
+    """Plain writable arrays that do not overlap. Each is aligned for any vector, except those of a few items, which
+    NumPy allocates.
     """
     limb = solved(count, dtype)
     arrays = arrays_of(limb)

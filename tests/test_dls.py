@@ -323,7 +323,7 @@ def test_posture_brings_joints_nearer_to_rest_and_the_tip_no_less_near() -> None
 
 @pytest.mark.parametrize(("kind", "near"), [(None, 1e-9), ("hinge", 1e-9), ("cone", 0.4), ("euler", 0.6)])
 def test_posture_draws_joints_to_what_they_prefer(kind: str | None, near: float) -> None:
-    """Of all poses that reach the target it is the preferred one, or one nearer to it where limits are in the way."""
+    """Among all poses that reach the target it is the preferred one, or one nearer to it if limits interfere."""
     plain = links(5) if kind is None else limited(kind)
     turns = about([0, 0, 1], 0.3) if kind is None else allowed(kind)
     preferred = rotations.multiply(plain.rest.rotations, turns)

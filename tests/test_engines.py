@@ -18,7 +18,7 @@ CALLS = [row[-1].strip("`") for row in ROWS if row[-1].startswith("`ik.")]
 
 
 def names() -> dict[str, Any]:
-    """What the page defines."""
+    """The names that the page defines."""
     made: dict[str, Any] = {}
     for example in doctest.DocTestParser().get_examples(PAGE):
         exec(example.source, made)

@@ -118,7 +118,7 @@ def test_an_item_starts_again_as_if_it_were_alone(method: str, dtype: type, ever
 
 @every
 def test_the_first_attempt_that_arrives_is_the_result(method: str) -> None:
-    """What hurries has one more attempt at the end, from the pose that is given, without haste: so nothing is lost."""
+    """Hurried attempts are followed by a final one from the given pose, without haste: nothing is lost."""
     skeleton, start, goals = problems("puma", 200)
     runs = [
         ik.solve(skeleton, start, goals, method, restarts=restarts, iterations=25, tolerance=1e-4)

@@ -72,7 +72,7 @@ def follow(skeleton: ik.Skeleton, path: Any, method: str, dtype: type = np.float
 @every
 @pytest.mark.parametrize("release", [np.inf, 0.5, 0])
 def test_a_frame_starts_from_what_is_kept_of_the_last_correction(method: str, release: float, everywhere: None) -> None:
-    """Of goals that count only in the first frame, the others show where they start."""
+    """Some goals count only in the first frame, so the others show where they start."""
     rng = np.random.default_rng(4)
     animated = rng.normal(size=(1, 5, 4)) + np.cumsum(0.1 * rng.normal(size=(6, 5, 4)), axis=0)
     skeleton = chain(None, None, None, None)
@@ -317,7 +317,7 @@ def test_a_joint_stays_behind_what_moves_by_the_way_that_braking_takes(limit: st
 def test_the_next_step_is_within_the_published_bounds_and_uses_them(
     method: str, wishes: list[float], steps: tuple[float, float]
 ) -> None:
-    """Of an angle from -1 to 2 that may change by 3 a second, and that by 20, at 60 frames a second."""
+    """An angle from -1 to 2 may change by 3 per second, and its rate by 20, at 60 frames per second."""
     door = chain(Limit.hinge([0, 0, 1], -1, 2, speed=3, acceleration=20))
     for wish, step in zip((-0.9, 1.9), steps, strict=True):
         angle = np.array([*wishes, wish])
