@@ -100,8 +100,8 @@ def test_what_is_wrong_is_refused(skeleton: Any, poses: Any, sentence: str) -> N
         ik.learned(skeleton, poses)
 
 
-# From the nearest of so many random poses: the error of each end. Solved targets: of 100, those solved by damped least squares
-# with locked limits, and the iterations; the same with clamped limits.
+# From the nearest of so many random poses: the error of each end, and the solved ones of 100 targets with their
+# iterations by damped least squares, with locked limits and with clamped ones.
 SEEDS = [
     (0, 0.604, (100, 15.4), (99, 33.3)),
     (200, 0.289, (97, 15.8), (94, 32.0)),
