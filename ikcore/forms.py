@@ -183,7 +183,7 @@ def two_bone(
     min_bend, max_bend : (...) array_like, optional
         Range of the bend angle between the bones, 0 being straight (default 0 and pi).
     out : Limb, optional
-        Where to write the result: arrays of exactly its shapes and types, as made by `Limb.empty`.
+        Output arrays of exactly the shapes and types of the result, as made by `Limb.empty`.
     workers : int, optional
         Number of threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional

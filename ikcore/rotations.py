@@ -103,7 +103,7 @@ def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: i
     a, b : (..., 4) array_like
         The factors.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     q : (..., 4) array_like
         Quaternions. They are not brought to unit length.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def normalize(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     q : (..., 4) array_like
         Quaternions of any length; zero gives the identity.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def canonical(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     q : (..., 4) array_like
         Quaternions of any length.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
     q : (n, ..., 4) array_like
         Quaternions over time. The first row keeps its sign, and all keep their length.
     out : optional
-        Where to write the result: see `ikcore.rotations`.
+        Output array: see `ikcore.rotations`.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int
     v : (..., 3) array_like
         Vectors.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def shortest_arc(
         The axis of the half turn between opposite a and b. It is made perpendicular to a. If it is not given, or
         parallel to a, a fixed perpendicular is used.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def exp(v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
         Rotation vectors. Angles beyond half a turn give w < 0. The error is within rounding up to 3e6 radians (float32:
         1e4) and grows beyond.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def log(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -334,7 +334,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None,
     t : (...) array_like
         The position: 0 gives exactly a, 1 exactly b (or -b, whichever is nearer to a). It may lie outside.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -363,7 +363,7 @@ def swing_twist(
     axis : (..., 3) array_like
         The axis of the twist, of any length; for zero there is no twist.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -388,7 +388,7 @@ def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -414,7 +414,7 @@ def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int = 1
         Rotation matrices. A matrix whose error exceeds rounding gives a rotation near it. `best_fit` of its columns
         gives the nearest.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -437,7 +437,7 @@ def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None, worke
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -468,7 +468,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
     angle : (...) array_like
         Angles. Beyond half a turn they give w < 0.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -492,7 +492,7 @@ def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -520,7 +520,7 @@ def from_6d(columns: ArrayLike, *, out: Array | None = None, workers: int = 1) -
         Two vectors of any length. The first is kept as a direction, and the second is made perpendicular to it
         (Gram-Schmidt). If that leaves nothing, a fixed perpendicular is used.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -547,7 +547,7 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int
         small letters such as "xyz" those of the world (extrinsic). Blender's XYZ is "xyz" here. Neighbouring axes must
         differ.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -579,7 +579,7 @@ def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, worke
     order : str
         Three axes: see `to_euler`.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -614,7 +614,7 @@ def to_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     q : (..., 4) array_like
         Quaternions (w, x, y, z).
     out : optional
-        Where to write the result: see `ikcore.rotations`.
+        Output array: see `ikcore.rotations`.
 
     Returns
     -------
@@ -637,7 +637,7 @@ def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     q : (..., 4) array_like
         Quaternions (x, y, z, w), or a SciPy `Rotation`, whose order is known.
     out : optional
-        Where to write the result: see `ikcore.rotations`.
+        Output array: see `ikcore.rotations`.
 
     Returns
     -------
@@ -672,9 +672,9 @@ def best_fit(
     points, targets : (..., n, 3) array_like
         The points to rotate, and their targets. To fit a translation too, subtract the (weighted) mean from each list.
     weights : (..., n) array_like, optional
-        Of the squared distances; default 1. A negative one counts as 0.
+        Weights of the squared distances; default 1. A negative one counts as 0.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
