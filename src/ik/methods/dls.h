@@ -14,8 +14,8 @@
  * W is a joint's mobility, 1 - stiffness. frame/rows.h computes A without J, and frame/turns.h applies all rotations
  * together.
  *
- *   damping   Nielsen's trust region. It starts at a tenth of A's largest diagonal element. It falls, at most to a
- *             third, in the ratio of the error's actual to its predicted decrease. A step that increases the error is
+ *   damping   Nielsen's trust region. It starts at a tenth of A's largest diagonal element. The better the error's
+ *             decrease was predicted, the more it falls, at most to a third. A step that increases the error is
  *             undone, and the damping grows. The option `damping` makes it constant; every step is then kept, and
  *             scaled down to max_step as a whole.
  *
@@ -52,7 +52,7 @@ enum { DLS_PATIENCE = 5 };
 #define DLS_HOPELESS_HURRIED (number)0.01
 enum { DLS_PATIENCE_HURRIED = 2 };
 
-/* Nielsen's rule: the damping falls with the ratio of the actual to the predicted decrease of the error. */
+/* Nielsen's rule: the damping falls the more, the better the decrease of the error was predicted. */
 ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better, real gain) {
     const real one = real_splat(1), two = real_splat(2);
     real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));

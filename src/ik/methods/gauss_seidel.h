@@ -7,7 +7,7 @@
  *   r = e - J d                          updated after each change
  *   d_i += (w J_i . r - damping d_i) / (w |J_i|^2 + damping)
  *
- * where w is 1 - stiffness, for a slide times the square of the mean bone length. A bounded component is then projected
+ * where w is 1 - stiffness, for a slide the square of the mean bone length. A bounded component is then projected
  * onto its bounds. The sweeps therefore converge to the optimum within the box, and no step passes a limit. A ball
  * joint is projected onto its limit after its three components.
  *
