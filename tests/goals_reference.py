@@ -452,15 +452,17 @@ class Problem:
 
 
 def inverse(j: Array, whole: Array) -> Array:
-    """The pseudoinverse of what is left of a whole Jacobian. A direction counts where it is some share of the whole:
-    measured by what is left, rounding would count as well."""
+    """The pseudoinverse of `j`, a projection of the Jacobian `whole`.
+
+    A singular value counts above a share of the norm of `whole`. A share of the norm of `j` would let rounding count.
+    """
     u, s, v = np.linalg.svd(j, full_matrices=False)
     counts = s > RANK * np.linalg.norm(whole)
     return np.asarray((v[counts].T / s[counts]) @ u[:, counts].T)
 
 
 def projector(levels: Sequence[Array], size: int) -> Array:
-    """To what no level of Jacobians sees."""
+    """The projector onto the null space of all Jacobians of `levels`."""
     left = np.eye(size)
     for whole in levels:
         seen = whole @ left

@@ -79,7 +79,7 @@ def test_an_offset_is_what_meets_the_position() -> None:
 @pytest.mark.parametrize("pole", [None, [0, 9, 0]], ids=["free", "pole on the line"])
 @pytest.mark.parametrize("weight", [0.0, 1e-3, 0.5, 1.0])
 def test_a_rotation_weight_is_no_share(weight: float, pole: Any) -> None:
-    """At 0 no rotation is asked for; any other weight asks for all of it."""
+    """A weight of 0 ignores the rotation; any other weight reaches it in full."""
     arm = ik.Skeleton.chain(np.array([[0, 0, 0], [0, 1, 0.5], [0, 2, 0]]))
     goal = ik.Reach(2, [0, 1.5, 0], [0, 1, 0, 0], rotation_weight=weight, chain=2, pole=pole)
     found = ik.solve(arm, arm.rest, [goal], "two_bone")

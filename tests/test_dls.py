@@ -265,7 +265,7 @@ def test_locked_joints_keep_still() -> None:
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 10.0, 37.0])
 def test_a_rotation_counts_as_the_distance_that_it_is_at_the_mean_bone(scale: float) -> None:
-    """A place asks for a right angle, a rotation for none: (1 - sin x)^2 + cos^2 x + x^2 is least where cos x = x."""
+    """The position needs a right angle, the rotation none: (1 - sin x)^2 + cos^2 x + x^2 is least where cos x = x."""
     joint = ik.Skeleton([-1], [[0, 0, 0]])
     goal = ik.Reach(0, [0, scale, 0], [1, 0, 0, 0], offset=[scale, 0, 0])
     found = ik.dls(joint, joint.rest, [goal])

@@ -34,7 +34,7 @@ def test_every_row_but_the_heading_has_a_call() -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_every_row_can_be_called(call: str) -> None:
-    """It arrives, or as near as engines have it with few iterations; what cannot says so."""
+    """The error is as small as in engines with few iterations, or the status gives the reason."""
     found = eval(call, names())
     held = ik.Status.TOO_FAR | ik.Status.AT_LIMIT | ik.Status.CONFLICT
     error = np.asarray(getattr(found, "error", 0.0))  # of shared twist there is none

@@ -903,7 +903,7 @@ def test_every_word_has_its_goal() -> None:
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_does_what_it_takes_and_refuses_the_rest(method: str, word: str) -> None:
-    """In a sentence that names the goal or the joint and says what to do; a solver says so when it is made."""
+    """The error names the goal or the joint and the methods to use; `solver` raises it at once."""
     goals, skeleton = WORDS[word]
     goals = fitted(method, word, goals)
     if word in ik.methods()[method].takes:

@@ -1,4 +1,4 @@
-"""Influence: the share of the way that a goal takes a pose; and corrections that nothing asks for any more."""
+"""Influence: the share of the way that a goal takes a pose; and the decay of corrections without a goal."""
 
 from __future__ import annotations
 

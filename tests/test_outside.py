@@ -1,4 +1,4 @@
-"""Bones kept clear of capsules: what `Outside` promises, by points of bones and of axes."""
+"""`Outside`: bones do not penetrate capsules, tested at points of bones and of capsule axes."""
 
 from __future__ import annotations
 

@@ -111,14 +111,14 @@ def reach(skeleton: ik.Skeleton, pose: ik.Pose, *, turned: bool = False, off: An
 
 
 def thrown(skeleton: ik.Skeleton, items: int, seed: int) -> ik.Pose:
-    """Allowed poses of which all that slides has come off its travel."""
+    """Allowed poses, except that the translations of all sliding joints are outside their travel."""
     pose, off = allowed(skeleton, items, seed), np.random.default_rng(seed).normal(size=(items, len(skeleton), 3))
     slides = [bool(np.ptp(travel(skeleton, joint), axis=0).any()) for joint in range(len(skeleton))]
     return ik.Pose(pose.rotations, translations(pose) + 3 * off * np.array(slides)[:, None])
 
 
 def is_within(skeleton: ik.Skeleton, found: ik.Solution) -> bool:
-    """Every translation to the bit in its travel; what is locked at rest."""
+    """Whether every translation is exactly within its travel, and that of locked joints at rest."""
     for joint, limit in enumerate(skeleton.limits):
         now = translations(found.pose)[..., joint, :]
         low, high = travel(skeleton, joint, found.pose.dtype)

@@ -1066,7 +1066,7 @@ HUNG_SLIDING = ik.Skeleton(HUNG.parents, HUNG.offsets, names=HUNG.names, masses=
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("number", range(len(kinds_of_goals())))
 def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skeleton: ik.Skeleton, dtype: Any) -> None:
-    """Whichever goals, and again with other arrays: what is kept with the skeleton is of the structure alone."""
+    """For all goals, and for new arrays: the skeleton caches only the structure of a problem."""
     goals = kinds_of_goals()[number]
     if scaled and (skeleton is HUNG_SLIDING or any(isinstance(goal, ik.Look) for goal in goals)):
         pytest.skip("a Look, and a joint that slides, take no scales")

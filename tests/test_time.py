@@ -163,7 +163,7 @@ def test_a_target_that_jumps_is_followed_at_full_speed_and_not_passed(method: st
 
 @every
 def test_a_joint_that_may_not_change_its_speed_much_brakes_in_time(method: str) -> None:
-    """A door that is told to open to its stop and to close again passes neither its stop nor where it should be."""
+    """A door opens to its limit and closes again, and overshoots neither the limit nor its targets."""
     door = chain(Limit.hinge([0, 0, 1], 0, 2, speed=3, acceleration=5))
     angle = np.repeat([0.0, 2, 0.5, 1.2], [1, 40, 40, 40])
     path = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=-1)
@@ -253,7 +253,7 @@ def assert_bounds(found: ik.Solution, limit: Limit, rounding: float = 0) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_hold_whatever_targets_do(kind: str, everywhere: None) -> None:
-    """Near limits too, which are kept as well; and joints do not just stay where they are."""
+    """Bounds and limits hold near limits too, and joints do move."""
     rng, limit = np.random.default_rng(11), held(kind)
     frame = ref.unit(rng.normal(size=4))
     found = led(limit, wild(rng, 90, 120), frame)
