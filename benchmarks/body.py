@@ -1,10 +1,9 @@
-"""Every method on a whole body: the human of a published benchmark, tests/human.py, with 70 hinges and slides.
+"""All methods on a whole body: the human of a published benchmark, tests/human.py, with 70 hinges and slides.
 
-Its five ends should be where random poses within limits have them: A, from a root that may move; B, from one that is
-where it should be; C, as A and turned as they should be, with restarts. Frame after frame, along paths of B. And B with
-what poses that are known tell: from the nearest of them, instead of rest, and with joints as willing as there. What is
-said of poses is by matrices of their angles, as the published reference solver has it. Prints Markdown, for
-docs/figures.md and docs/postures.md.
+Five ends have targets from random poses within limits. Set A starts with a free root, and B with the root in place. C
+is A with target rotations and restarts. Frame sequences follow paths of B. Known poses are tested on B too: as starts
+in place of rest, and as estimates of joint mobility. Poses are judged by matrices of their angles, as by the published
+reference solver. Prints Markdown, for docs/figures.md and docs/postures.md.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from human import Human, Set
 
 ITEMS = 2 if QUICK else 200
 PATHS, FRAMES = (2, 5) if QUICK else (20, 50)
-BUDGET, LEAST = 6.0, 2 if QUICK else 4  # seconds of a processor for a set by a method, or so many poses
-KNOWN = (20,) if QUICK else (200, 1000, 4000)  # poses that are known
-NEAR = 32  # of these, the nearest to a target
-# What counts as reached, metres and radians; solvers are asked for less, of the reach.
+BUDGET, LEAST = 6.0, 2 if QUICK else 4  # CPU seconds per set and method, and the smallest number of poses
+KNOWN = (20,) if QUICK else (200, 1000, 4000)  # number of known poses
+NEAR = 32  # number of nearest known poses used per target
+# Tolerances in metres and radians; solvers get smaller ones, relative to the reach.
 PLACE, TURN = 1e-3, 1e-3 * np.pi
 OPTIONS: dict[str, Any] = {"tolerance": 2e-4, "rotation_tolerance": TURN}
 RESTARTS: dict[str, Any] = {"iterations": 100, "restarts": 1 if QUICK else 12}
@@ -44,7 +43,7 @@ Array = NDArray[np.float64]
 
 
 def main() -> None:
-    """A table of all methods, and one of poses that are known."""
+    """Print a table of all methods, and one of known poses."""
     parser_of(__doc__).parse_args()
     load, sets = load_now(), list[Set](["A", "B", "C"])
     names = {which: takers(*problem(which, HUMAN.truths(1))) for which in sets}
@@ -72,7 +71,7 @@ def main() -> None:
 
 
 def problem(which: Set, truths: Array) -> tuple[ik.Skeleton, ik.Pose, list[ik.Reach]]:
-    """The skeleton of a set, where it starts, and its goals."""
+    """The skeleton, the start and the goals of a set."""
     start = HUMAN.pose(HUMAN.starts(truths, which))
     if which == "B":
         return HUMAN.skeleton, start, HUMAN.goals(truths)
@@ -82,7 +81,7 @@ def problem(which: Set, truths: Array) -> tuple[ik.Skeleton, ik.Pose, list[ik.Re
 
 
 def set_cell(which: Set, name: str) -> tuple[str, float]:
-    """How many are solved, mean iterations of these and milliseconds of each; and how far it is over limits."""
+    """Share solved, mean iterations and milliseconds of these; and the violation of limits."""
     options = {**OPTIONS, **(RESTARTS if which == "C" else {})}
 
     def timed(count: int) -> tuple[ik.Solution, float]:
@@ -100,7 +99,7 @@ def set_cell(which: Set, name: str) -> tuple[str, float]:
 
 
 def takers(skeleton: ik.Skeleton, start: ik.Pose, goals: list[ik.Reach]) -> list[str]:
-    """The methods that refuse none of it."""
+    """The methods that accept all of it."""
     names = []
     for name in ik.methods():
         try:
@@ -114,7 +113,7 @@ def takers(skeleton: ik.Skeleton, start: ik.Pose, goals: list[ik.Reach]) -> list
 
 
 def reached(which: Set, truths: Array, pose: ik.Pose) -> NDArray[np.bool_]:
-    """Whether all five ends are there, by matrices."""
+    """True where all five ends are at their targets, by matrices."""
     wanted, found = textbook.forward(HUMAN.linkage, truths), textbook.forward(HUMAN.linkage, HUMAN.states(pose))
     there = np.linalg.norm(found.ends - wanted.ends, axis=-1) <= PLACE
     if which == "C":
@@ -127,9 +126,9 @@ def reached(which: Set, truths: Array, pose: ik.Pose) -> NDArray[np.bool_]:
 
 
 def path_cells(name: str) -> list[str]:
-    """From one pose of B to another, its root in its place: frames solved and their iterations.
+    """Frames solved, and their iterations, from one pose of B to another with the root in place.
 
-    How far a frame turns joints at most, in nineteen of twenty paths; and by how much that differs from frame to frame.
+    Also the largest joint rotation per frame in the 95th percentile of paths, and its change from frame to frame.
     """
     truths = HUMAN.truths(PATHS + 1)
     share = np.linspace(0, 1, FRAMES)[:, None, None]
@@ -148,7 +147,7 @@ def path_cells(name: str) -> list[str]:
 
 
 def parts_of(pose: ik.Pose) -> tuple[Array, Array]:
-    """Rotations and translations."""
+    """The rotations and the translations of a pose."""
     assert pose.translations is not None
     return pose.rotations, pose.translations
 
@@ -159,8 +158,8 @@ def parts_of(pose: ik.Pose) -> tuple[Array, Array]:
 def start_rows() -> Iterator[list[str]]:
     """Half of B from rest, and from the nearest of random poses.
 
-    `or from rest`: what of that fails starts there. `as willing`: joints as these poses have them; in the last row of a
-    method as the poses nearest to each target have them.
+    `or from rest` repeats failures from rest. `as willing` uses the mobility of joints in these poses; the last row of
+    a method uses that of the poses nearest to each target.
     """
     truths = HUMAN.truths(ITEMS)[: max(ITEMS // 2, 1)]
     skeleton, rest, goals = problem("B", truths)
@@ -185,17 +184,17 @@ def start_rows() -> Iterator[list[str]]:
 
 
 def nearest(seen: ik.Pose, goals: list[ik.Reach], rest: ik.Pose) -> ik.Pose:
-    """Of these poses, for every target."""
+    """The nearest of these poses for every target."""
     asked = [replace(goal, position=...) for goal in goals]
     return ik.Postures(HUMAN.skeleton, seen, asked).nearest(rest, *(goal.position for goal in goals))[0]
 
 
 def near_cells(name: str, drawn: Array, truths: Array, start: ik.Pose) -> list[str]:
-    """A body for every target, as willing and bounded as the poses that are nearest to it: solved, and iterations."""
+    """Solved, and iterations, with mobility and bounds for every target from the poses nearest to it."""
     wanted, there, iterations = textbook.forward(HUMAN.linkage, truths).ends, [], []
     for item, truth in enumerate(truths):
         here = drawn.copy()
-        here[:, :6] = truth[:6]  # the root of poses as it should be
+        here[:, :6] = truth[:6]  # the root of the poses is in place
         off = textbook.forward(HUMAN.linkage, here).ends - wanted[item]
         seen = HUMAN.pose(drawn[np.argsort((off**2).sum(axis=(-2, -1)))[:NEAR]])
         one = ik.Pose(*(x[item] for x in parts_of(start)))

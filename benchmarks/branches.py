@@ -1,8 +1,8 @@
-"""Trees whose ends all have places to reach at once: how many are met, in how many iterations, and how long that takes.
+"""Trees whose ends all have targets: how many are reached, in how many iterations, and in what time.
 
-Places are those that a random allowed pose has, of thirty trees a group. Wide trees hang joints on any joint before,
-others on one of the last four. Starts are at rest. The last row again, where a random pose may be the start of another
-try. Prints Markdown, for docs/figures.md.
+Targets come from random allowed poses of thirty trees per group. In wide trees a joint's parent is any earlier joint,
+in others one of the last four. All start at rest. The last row repeats the previous one with restarts from random
+poses. Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIZES = [(14, False), (24, False), (24, True), (40, True)]
 LIMITS = ["free", "hinges", "boxes", "cones", "mixed"]
 METHODS = ["fabrik", "ccd", "dls"]
 HARDEST, RESTARTS = (40, True, "free"), 10
-TURNED = (0.1, 0.3, 1.0)  # how far free joints turn, as a share of what no turn is; a third of the trees each
+TURNED = (0.1, 0.3, 1.0)  # rotation of free joints, relative to the largest; a third of the trees each
 NEAR = 4
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ Tree = tuple[ik.Skeleton, list[ik.Goal]]
 
 
 def main() -> None:
-    """The table, ready for Markdown."""
+    """Print the table in Markdown."""
     parser_of(__doc__).parse_args()
     head = ["joints", "limits", *(f"`{method}`: met, iterations, µs" for method in METHODS)]
     print("\n".join(table(head, list(groups()))))
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def groups() -> Iterator[list[str]]:
-    """A row a size and kind of limits."""
+    """A row per size and kind of limits."""
     for joints, wide in SIZES:
         for kind in LIMITS:
             trees = trees_of(joints, wide, kind)
@@ -49,12 +49,12 @@ def groups() -> Iterator[list[str]]:
 
 
 def trees_of(joints: int, wide: bool, kind: str) -> list[Tree]:
-    """Those of a group."""
+    """The trees of a group."""
     return [tree(seed, joints, wide, kind) for seed in range(TREES)]
 
 
 def cell(trees: list[Tree], method: str, restarts: int = 0) -> str:
-    """How many are met, in how many iterations on average, and the time an item."""
+    """Number reached, mean iterations, and time per item."""
     met: list[Any] = []
     counts: list[Any] = []
     before = process_time()
@@ -68,7 +68,7 @@ def cell(trees: list[Tree], method: str, restarts: int = 0) -> str:
 
 
 def tree(seed: int, joints: int, wide: bool, kind: str) -> Tree:
-    """Bones of .3 to 1 in random directions, and where poses have the ends."""
+    """Bones of 0.3 to 1 in random directions, and the target positions of the ends."""
     random = np.random.default_rng([seed, joints, wide])
     back = joints if wide else NEAR
     parents = [-1, *(int(random.integers(max(0, joint - back), joint)) for joint in range(1, joints))]
@@ -86,7 +86,7 @@ def tree(seed: int, joints: int, wide: bool, kind: str) -> Tree:
 
 
 def limit(random: np.random.Generator, kind: str) -> ik.Limit | None:
-    """Of a joint, with the pose at rest inside."""
+    """The limit of a joint, which contains the rest pose."""
     if kind == "mixed":
         kind = LIMITS[random.integers(4)]
     low, high = random.uniform(0.2, 0.9, (2, 3))
@@ -100,7 +100,7 @@ def limit(random: np.random.Generator, kind: str) -> ik.Limit | None:
 
 
 def unit(v: Array) -> Array:
-    """As long as 1."""
+    """Vectors scaled to length 1."""
     return np.asarray(v / np.linalg.norm(v, axis=-1, keepdims=True))
 
 

@@ -1,7 +1,7 @@
-"""What it takes to compile the core: CPU seconds and bytes of code, by family and instance.
+"""Cost of compiling the core: CPU seconds and bytes of code, by family and instance.
 
-By the flags in setup.py, without a cache. `a method's headers` is a family without a method: what all methods of a
-family share. A usual method adds at most 0.5 s and 30 kB to each instance of its family.
+Compiled with the flags in setup.py, without a cache. `a method's headers` is a family without methods: the code that
+all its methods share. A usual method adds at most 0.5 s and 30 kB to each instance of its family.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BARE = "a method's headers"
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one file, or of several."""
+    """The cost of one file, or of several."""
 
     seconds: float = 0
     bytes: int = 0
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def instances(folder: Path) -> dict[tuple[str, str], Path]:
-    """The file of every family and instance; in the short form one."""
+    """The file of every family and instance; only one in the quick form."""
     files = {}
     for path in sorted((CORE / "instances").glob("*.c")):
         family, _, instance = path.stem.partition("_")
@@ -63,14 +63,14 @@ def instances(folder: Path) -> dict[tuple[str, str], Path]:
 
 
 def without_method(source: str) -> str:
-    """An instance of a family of methods, with the family left out."""
+    """An instance of a family of methods, without the family itself."""
     left = source.replace('"methods/jacobian.h"', '"frame/method.h"').replace('"../', f'"{CORE}/')
     assert left != source
     return left
 
 
 def cost(source: Path) -> Cost:
-    """Of compiling a file."""
+    """The cost of compiling a file."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "made.o"
         command = [*cc(), *package_flags(), "-c", str(source), "-o", str(made)]
@@ -84,12 +84,12 @@ def cost(source: Path) -> Cost:
 
 
 def total(costs: Iterable[Cost]) -> Cost:
-    """All of them together."""
+    """The sum of costs."""
     return sum(costs, Cost())
 
 
 def report(costs: dict[tuple[str, str], Cost], others: Cost) -> str:
-    """A table in Markdown: what is compiled twice, the headers of methods, is in no sum."""
+    """A table in Markdown. Headers of methods, which are compiled twice, are in no sum."""
     families = list(dict.fromkeys(family for family, _ in costs))
     instances = list(dict.fromkeys(instance for _, instance in costs))
     counted = {key: value for key, value in costs.items() if key[0] != BARE}

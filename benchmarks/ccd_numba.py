@@ -1,7 +1,7 @@
-"""How much faster `ccd` is than CCD as one writes it in numba: `pip install numba`, `python benchmarks/ccd_numba.py`.
+"""Speed of `ccd` relative to a typical CCD in numba: `pip install numba`, `python benchmarks/ccd_numba.py`.
 
-Chains of ten bones, as in methods.py, from poses of their own; both compiled, one thread. Prints Markdown, for
-docs/figures.md; without numba a row of `ccd` alone.
+Chains of ten bones, as in methods.py, from their own poses. Both are compiled and use one thread. Prints Markdown, for
+docs/figures.md; without numba only the row of `ccd`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Ccd = Callable[[Array, Array, Array, float, int, Array, Array], None]
 
 
 def main() -> None:
-    """The table."""
+    """Print the table."""
     parser_of(__doc__).parse_args()
     rows = [row for dtype in DTYPES for row in rows_of(dtype)]
     print("\n".join(table(["numbers", "CCD", "solved", "sweeps, mean", "ns a solve", "times as fast"], rows)))
 
 
 def rows_of(dtype: str) -> list[list[str]]:
-    """Of one type of number: numba's, `ccd` as in textbooks, which takes the same sweeps, and as it is."""
+    """Rows of one number type: numba, `ccd` with `textbook`, which makes the same sweeps, and `ccd` by default."""
     case, numba = chain(BONES, dtype), ccd_numba()
     skeleton, pose, (goal,) = case.skeleton, case.pose, case.goals
     target, tolerance = np.asarray(goal.position), TOLERANCE * float(skeleton.offsets[:, 0].sum())
@@ -63,10 +63,10 @@ def rows_of(dtype: str) -> list[list[str]]:
 
 
 def ccd_numba() -> Ccd | None:
-    """Sweeps from the tip that carry the tip alone, and then all joints at once; None where there is no numba.
+    """Sweeps from the tip that move only the tip, and all joints at the end; None without numba.
 
-    Arguments: offsets of a chain, local rotations (items, joints, 4), targets, a distance that counts as reached, the
-    most sweeps; and arrays for the rotations and the number of sweeps that are found.
+    Arguments: offsets of a chain, local rotations (items, joints, 4), targets, tolerance as a distance, largest number
+    of sweeps; and arrays for the resulting rotations and numbers of sweeps.
     """
     try:
         numba: Any = import_module("numba")

@@ -1,7 +1,7 @@
-"""How long a BVH file takes to read and to write: `python benchmarks/clips_reading.py [--quick]`.
+"""Time to read and write a BVH file: `python benchmarks/clips_reading.py [--quick]`.
 
-The parser of `Clip.read`, `np.fromstring` and `float` over the words get the same bytes. Prints Markdown, for
-docs/figures.md. As in run.py all variants of a row run in turn in one process, and the minimum is kept.
+The parser of `Clip.read`, `np.fromstring` and `float` per word parse the same bytes. Prints Markdown, for
+docs/figures.md. As in run.py, all variants of a row run in turn in one process, and the minimum is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FORMATS = {"4 decimals": "%.4f", "6 decimals": "%.6f", "17 digits": "%.17g"}
 def main() -> None:
     """Measure and print."""
     parser_of(__doc__).parse_args()
-    warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's reader of text
+    warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's text reader
     load = load_now()
     with tempfile.TemporaryDirectory() as folder:
         rows = [row_of(name, form, Path(folder) / "clip.bvh") for name, form in FORMATS.items()]
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def row_of(name: str, form: str, path: Path) -> list[str]:
-    """One way to write numbers."""
+    """A row for one number format."""
     clip = turning()
     clip.write(path)
     lines = path.read_bytes().splitlines(keepends=True)
@@ -71,14 +71,14 @@ def row_of(name: str, form: str, path: Path) -> list[str]:
 
 
 def turning() -> Clip:
-    """A chain that turns about at random, smoothly."""
+    """A chain with smooth random rotations."""
     numbers: NDArray[Any] = np.random.default_rng(SEED).normal(size=(FRAMES, JOINTS, 3))
     turned = rotations.from_euler(np.cumsum(0.02 * numbers, axis=0), "ZXY")
     return Clip(Skeleton.chain(np.arange(JOINTS)[:, np.newaxis] * [0, 0.1, 0]), Pose(turned), fps=60)
 
 
 def check(text: bytes) -> None:
-    """The same doubles from everyone."""
+    """Check that all parsers give the same doubles."""
     ours = _core.parse_numbers(text, 0)
     if not np.array_equal(ours, [float(word) for word in text.split()]):
         raise SystemExit("other numbers than float() finds")

@@ -1,8 +1,8 @@
-"""How fast chains are laid along curves and twist is shared: `python benchmarks/curves.py [--quick]`.
+"""Speed of chains laid along curves, and of twist distribution: `python benchmarks/curves.py [--quick]`.
 
-Ten bones along a curve of four pieces, and the twist of ten joints. Neighbours in a batch are frames of a clip, in
-which the curve moves a little from one to the next, or have curves of their own. As in run.py all variants of a row run
-in turn in one process, and the minimum is kept. Prints Markdown.
+Ten bones along a curve of four pieces, and the twist of ten joints. The curves of a batch are frames of a clip, with
+small changes between neighbours, or independent. As in run.py, all variants of a row run in turn in one process, and
+the minimum is kept. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def row_of(name: str, dtype: str, solver: np.ufunc, operands: Operands) -> list[
 
 
 def laid(*, moving: bool) -> Operands:
-    """Chains a little shorter than their curves."""
+    """Chains slightly shorter than their curves."""
     rng = np.random.default_rng(SEED)
     through = np.cumsum(rng.uniform(0.2, 1, (1 if moving else ITEMS, 5, 3)), axis=1)
     through = through + 1e-4 * np.arange(ITEMS)[:, None, None] * rng.standard_normal((5, 3))
@@ -62,7 +62,7 @@ def laid(*, moving: bool) -> Operands:
 
 
 def turned() -> Operands:
-    """Rotations of joints in line."""
+    """Rotations of collinear joints."""
     rng = np.random.default_rng(SEED)
     rests, axes = np.tile([1.0, 0, 0, 0], (BONES, 1)), np.tile([1.0, 0, 0], (BONES, 1))
     return [rng.standard_normal((ITEMS, BONES, 4)), rests, axes, np.empty(0)]

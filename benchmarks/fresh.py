@@ -1,8 +1,9 @@
-"""What a user sees whose Python has just started: `python benchmarks/fresh.py [--quick]`.
+"""Latencies in a new Python process: `python benchmarks/fresh.py [--quick]`.
 
-Every figure comes from processes of its own, one after another: each imports, makes its limbs and poses and measures
-one variant after the other, the median of its calls kept; of the processes, the median. First calls stand apart. Numba,
-where it is installed, has compiled before: the processes share its cache. Prints Markdown, for docs/figures.md.
+Every figure comes from separate processes, run one after another. Each imports the library, makes limbs and poses, and
+measures one variant after the other. It keeps the median of the calls; the result is the median of the processes. First
+calls are listed separately. If numba is installed, it has compiled before, because the processes share its cache.
+Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ TABLES = {POSE: "us", BATCH: "ns a pose"}
 
 
 def main() -> None:
-    """Start the processes and print what they say."""
+    """Start the processes and print their results."""
     parser = parser_of(__doc__)
     parser.add_argument("--one", action="store_true", help="be one of the processes")
     if parser.parse_args().one:
         print(json.dumps(measured()))
         return
     with tempfile.TemporaryDirectory() as cache:
-        said = [one_process(cache) for _ in range(PROCESSES + 1)][1:]  # in the first numba compiles, and Python
+        said = [one_process(cache) for _ in range(PROCESSES + 1)][1:]  # the first one compiles numba code, and Python's
     figures = {name: statistics.median(process[name] for process in said if name in process) for name in said[0]}
     print("| import, CPU time | ms |\n| --- | --- |")
     print(f"| numpy | {figures['numpy']:.1f} |\n| ikcore, above that | {figures['ikcore']:.1f} |\n")
@@ -60,7 +61,7 @@ def one_process(cache: str) -> dict[str, float]:
 
 
 def measured() -> dict[str, float]:
-    """What one process measures, imports first: milliseconds, nanoseconds a limb, microseconds a pose."""
+    """Measurements of one process, imports first: milliseconds, nanoseconds per limb, microseconds per pose."""
     start = time.process_time()
     import numpy  # noqa: F401
 
@@ -79,7 +80,7 @@ def measured() -> dict[str, float]:
 
 
 def timed(variants: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
-    """The time of every call: of each variant so many in a row, as a program makes them, then the next one."""
+    """The time of every call: several calls per variant in a row, as in a program, then the next variant."""
     times: dict[str, list[float]] = {}
     for name, run in variants.items():
         times[name] = []
@@ -91,7 +92,7 @@ def timed(variants: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
 
 
 def limb_variants(dtype: str) -> dict[str, Callable[[], Any]]:
-    """The same limbs by ikcore and by numba, into new arrays and into arrays that are there."""
+    """The same limbs by ikcore and by numba, into new arrays and into existing ones."""
     from problems import arrays_of, random_problems
     from rivals import closed_form_numba, results_like
 
@@ -117,7 +118,7 @@ def limb_variants(dtype: str) -> dict[str, Callable[[], Any]]:
 
 
 def pose_variants() -> dict[str, Callable[[], Any]]:
-    """A gently bent chain reaches for a point, a limb for its own, and a head looks."""
+    """A gently bent chain reaches for a point, a limb for its target, and a head looks."""
     import numpy as np
 
     import ikcore as ik
@@ -152,7 +153,7 @@ def pose_variants() -> dict[str, Callable[[], Any]]:
 
 
 def batch_variants() -> dict[str, Callable[[], Any]]:
-    """The closed forms on a skeleton, beside the bare ones, which know neither poses nor how good these are after."""
+    """Closed forms on a skeleton, compared with the bare ones, which neither know poses nor judge them."""
     import numpy as np
 
     import ikcore as ik
@@ -171,7 +172,7 @@ def batch_variants() -> dict[str, Callable[[], Any]]:
 
 
 def limb_and_body() -> tuple[Any, Any]:
-    """Skeletons: a leg that is bent a little, a head on a neck."""
+    """Skeletons: a slightly bent leg, a head on a neck."""
     import ikcore as ik
 
     leg = ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]])

@@ -1,8 +1,8 @@
-"""How long a ray to a mesh takes and its tree to build, beside Embree: `python benchmarks/ground.py [--quick]`.
+"""Time per ray and per tree build, compared with Embree: `python benchmarks/ground.py [--quick]`.
 
-Embree's single rays come from `pip install embreex`; without it its columns are empty. It computes in floats, ikcore in
-doubles. Prints Markdown, for docs/figures.md. As in run.py all variants of a row run in turn in one process, and the
-minimum is kept.
+Embree's single rays come from `pip install embreex`; without it, its columns are empty. It computes in floats, ikcore
+in doubles. Prints Markdown, for docs/figures.md. As in run.py, all variants of a row run in turn in one process, and
+the minimum is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ikcore import Ground, _core
 
 RAYS = 64 if QUICK else 16_384
 CELLS = (3, 5) if QUICK else (71, 224, 707)
-BALLS = (3, 4) if QUICK else (200, 13)  # and how fine
+BALLS = (3, 4) if QUICK else (200, 13)  # number of balls, and rows of triangles in each
 ROUNDS = 1 if QUICK else 25
 SEED = 20261121
 Rays = tuple[NDArray[Any], NDArray[Any]]
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def rows_of(name: str, vertices: NDArray[Any], faces: NDArray[Any]) -> list[list[str]]:
-    """One line for the build, one for each kind of rays."""
+    """One row for the build, one for each kind of rays."""
     corners = faces.astype(np.int32)
     ground, mesh = Ground.mesh(vertices, faces), _core.Mesh(vertices, corners)
     variants = {"build": Variant(functools.partial(_core.Mesh, vertices, corners))}
@@ -64,7 +64,7 @@ def rows_of(name: str, vertices: NDArray[Any], faces: NDArray[Any]) -> list[list
 
 
 def rows_of_grounds() -> list[list[str]]:
-    """What a point costs on grounds of several kinds, each asked where feet walk."""
+    """Time per point on several kinds of grounds, along the paths of feet."""
     numbers = np.random.default_rng(SEED)
     frames = RAYS // 4
     turns, shifts = numbers.normal([1, 0, 0, 0], 0.01, (frames, 4)), numbers.normal(0, 0.01, (frames, 3))
@@ -116,7 +116,7 @@ def line(
     ours: float,
     embree: float | None,
 ) -> list[str]:
-    """Figures as words."""
+    """Figures as text."""
     shown = kernels or [None] * (len(isas()) - 1) + [ours]
     ratio = f"{ours / embree:.2f}" if embree else ""
     return [name, kind, *("" if x is None else significant(x) for x in (*shown, cast, at, embree)), ratio]
@@ -132,7 +132,7 @@ def terrain(cells: int) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def balls(count: int, rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Closed bodies of all sizes, one above the other in places."""
+    """Closed bodies of all sizes, some above others."""
     numbers = np.random.default_rng(SEED)
     turn, lean = np.meshgrid(np.linspace(0, 2 * np.pi, 2 * rows + 1), np.linspace(0, np.pi, rows + 1), indexing="ij")
     ball = np.stack([np.cos(turn) * np.sin(lean), np.cos(lean), np.sin(turn) * np.sin(lean)], -1).reshape(-1, 3)
@@ -146,7 +146,7 @@ def balls(count: int, rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def rays_of(vertices: NDArray[Any]) -> dict[str, Rays]:
-    """Down where two feet walk, down anywhere, and anywhere in any direction."""
+    """Downward rays along the paths of two feet, downward rays anywhere, and random rays."""
     numbers = np.random.default_rng(SEED)
     step = np.arange(RAYS)
     feet = np.stack([2 + 16 * step / RAYS, np.full(RAYS, 4.0), 10 + 0.3 * np.sin(step * 0.01) + step % 2 * 0.2], -1)
@@ -161,12 +161,12 @@ def rays_of(vertices: NDArray[Any]) -> dict[str, Rays]:
 
 
 def embree_of(vertices: NDArray[Any], faces: NDArray[Any]) -> Callable[[Any, Any], NDArray[Any]] | None:
-    """Rays to the numbers of the triangles they hit, by Embree's rtcIntersect1."""
+    """The numbers of the triangles hit by rays, by Embree's rtcIntersect1."""
     if importlib.util.find_spec("embreex") is None:
         return None
     scene = importlib.import_module("embreex.rtcore_scene").EmbreeScene(robust=True)
     importlib.import_module("embreex.mesh_construction").TriangleMesh(scene, vertices[faces].astype(np.float32))
-    scene.run(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32))  # which builds it
+    scene.run(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32))  # builds the tree
 
     def hit(origins: NDArray[Any], directions: NDArray[Any]) -> NDArray[Any]:
         found: NDArray[Any] = scene.run(origins, directions)
@@ -176,7 +176,7 @@ def embree_of(vertices: NDArray[Any], faces: NDArray[Any]) -> Callable[[Any, Any
 
 
 def check(ours: NDArray[Any], theirs: NDArray[Any]) -> None:
-    """Both must find the same triangles, but for a few on edges."""
+    """Check that both find the same triangles, except for a few on edges."""
     if np.mean(ours != theirs) > 1e-3:
         raise SystemExit(f"Embree finds other triangles: {np.mean(ours != theirs):.2%} differ")
 

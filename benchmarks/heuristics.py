@@ -1,7 +1,7 @@
-"""The figures on the pages of the heuristic methods: how chains roll up, and long ones; springs; how exact a circle is.
+"""Figures for the pages of the geometric methods: rolling and long chains, springs, accuracy of a circle.
 
-Prints Markdown, for docs/ccd.md, docs/spring.md and docs/circle.md, and for docs/figures.md how near full reach chains
-may come.
+Prints Markdown, for docs/ccd.md, docs/spring.md and docs/circle.md, and the behaviour near full reach for
+docs/figures.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 SEED = 20261123
 ITEMS = 20 if QUICK else 200
 TOLERANCE = 1e-5
-TOUCH = 0.1  # of a bone
+TOUCH = 0.1  # in bone lengths
 SWEEPS, ROUNDS = 20, 5
 BONES = (5, 10) if QUICK else (5, 10, 20, 40)
 
@@ -52,14 +52,14 @@ def main() -> None:
 
 
 def rope(bones: int, dtype: Any = np.float64) -> tuple[ik.Skeleton, ik.Pose]:
-    """Unit links along y, each turned by a little over a degree, as in papers."""
+    """Unit links along y, each rotated by slightly over a degree, as in papers."""
     skeleton = ik.Skeleton.chain(np.outer(np.arange(bones + 1), [0, 1, 0]))
     turn = ik.rotations.from_axis_angle([0, 0, 1], -0.02)
     return skeleton, ik.Pose(np.tile(turn, (bones + 1, 1)).astype(dtype))
 
 
 def targets(bones: int, near: float, far: float) -> Array:
-    """In all directions, at shares of the reach that fill the shell evenly."""
+    """Targets in all directions, at distances that fill the shell uniformly."""
     random = np.random.default_rng(SEED)
     ways = random.normal(size=(ITEMS, 3))
     radius = bones * np.cbrt(random.uniform(near**3, far**3, (ITEMS, 1)))
@@ -67,7 +67,7 @@ def targets(bones: int, near: float, far: float) -> Array:
 
 
 def rolled() -> Iterator[list[str]]:
-    """CCD one way and the other, beside other methods."""
+    """CCD in both directions, compared with other methods."""
     skeleton, start = rope(10)
     ways: list[tuple[str, str, dict[str, bool]]] = [
         ("textbook", "ccd", {"textbook": True}),
@@ -92,7 +92,7 @@ def rolled() -> Iterator[list[str]]:
 
 
 def lengthened() -> Iterator[list[str]]:
-    """CCD on chains of any length, with the iterations that it has by itself; and what a sweep of so many costs."""
+    """CCD on chains of any length, with its default iterations, and the cost of a sweep."""
     for bones in (10, 30) if QUICK else (10, 30, 100, 300, 1000):
         skeleton, start = rope(bones)
         for way, from_tail in (("from the tip", True), ("from the root", False)):
@@ -101,14 +101,14 @@ def lengthened() -> Iterator[list[str]]:
                 goals = [ik.Reach(bones, targets(bones, near, far))]
                 found = ik.ccd(skeleton, start, goals, tolerance=TOLERANCE, start_from_tail=from_tail)
                 cells += [share(float(np.mean(found.status == 0))), significant(float(np.mean(found.iterations)))]
-            goals = [ik.Reach(bones, targets(bones, 0.2, 0.95))]  # as if there were no end to it
+            goals = [ik.Reach(bones, targets(bones, 0.2, 0.95))]  # targets without a limit of iterations
             endless = partial(ik.ccd, skeleton, start, goals, tolerance=0, iterations=SWEEPS, start_from_tail=from_tail)
             best = round_robin({"": Variant(endless)}, ROUNDS)[""].best
             yield [str(bones), way, *cells, significant(1e9 * best / (ITEMS * SWEEPS * bones))]
 
 
 def touching(skeleton: ik.Skeleton, pose: ik.Pose) -> NDArray[np.bool_]:
-    """Of every chain whether two bones that are no neighbours come nearer than a tenth of their length."""
+    """True for every chain in which two bones that are not neighbours come closer than a tenth of their length."""
     joints = skeleton.forward(pose).positions
     shares = np.linspace(0, 1, 11)[:, None]
     along = joints[:, :-1, None] * (1 - shares) + joints[:, 1:, None] * shares  # (items, bones, points, 3)
@@ -121,7 +121,7 @@ def touching(skeleton: ik.Skeleton, pose: ik.Pose) -> NDArray[np.bool_]:
 
 
 def sprung() -> Iterator[list[str]]:
-    """By the number of bones, and by damping."""
+    """Results by number of bones, and by damping."""
     for bones in BONES:
         yield [f"{bones} bones", sweeps(bones)]
     for damping in (0.1, 0.25, 0.75):
@@ -129,7 +129,7 @@ def sprung() -> Iterator[list[str]]:
 
 
 def sweeps(bones: int, damping: float = 0.4) -> str:
-    """To what counts as reached, and damped as much, if not told otherwise."""
+    """Iterations to the tolerance, with the same damping unless another is given."""
     skeleton, start = rope(bones)
     goals = [ik.Reach(bones, targets(bones, 0, 0.95))]
     found = ik.spring(skeleton, start, goals, iterations=100_000, damping=damping)
@@ -138,7 +138,7 @@ def sweeps(bones: int, damping: float = 0.4) -> str:
 
 
 def circled() -> Iterator[list[str]]:
-    """Of the reach, by forward kinematics in doubles."""
+    """Error relative to the reach, by forward kinematics in doubles."""
     for bones in (10, 100) if QUICK else (10, 100, 1000):
         for dtype in (np.float32, np.float64):
             skeleton, start = rope(bones, dtype)
@@ -151,7 +151,7 @@ def circled() -> Iterator[list[str]]:
 
 
 def edges() -> Iterator[list[str]]:
-    """Iterations, and how many are solved where not all are."""
+    """Iterations, and the share solved where it is below 1."""
     for short in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
         for bones in (10, 100):
             skeleton, start = rope(bones)

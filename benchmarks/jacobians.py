@@ -1,4 +1,4 @@
-"""Methods that go by the Jacobian or by a slope: what they reach, how closely they follow, by what vectors save.
+"""Jacobian-based and gradient methods: success, tracking accuracy, and speed-up by vector instructions.
 
 Prints Markdown, for docs/jacobians.md, docs/lbfgsb.md and docs/figures.md.
 """
@@ -20,7 +20,7 @@ from timing import QUICK, Variant, parser_of, round_robin
 import ikcore as ik
 
 Array = NDArray[np.float64]
-METHODS = ("transpose", "pinv", "svf", "sdls", "dls")  # lbfgsb remembers steps, newton bends them
+METHODS = ("transpose", "pinv", "svf", "sdls", "dls")  # lbfgsb stores steps, and newton has curvature
 STEPS = 50 if QUICK else 600
 LAST = STEPS // 2
 WIDE = 64 if QUICK else 4096  # chains
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def reached() -> Iterator[list[str]]:
-    """From almost straight, to 1e-5 of the reach; microseconds of a batch, on one thread."""
+    """From nearly straight, to 1e-5 of the reach; microseconds per batch, on one thread."""
     skeleton, start = rope(10)
     for where, near, far in (("anywhere", 0, 0.95), ("near full reach", 0.95, 0.999)):
         goals = [ik.Reach(10, targets(10, near, far))]
@@ -61,7 +61,7 @@ def reached() -> Iterator[list[str]]:
 
 
 def followed() -> Iterator[list[str]]:
-    """One update a frame, as published, of a chain of four; distances of all frames and the largest turn of a joint."""
+    """Distances and the largest joint rotation of a chain of four, with one update per frame, as published."""
     given: dict[str, dict[str, Any]] = {"dls": {"damping": 1}}
     for name in METHODS:
         row = [f"`{name}`"]
@@ -72,7 +72,7 @@ def followed() -> Iterator[list[str]]:
 
 
 def path(method: str, reach: float, options: dict[str, Any]) -> tuple[float, float]:
-    """How far the tip is off, on the average, and the largest turn in one frame, over the second half of a circle."""
+    """Mean error of the tip, and the largest rotation in one frame, over the second half of a circle."""
     skeleton, pose = rope(4)
     off, turned = [], []
     for frame in range(STEPS):
@@ -87,7 +87,7 @@ def path(method: str, reach: float, options: dict[str, Any]) -> tuple[float, flo
 
 
 def widened() -> Iterator[list[str]]:
-    """Nanoseconds a solve by every instruction set, and how many times faster than scalar."""
+    """Nanoseconds per solve by every instruction set, and the speed-up over scalar code."""
     for name in (*METHODS, "sns", "gauss_seidel", "lbfgsb"):
         for dtype in DTYPES:
             case = chain(10, dtype)
@@ -100,7 +100,7 @@ def widened() -> Iterator[list[str]]:
 
 
 def crowded() -> Iterator[list[str]]:
-    """Microseconds an iteration of a rope of sixty bones that has several goals: of each three rows."""
+    """Microseconds per iteration of a rope of sixty bones with several goals of three rows each."""
     rng = np.random.default_rng(0)
     skeleton = ik.Skeleton.chain(np.c_[np.arange(61.0), np.zeros((61, 2))])
     there = skeleton.forward(ik.Pose(ik.rotations.exp(rng.normal(scale=0.15, size=(CROWDED, 61, 3))))).positions

@@ -1,7 +1,7 @@
-"""What protocols.py measures of a grounded clip, from the definitions alone: nothing of `ikcore.feet` is used here.
+"""Measures of a grounded clip for protocols.py, from their definitions alone: `ikcore.feet` is not used.
 
-Metres, Y up. Arrays have axes (frames, legs, ...). Contacts are those of the source and never found again in a result;
-what the source does on its own floor, y = 0, is taken off where a measure is "beyond source".
+Units are metres, Y is up. Arrays have axes (frames, legs, ...). Contacts are those of the source, and are not detected
+again in a result. A measure "beyond source" subtracts that of the source on its own floor, y = 0.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ import ikcore as ik
 
 Array = NDArray[Any]
 UP = np.array([0.0, 1.0, 0.0])
-WINDOW = 1 / 30  # seconds over which speeds and other derivatives are taken
-LOW, SLOW, HYSTERESIS, SHORTEST = 0.06, 0.12, 1.25, 0.1  # the contact label: leg lengths, leg lengths a second, 1, s
-HEEL, TOE = 0.3, 0.35  # heel behind the ankle, toe ahead of the ball, in ways from ankle to ball over the ground
-THICK = 0.06  # leg lengths: what a sole is at most below the lowest joint of a foot that stands flat
-HIGH_ANKLE = 0.25  # leg lengths: an ankle that is higher when the foot stands is a hock, and there is no heel
-REACH = 1e-4  # share of a leg by which it may be longer than its bones
+WINDOW = 1 / 30  # seconds over which derivatives are taken
+LOW, SLOW, HYSTERESIS, SHORTEST = 0.06, 0.12, 1.25, 0.1  # contact label: leg lengths, leg lengths per second, factor, s
+HEEL, TOE = (
+    0.3,
+    0.35,
+)  # heel behind the ankle, toe ahead of the ball, relative to the horizontal distance from ankle to ball
+THICK = 0.06  # leg lengths: largest sole offset below the lowest joint of a flat foot
+HIGH_ANKLE = 0.25  # leg lengths: a higher ankle in stance is a hock, and the foot has no heel
+REACH = 1e-4  # relative to the leg length: tolerance of its extension
 
 FLAT, GENTLE, STAIRS = "flat", "gentle", "stairs"
 
-# Of every measure the bound on flat ground, on ramps to 20 degrees, bumps and low stairs, and on stairs of 0.2 x 0.3 m;
-# None is reported only.
+# Bound of every measure on flat ground, on ramps to 20 degrees, bumps and low stairs, and on stairs of 0.2 x 0.3 m.
+# None is only reported.
 BOUNDS: dict[str, tuple[float | None, float | None, float | None]] = {
     "stance drift p95, mm": (2, 2, 2),
     "stance drift on the ground p95, mm": (2, 2, 2),
@@ -58,18 +61,18 @@ BOUNDS: dict[str, tuple[float | None, float | None, float | None]] = {
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point that a joint carries, and where it is in the joint's space."""
+    """A point fixed to a joint, in the joint's space."""
 
     joint: str
     offset: Array
 
 
-Place = str | Point  # a joint or a point of one
+Place = str | Point  # a joint, or a point fixed to one
 
 
 @dataclass(frozen=True)
 class Names:
-    """The joints of a leg; without ball it stands on its ankle, without toe the toe is ahead of the ball."""
+    """The joints of a leg. Without a ball it stands on its ankle; without a toe, the toe is ahead of the ball."""
 
     name: str
     hip: str
@@ -80,12 +83,12 @@ class Names:
 
     @property
     def foot(self) -> Place:
-        """What is low and slow when the leg stands."""
+        """The joint that is low and slow in stance."""
         return self.ball or self.ankle
 
 
 class Motion:
-    """Where the legs of a clip are, frame by frame."""
+    """Positions of the legs of a clip, frame by frame."""
 
     def __init__(self, clip: ik.Clip, legs: list[Names]) -> None:
         self.clip, self.legs, self.fps = clip, legs, clip.fps
@@ -111,16 +114,16 @@ class Motion:
         return ik.rotations.rotate(self._rotations[:, self.clip.skeleton.index(joint)], vector)
 
     def parent(self, joint: str) -> str:
-        """What a joint hangs on."""
+        """The parent of a joint."""
         skeleton = self.clip.skeleton
         return skeleton.names[skeleton.parents[skeleton.index(joint)]]
 
     def seen_from(self, joint: str, vectors: Array) -> Array:
-        """Vectors (frames, 3) of the world in a joint's space."""
+        """World vectors (frames, 3) in a joint's space."""
         return ik.rotations.rotate(ik.rotations.conjugate(self._rotations[:, self.clip.skeleton.index(joint)]), vectors)
 
     def carried(self, joint: str, places: Array, frames: Array | slice = slice(None)) -> Point:
-        """The point of a joint that is at these places (frames, 3); the median of some frames."""
+        """The point of a joint at these positions (frames, 3): the median over some frames."""
         return Point(joint, middle(self.seen_from(joint, places - self.at(joint))[frames]))
 
     @property
@@ -132,7 +135,7 @@ class Motion:
 
     @property
     def length(self) -> Array:
-        """Of every leg, hip to ankle (legs,)."""
+        """Length of every leg, hip to ankle (legs,)."""
         return np.median(self.bones[..., :2].sum(-1), axis=0)
 
     @property
@@ -142,7 +145,7 @@ class Motion:
 
 
 def through_bvh(clip: ik.Clip) -> ik.Clip:
-    """Written and read again."""
+    """The clip after writing and reading."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "clip.bvh"
         clip.write(path)
@@ -153,10 +156,10 @@ def through_bvh(clip: ik.Clip) -> ik.Clip:
 
 
 class Soles:
-    """Heel, ball and toe of every leg, or its tip alone, and how high each is when the source stands flat.
+    """Heel, ball and toe of every leg, or only its tip, and their heights when the source stands flat.
 
-    Points are where the foot touches its own floor, under the joints, and joints carry them: the heel goes with the
-    foot, ball and toe with the toes. A joint stands still where what is under it slides, as the foot rolls.
+    Points are where the foot touches its own floor, below the joints. The heel is fixed to the foot, ball and toe to
+    the toes. A joint may be still while the point below it slides, because the foot rolls.
     """
 
     def __init__(self, source: Motion, flat: Array) -> None:
@@ -174,7 +177,7 @@ class Soles:
         )
 
     def positions(self, motion: Motion) -> Array:
-        """In the world (frames, legs, points, 3)."""
+        """World positions (frames, legs, points, 3)."""
         return np.stack([np.stack([motion.at(point) for point in leg], axis=1) for leg in self.points], axis=1)
 
     def up(self, motion: Motion) -> Array:
@@ -183,9 +186,9 @@ class Soles:
 
 
 def _places(source: Motion, at: int, frames: Array) -> list[tuple[str, Array]]:
-    """The points of a sole, on the floor where the foot is flat, and the joints that carry them.
+    """The points of a sole, on the floor below a flat foot, and the joints to which they are fixed.
 
-    Of a paw it is the joint itself: it rolls, and no clip says where its sole is.
+    For a paw it is the joint itself: paws roll, and no clip defines their soles.
     """
     leg, ankle, ball = source.legs[at], source.ankle[:, at], source.foot[:, at]
     if leg.ball is None or np.median(ankle[frames, 1] - ball[frames, 1]) > HIGH_ANKLE * source.length[at]:
@@ -200,12 +203,12 @@ def _places(source: Motion, at: int, frames: Array) -> list[tuple[str, Array]]:
 
 
 def joint_of(place: Place) -> str:
-    """The joint, or that which carries the point."""
+    """The joint, or the joint to which the point is fixed."""
     return place.joint if isinstance(place, Point) else place
 
 
 def middle(vectors: Array) -> Array:
-    """The median of each number."""
+    """The median of each component."""
     return np.median(vectors, axis=0)
 
 
@@ -213,9 +216,9 @@ def middle(vectors: Array) -> Array:
 
 
 def label(points: Array, heights: Array, length: Array, fps: float) -> Array:
-    """When points of legs stand (frames, legs): low and slow, with hysteresis, never shorter than 0.1 s.
+    """Contact of the points of legs (frames, legs): low and slow, with hysteresis, never shorter than 0.1 s.
 
-    For a leg that never does, as in runs and in clips made by hand, slow is twice as fast, up to three times over.
+    For a leg without contact, as in runs and in hand-made clips, the speed limit is doubled, up to three times.
     """
     speed = size(velocity(points, fps))
     found = np.zeros(heights.shape, bool)
@@ -234,7 +237,7 @@ def _held(height: Array, speed: Array, slow: float, fps: float) -> Array:
 
 
 def runs(mask: Array) -> list[tuple[int, int]]:
-    """First frames, and the first ones after, of what is true."""
+    """First and end frames of the intervals in which the mask is true."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
     return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
@@ -246,11 +249,11 @@ def core(first: int, end: int, fps: float) -> slice:
     return slice(start, stop) if stop > start else slice((first + end - 1) // 2, (first + end - 1) // 2 + 1)
 
 
-# --- a source and what is measured beside it -------------------------------------------------------------------------
+# --- a source, and measures relative to it ---------------------------------------------------------------------------
 
 
 class Source:
-    """A clip on its own floor, y = 0: its contacts, its soles, and what it does there itself."""
+    """A clip on its own floor, y = 0: its contacts, its soles, and its own measures there."""
 
     def __init__(self, motion: Motion, contact: Array | None = None) -> None:
         self.motion, self.fps = motion, motion.fps
@@ -273,9 +276,9 @@ class Source:
         return label(points, heights, self.motion.length, self.fps)
 
     def cut(self, motion: Motion, frames: slice) -> Source:
-        """That of some frames, which are the motion: contacts and soles are those of all, its own floor that of these.
+        """The source in some frames, given as a motion: with contacts and soles of all frames, and its own floor.
 
-        Captured floors are not level: over the whole clip feet stand elsewhere than in a part of it.
+        Captured floors are not level, so the floor of the whole clip differs from that of a part.
         """
         found = copy.copy(self)
         found.motion = motion
@@ -304,8 +307,8 @@ class Source:
 class On:
     """A motion on a ground.
 
-    Points of soles and how far each is above where it stands (frames, legs, points); the normals of the ground under
-    soles, and the degrees between the two (frames, legs).
+    Sole points and their heights above their stance positions (frames, legs, points); ground normals below soles, and
+    the angles between both in degrees (frames, legs).
     """
 
     motion: Motion
@@ -316,7 +319,10 @@ class On:
 
     @classmethod
     def ground(cls, motion: Motion, source: Source, ground: ik.Ground, level: Array | float = 0.0) -> On:
-        """Measured; `level` (legs,) is how high soles are that stand, as the depth of a sole is a matter of opinion."""
+        """Measure a motion on a ground.
+
+        `level` (legs,) is the height of soles in stance, because sole depth is a convention.
+        """
         sole, reach = source.soles.positions(motion), 0.6 * float(source.motion.length.max())
         under = ground.at(sole, above=reach, below=3 * reach)
         gap = (sole[..., 1] - under.height) * under.normals[..., 1]
@@ -326,22 +332,25 @@ class On:
 
 
 def level(result: On, source: Source) -> Array:
-    """How high the soles of a motion are when it stands on its own floor (legs,), for `On.ground`.
+    """Heights of the soles of a motion that stands on its own floor (legs,), for `On.ground`.
 
-    Ikcore has its own idea of where soles are; this is the difference.
+    Ikcore has its own estimate of sole points; this is the difference.
     """
     return _standing(result.heights, source.contact)
 
 
 def _standing(heights: Array, contact: Array) -> Array:
-    """How high the lowest point of a sole is in contact; 0 for a leg that never is."""
+    """Height of the lowest sole point in contact; 0 for a leg without contact."""
     return np.array(
         [np.median(low[on]) if on.any() else 0.0 for low, on in zip(heights.min(axis=2).T, contact.T, strict=True)]
     )
 
 
 def measure(source: Source, result: On, before: Motion | None = None, *, climbs: bool = False) -> dict[str, float]:
-    """All measures of the table; `before` is what was grounded if that is not the source, which then is the truth."""
+    """All measures of the table.
+
+    `before` is the grounded clip if it is not the source, which then is the ground truth.
+    """
     before = before or source.motion
     return {
         **stands(source, result),
@@ -351,7 +360,7 @@ def measure(source: Source, result: On, before: Motion | None = None, *, climbs:
 
 
 def stands(source: Source, result: On) -> dict[str, float]:
-    """Of feet in contact, and under the ground in swing."""
+    """Measures of feet in contact, and of their penetration in swing."""
     on, cores = source.contact, list(source.stances())
     depth, depth_was = (np.maximum(0, -h.min(axis=2)) for h in (result.heights, source.heights))
     gap, gap_was = (np.maximum(0, h.min(axis=2)) for h in (result.heights, source.heights))
@@ -370,7 +379,7 @@ def stands(source: Source, result: On) -> dict[str, float]:
 
 
 def moves(source: Source, result: On, before: Motion) -> dict[str, float]:
-    """Of the whole motion beside its source."""
+    """Measures of the whole motion relative to its source."""
     skating = skates(result.sole, result.heights, source) - skates(source.sole, source.heights, source)
     away = size((result.motion.pelvis - before.pelvis) * [1, 0, 1])
     bones, bones_were = result.motion.bones, before.bones
@@ -389,7 +398,7 @@ def moves(source: Source, result: On, before: Motion) -> dict[str, float]:
 
 
 def smooth(result: Motion, before: Motion, *, climbs: bool) -> dict[str, float]:
-    """Accelerations and jerks over 1/30 s as ratios to those of the source."""
+    """Accelerations and jerks over 1/30 s, as ratios to those of the source."""
     bent, bent_was = (highest(np.abs(derivative(m.knee_angle, 2, m.fps)), 99) for m in (result, before))
     ankle, ankle_was, pelvis, pelvis_was = (
         mean(size(derivative(p, 3, result.fps))) for p in (result.ankle, before.ankle, result.pelvis, before.pelvis)
@@ -401,26 +410,26 @@ def smooth(result: Motion, before: Motion, *, climbs: bool) -> dict[str, float]:
     }
 
 
-# --- one measure each ------------------------------------------------------------------------------------------------
+# --- single measures -------------------------------------------------------------------------------------------------
 
 
 def drift(points: Array) -> float:
-    """The farthest that the stillest point (frames, points, 3) is from itself between any two frames."""
+    """Largest distance of the stillest point (frames, points, 3) between any two frames."""
     apart = size(points[:, np.newaxis] - points[np.newaxis])
     return float(apart.max(axis=(0, 1)).min())
 
 
 def along(result: On, leg: int, part: slice) -> Array:
-    """The points of a sole (frames, points, 3) without what they move to and from the ground."""
+    """The points of a sole (frames, points, 3) without their motion along the ground normal."""
     normal = _normal(result, leg, part)
     points = result.sole[part, leg]
     return points - (points @ normal)[..., np.newaxis] * normal
 
 
 def turned(result: On, leg: int, part: slice) -> float:
-    """How far the foot turns about the normal of the ground, degrees; 0 without a foot.
+    """Rotation of the foot about the ground normal, in degrees; 0 without a foot.
 
-    Not about the vertical: a foot that rolls over its ball on a slope points to other sides of that as it should.
+    It is not about the vertical, because the heading of a foot that rolls over its ball on a slope changes about that.
     """
     normal, ahead = _normal(result, leg, part), (result.motion.foot - result.motion.ankle)[part, leg]
     ahead = ahead - (ahead @ normal)[:, np.newaxis] * normal
@@ -444,14 +453,14 @@ def skates(sole: Array, heights: Array, source: Source) -> float:
 
 
 def overreached(motion: Motion, bones: Array) -> Array:
-    """Where hip and ankle are farther apart than the bones of the source reach."""
+    """True where the distance of hip and ankle exceeds the bones of the source."""
     return size(motion.ankle - motion.hip) > bones[..., :2].sum(-1) * (1 + REACH)
 
 
 def flips(motion: Motion, before: Motion) -> Array:
-    """Where the knee is bent to its wrong side by more than 3 degrees, and is not in the source.
+    """True where the knee is bent to its wrong side by more than 3 degrees, and is not in the source.
 
-    The right one is where the source bends it most of the time, seen from what the thigh hangs on.
+    The right side is that of most of the source, relative to the thigh's parent.
     """
     side, side_before = _bent_to(motion), _bent_to(before)
     usual = side_before.sum(axis=0)
@@ -460,32 +469,32 @@ def flips(motion: Motion, before: Motion) -> Array:
 
 
 def _bent_to(motion: Motion) -> Array:
-    """Axes about which knees are bent, as long as they are bent, in the space of the parents of the thighs."""
+    """Bend axes of knees, with the amount of bending as length, in the space of the thighs' parents."""
     axes = np.cross(motion.knee - motion.hip, motion.ankle - motion.knee)
     parents = [motion.parent(leg.hip) for leg in motion.legs]
     return np.stack([motion.seen_from(parent, axes[:, leg]) for leg, parent in enumerate(parents)], axis=1)
 
 
 def straightness_lost(motion: Motion, source: Motion) -> float:
-    """How many degrees less straight a knee gets, in all but 5 % of its frames; of the knee that loses most."""
+    """Loss of knee extension in degrees, in the 95th percentile of frames, for the knee that loses most."""
     now, was = (np.percentile(m.knee_angle, 95, axis=0) for m in (motion, source))
     return max(0.0, float((was - now).max()))
 
 
 def lowered(motion: Motion, source: Motion) -> Array:
-    """How much farther down than the ankle that is lowered most the pelvis is (frames,)."""
+    """Lowering of the pelvis beyond that of the ankle that is lowered most (frames,)."""
     ankles, pelvis = ((getattr(motion, name) - getattr(source, name))[..., 1] for name in ("ankle", "pelvis"))
     return np.maximum(0, ankles.min(axis=1) - pelvis)
 
 
 def pops(motion: Motion, before: Motion) -> Array:
-    """Where the knee's angle accelerates from frame to frame by 3 x the source's p99, and by 2 degrees."""
+    """True where the knee angle accelerates by 3 x the source's 99th percentile, and by 2 degrees."""
     jump, was = (np.abs(np.diff(m.knee_angle, 2, axis=0)) for m in (motion, before))
     return (jump > 3 * np.percentile(was, 99)) & (jump > 2)
 
 
 def lift_lost(source: Source, result: On) -> float:
-    """How much less high above the ground the sole's lowest point comes, as a share; the median of the swings."""
+    """Loss of the sole's greatest clearance, as a share; the median of the swings."""
     lost = []
     for leg, part in source.swings():
         high, was = result.heights[part, leg].min(axis=-1).max(), source.heights[part, leg].min(axis=-1).max()
@@ -498,7 +507,7 @@ def lift_lost(source: Source, result: On) -> float:
 
 
 def velocity(points: Array, fps: float) -> Array:
-    """Of every frame, over the 1/30 s about it."""
+    """The velocity in every frame, over the 1/30 s about it."""
     frames = np.arange(len(points))
     half = max(0.5, fps * WINDOW / 2)
     early, late = (np.clip(frames + shift, 0, len(points) - 1) for shift in (-half, half))
@@ -513,7 +522,7 @@ def _between(points: Array, at: Array) -> Array:
 
 
 def derivative(values: Array, order: int, fps: float) -> Array:
-    """The differences over steps of 1/30 s, begun at every frame."""
+    """The differences over steps of 1/30 s, starting at every frame."""
     step = max(1, round(fps * WINDOW))
     for _ in range(order):
         values = (values[step:] - values[:-step]) * (fps / step)
@@ -521,22 +530,22 @@ def derivative(values: Array, order: int, fps: float) -> Array:
 
 
 def size(vectors: Array) -> Array:
-    """Lengths."""
+    """The lengths of vectors."""
     return np.sqrt((vectors * vectors).sum(axis=-1))
 
 
 def degrees(a: Array, b: Array) -> Array:
-    """Between vectors."""
+    """Angles between vectors in degrees."""
     return np.degrees(np.arctan2(size(np.cross(a, b)), (a * b).sum(axis=-1)))
 
 
 def p95(values: Any) -> float:
-    """The 95th percentile; NaN of nothing."""
+    """The 95th percentile; NaN if empty."""
     return highest(values, 95)
 
 
 def highest(values: Any, percent: float = 100) -> float:
-    """A percentile, infinite where that is; NaN of nothing."""
+    """A percentile, infinite if that is; NaN if empty."""
     values = np.asarray(values, float)
     if not values.size:
         return np.nan
@@ -546,5 +555,5 @@ def highest(values: Any, percent: float = 100) -> float:
 
 
 def mean(values: Array) -> float:
-    """NaN of nothing."""
+    """The mean; NaN if empty."""
     return float(values.mean()) if values.size else np.nan

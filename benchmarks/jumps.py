@@ -1,8 +1,8 @@
-"""How often joints jump along curves: frames in which one turns far though the target has moved a little.
+"""Frequency of jumps: frames in which a joint turns far although the target has moved little.
 
-Chains, limbs and a torso go after targets on closed curves that nobody has made for them, in and out of reach, frame by
-frame. Of pairs of frames that are both reached those count in which some joint turns by over 15 and 45 degrees. Another
-seed draws other curves. Prints Markdown, for docs/figures.md.
+Chains, limbs and a torso follow targets on arbitrary closed curves, in and out of reach, frame by frame. Among the
+pairs of frames that are both reached, the table counts those with a joint rotation above 15 and 45 degrees. Another
+seed gives other curves. Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from which import CASES, Case, X, Y, Z, angles, hinges
 import ikcore as ik
 
 CURVES, FRAMES = (2, 20) if QUICK else (20, 400)
-POSES = 400  # by which a curve knows where targets should be
+POSES = 400  # poses that define the region of the targets
 METHODS = ["fabrik", "ccd", "dls", "pinv", "sdls"]
-LEFT_OUT = ("tentacle of 100", "spine, head turned", "arm, hand turned")  # too long; ask for turns as well
+LEFT_OUT = ("tentacle of 100", "spine, head turned", "arm, hand turned")  # too long; need target rotations
 ARM = next(case for case in CASES if case.name == "arm, hand turned")
 MORE = [Case("arm", ARM.limits, ARM.lengths), Case("5 hinges", hinges(X, Z, Y, Z, Y), (0.2,) * 5)]
 
@@ -36,13 +36,13 @@ def main() -> None:
 
 
 def cases() -> dict[str, tuple[ik.Skeleton, list[int]]]:
-    """Skeletons with the joints that have places to reach."""
+    """Skeletons, with the joints that have targets."""
     chains = [case for case in CASES + MORE if case.name not in LEFT_OUT]
     return {case.name: (case.skeleton, [len(case.lengths)]) for case in chains} | {"torso": torso()}
 
 
 def torso() -> tuple[ik.Skeleton, list[int]]:
-    """A spine with two arms, all joints within limits, and its hands."""
+    """A spine with two arms, all joints with limits, and its hands."""
     parents, offsets, limits = [-1], [[0.0, 0, 0]], [ik.Limit.euler("xyz", [-0.2] * 3, [0.2] * 3)]
 
     def add(parent: int, offset: list[float], limit: ik.Limit) -> int:
@@ -64,7 +64,7 @@ def torso() -> tuple[ik.Skeleton, list[int]]:
 
 
 def cells(skeleton: ik.Skeleton, tips: list[int], seed: int) -> list[str]:
-    """What every method makes of the same curves."""
+    """The results of every method on the same curves."""
     random = np.random.default_rng([seed, len(skeleton)])
     places = skeleton.forward(ik.Pose(poses(skeleton, random))).positions
     goals = [ik.Reach(tip, curves(places[:, tip], random)) for tip in tips]
@@ -72,7 +72,7 @@ def cells(skeleton: ik.Skeleton, tips: list[int], seed: int) -> list[str]:
 
 
 def poses(skeleton: ik.Skeleton, random: np.random.Generator) -> Array:
-    """Allowed ones; joints without limits turn by some 40 degrees."""
+    """Allowed poses; joints without limits turn by about 40 degrees."""
     turned = ik.rotations.exp(0.4 * random.normal(size=(POSES, len(skeleton), 3)))
     for joint, limit in enumerate(skeleton.limits):
         if limit is not None and limit.kind != "free":
@@ -81,7 +81,7 @@ def poses(skeleton: ik.Skeleton, random: np.random.Generator) -> Array:
 
 
 def curves(places: Array, random: np.random.Generator) -> Array:
-    """(FRAMES, CURVES, 3): about the middle of places, from half to twice as wide as these are."""
+    """Curves (FRAMES, CURVES, 3) about the middle of the positions, from half to twice as wide."""
     pace, phase = random.integers(1, 4, (CURVES, 3)), random.uniform(0, 2 * np.pi, (CURVES, 3))
     wide = random.uniform(0.5, 2, (CURVES, 3)) * places.std(axis=0)
     time = np.linspace(0, 2 * np.pi, FRAMES)[:, np.newaxis, np.newaxis]
@@ -89,7 +89,7 @@ def curves(places: Array, random: np.random.Generator) -> Array:
 
 
 def cell(found: ik.Solution) -> str:
-    """The share of frames that are reached, and pairs of these in which some joint turns that far."""
+    """The share of frames that are reached, and of pairs with such joint rotations."""
     reached, rotations = found.status == 0, found.pose.rotations
     steps = np.degrees(angles(rotations[1:], rotations[:-1])).max(axis=-1)[1:]
     pairs = steps[reached[2:] & reached[1:-1]]

@@ -1,6 +1,7 @@
-"""Methods that are known and not here, beside those that are: triangulation, and FABRIK that hands energy on.
+"""Known methods that are not included, compared with those that are: triangulation, and FABRIK with passed-on energy.
 
-In NumPy, on the chain of ten bones of which.py, its targets and its paths. Prints Markdown, for docs/which.md.
+They are written in NumPy, and run on the chain of ten bones of which.py, with its targets and paths. Prints Markdown,
+for docs/which.md.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from which import CASES, ITEMS, PATHS, TOLERANCE, halves, largest_step
 import ikcore as ik
 
 Array = NDArray[np.float64]
-# From bones as they are, (..., n, 3), and targets to bones as they should be, and how many iterations that took.
+# From current bones (..., n, 3) and targets to new bones and iterations.
 Step = Callable[[Array, Array], tuple[Array, Array]]
-# From targets of which each starts from rest, or from the pose of the frame before, to rotations and iterations.
+# From targets, each solved from rest or from the previous frame, to rotations and iterations.
 Way = Callable[[Array, bool], tuple[Array, Array]]
 
 CASE = CASES[0]
@@ -37,7 +38,7 @@ def main() -> None:
 
 
 def rows() -> Iterator[list[str]]:
-    """In NumPy, and then what is here."""
+    """Methods in NumPy, then those of ikcore."""
     all_of_it, falling = np.ones(len(LENGTHS)), np.linspace(0.5, 1, len(LENGTHS))
     yield row("triangulation", by_frames(triangulated))
     yield row("FABRIK as published", by_frames(fabrik(all_of_it, MOST)))
@@ -66,13 +67,13 @@ def row(name: str, way: Way) -> list[str]:
 
 
 def met(rotations: Array, targets: Array) -> float:
-    """The share, by forward kinematics."""
+    """The share reached, by forward kinematics."""
     tips = CASE.skeleton.forward(ik.Pose(rotations)).positions[..., -1, :]
     return float(np.mean(np.linalg.norm(tips - targets, axis=-1) <= TOLERANCE * LENGTHS.sum()))
 
 
 def of_ikcore(method: str, **options: bool) -> Way:
-    """A method that is here."""
+    """A method of ikcore."""
 
     def way(targets: Array, sequence: bool) -> tuple[Array, Array]:
         skeleton, goals = CASE.skeleton, [ik.Reach(len(LENGTHS), targets)]
@@ -83,7 +84,7 @@ def of_ikcore(method: str, **options: bool) -> Way:
 
 
 def by_frames(step: Step) -> Way:
-    """A method in NumPy: from rest, or each frame from the one before."""
+    """A method in NumPy: from rest, or each frame from the previous one."""
 
     def way(targets: Array, sequence: bool) -> tuple[Array, Array]:
         bones = np.broadcast_to(LENGTHS[:, None] * X, (*targets.shape[-2:-1], len(LENGTHS), 3))
@@ -100,7 +101,7 @@ def by_frames(step: Step) -> Way:
 
 
 def rotations_of(bones: Array) -> Array:
-    """Local rotations, from bone to bone by the shortest arc."""
+    """Local rotations by the shortest arc from bone to bone."""
     above = np.broadcast_to([1.0, 0, 0, 0], (*bones.shape[:-2], 4))
     found = []
     for bone in range(bones.shape[-2]):
@@ -113,14 +114,14 @@ def rotations_of(bones: Array) -> Array:
 
 
 def unit(vectors: Array) -> Array:
-    """Of length 1."""
+    """Vectors scaled to length 1."""
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-300))
 
 
 def fabrik(shares: Array, first: int) -> Step:
-    """FABRIK whose backward pass gives every bone a share of what it is too long by, in the first iterations.
+    """FABRIK whose backward pass corrects only a share of each bone's length error, in the first iterations.
 
-    The rest stays in the bone and is handed on to the root; 1 is what is published.
+    The rest stays in the bone and is passed on to the root; 1 is the published method.
     """
 
     def step(bones: Array, targets: Array) -> tuple[Array, Array]:
@@ -138,7 +139,7 @@ def fabrik(shares: Array, first: int) -> Step:
 
 
 def passed(points: Array, targets: Array, shares: Array) -> Array:
-    """One pass there and back."""
+    """One backward and forward pass."""
     after = points.copy()
     after[:, -1] = targets
     for bone in range(len(LENGTHS) - 1, -1, -1):
@@ -152,7 +153,7 @@ def passed(points: Array, targets: Array, shares: Array) -> Array:
 
 
 def triangulated(bones: Array, targets: Array) -> tuple[Array, Array]:
-    """From the root every bone and the straight rest of the chain as two sides of a triangle, the way being the third.
+    """From the root, each bone and the straight rest of the chain form a triangle over the line to the target.
 
     R. Mueller-Cajar, R. Mukundan, "Triangulation: a new algorithm for inverse kinematics", IVCNZ 2007.
     """
@@ -165,7 +166,7 @@ def triangulated(bones: Array, targets: Array) -> tuple[Array, Array]:
         is_bent = np.linalg.norm(aside, axis=-1, keepdims=True) > 1e-9
         aside = unit(np.where(is_bent, aside, Y - np.sum(Y * towards, axis=-1, keepdims=True) * towards))
         cosine = (length**2 + distance**2 - rest**2) / np.maximum(2 * length * distance, 1e-300)
-        cosine = np.clip(cosine, -1, 1)  # at the target where that is too far, away from it where it is too near
+        cosine = np.clip(cosine, -1, 1)  # towards the target if it is too far, away from it if it is too near
         after[:, bone] = length * (cosine * towards + np.sqrt(1 - cosine**2) * aside)
         at = at + after[:, bone]
     return after, np.ones(len(bones))

@@ -1,7 +1,7 @@
-"""Chains, limbs and arms for the benchmarks: random problems, a judge, and the same mechanism in packages.
+"""Chains, limbs and arms for the benchmarks: random problems, a judge, and the same mechanisms in other packages.
 
-A mechanism is hinges one after the other; up to three with no length between them are one joint of a skeleton. Targets
-are points that a random pose within the limits has its tip at, and another such pose is the start.
+A mechanism is a sequence of hinges. Up to three hinges without distance are one joint of a skeleton. Targets are tip
+positions of random poses within the limits, and starts are other such poses.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 import ikcore as ik
 
 SEED = 20261121
-TOLERANCE = 1e-4  # of the reach: what an answer must be within to count, and what solvers that ask are told
-SLACK = 1e-5  # radians: a joint this far outside of its range is inside
+TOLERANCE = 1e-4  # relative to the reach: tolerance of answers, also given to solvers that take one
+SLACK = 1e-5  # radians: tolerance of a joint's range
 
 Floats = NDArray[np.float64]
-Solve = Callable[[Floats, Floats], Floats]  # a package's call: angles to start from, target to angles
+Solve = Callable[[Floats, Floats], Floats]  # a package's call: start angles and target, to angles
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,24 @@ class Joint:
     length: float
     low: tuple[float, ...]
     high: tuple[float, ...]
-    free: bool = False  # the ranges are there to draw poses from, but are no limits
+    free: bool = False  # the ranges are used for drawing poses, but are no limits
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Joints one after the other."""
+    """A sequence of joints."""
 
     name: str
     joints: tuple[Joint, ...]
 
     @property
     def reach(self) -> float:
-        """All bones in line."""
+        """The length of all bones in line."""
         return sum(joint.length for joint in self.joints)
 
     @property
     def axes(self) -> str:
-        """Of all hinges."""
+        """The axes of all hinges."""
         return "".join(joint.axes for joint in self.joints)
 
     def bounds(self) -> tuple[Floats, Floats]:
@@ -69,7 +69,7 @@ class Mechanism:
         )
 
     def pose(self, angles: Floats) -> ik.Pose:
-        """Of the skeleton."""
+        """The pose of the skeleton for these angles."""
         rotations, hinge = np.zeros((len(angles), len(self.joints) + 1, 4)), 0
         rotations[..., 0] = 1
         for index, joint in enumerate(self.joints):
@@ -79,7 +79,7 @@ class Mechanism:
         return ik.Pose(rotations)
 
     def tips(self, angles: Floats) -> Floats:
-        """Where angles put the tip, by matrices: nothing here is a solver's own."""
+        """Tip positions for these angles, by matrices, independent of any solver."""
         position, turned = np.zeros((len(angles), 3)), np.broadcast_to(np.eye(3), (len(angles), 3, 3))
         hinge = 0
         for joint in self.joints:
@@ -90,19 +90,19 @@ class Mechanism:
         return position
 
     def problems(self, count: int) -> tuple[Floats, Floats]:
-        """Floats to start from, and targets."""
+        """Start angles and targets."""
         random = np.random.default_rng(SEED)
         low, high = self.bounds()
         start, there = random.uniform(low, high, (2, count, len(low)))
         return start, self.tips(there)
 
     def solved(self, angles: Floats, targets: Floats) -> float:
-        """The share whose tip is on the target, with all angles in range but for whole turns."""
+        """The share with the tip on the target, and all angles in range except for whole turns."""
         near = np.linalg.norm(self.tips(angles) - targets, axis=1) <= TOLERANCE * self.reach
         return float(np.mean(near & self.inside(angles)))
 
     def inside(self, angles: Floats) -> NDArray[np.bool_]:
-        """Whether all angles are in range."""
+        """True where all angles are in range."""
         low, high = self.bounds()
         middle = (low + high) / 2
         wrapped = angles - 2 * np.pi * np.round((angles - middle) / (2 * np.pi))
@@ -111,7 +111,7 @@ class Mechanism:
         return np.asarray(within.all(axis=1))
 
     def angles(self, pose: ik.Pose) -> Floats:
-        """Of a pose of the skeleton."""
+        """The angles of a pose of the skeleton."""
         columns = []
         for index, joint in enumerate(self.joints):
             found = ik.rotations.to_euler(pose.rotations[:, index], order_of(joint))
@@ -120,17 +120,17 @@ class Mechanism:
 
 
 def order_of(joint: Joint) -> str:
-    """Its axes and then the others, as angles of Euler have them."""
+    """Its axes followed by the others, as an Euler order."""
     return (joint.axes + "".join(axis for axis in "zyx" if axis not in joint.axes)).upper()
 
 
 def padded(angles: Floats) -> Floats:
-    """With zeros to three columns."""
+    """Angles padded with zeros to three columns."""
     return np.pad(angles, ((0, 0), (0, 3 - angles.shape[1])))
 
 
 def limit_of(joint: Joint) -> ik.Limit | None:
-    """What holds a joint of the skeleton."""
+    """The limit of a joint of the skeleton."""
     if joint.free:
         return None
     if len(joint.axes) == 1:
@@ -189,7 +189,7 @@ MECHANISMS = (
 
 
 def installed(mechanism: Mechanism) -> tuple[dict[str, Solve], list[str]]:
-    """The mechanism in every package that is here and can have it, and a sentence for every one that is not."""
+    """The mechanism in every installed package that supports it, and a sentence for every other package."""
     solvers, missing = {}, []
     for name, make in PACKAGES.items():
         distribution = DISTRIBUTIONS.get(name, name)
@@ -219,7 +219,7 @@ def _roboticstoolbox(package: Any, mechanism: Mechanism) -> Solve:
 
 
 def _pybullet(package: Any, mechanism: Mechanism) -> Solve:
-    """Without its null space, which knows the limits but does not come near the targets."""
+    """Without its null space, which respects the limits but does not converge to the targets."""
     if not package.isConnected():
         package.connect(package.DIRECT)
     package.resetSimulation()
@@ -253,7 +253,7 @@ def _ikpy(package: Any, mechanism: Mechanism) -> Solve:
 
 
 def urdf(mechanism: Mechanism) -> str:
-    """For those who read robots from files. Bullet wants masses, the tip as a joint of its own, and short lines."""
+    """The mechanism as URDF. Bullet needs masses, the tip as a separate joint, and short lines."""
     inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     ahead, joints = 0.0, []
     bounds = iter(zip(*mechanism.bounds(), strict=True))

@@ -1,8 +1,8 @@
-"""How fast the iterative methods are, and how often they succeed: `python benchmarks/methods.py [--quick]`.
+"""Speed and success of the iterative methods: `python benchmarks/methods.py [--quick]`.
 
-`--scoreboard` measures them beside packages that are installed instead (mechanisms.py). As in run.py all variants of a
-row run in turn in one process, and the minimum is kept: only ratios within a row count. Prints Markdown, for
-docs/figures.md. Needs a C compiler, for the build that counts lanes, which takes two minutes: `--quick` does not count.
+`--scoreboard` compares them with installed packages instead (mechanisms.py). As in run.py, all variants of a row run in
+turn in one process, and the minimum is kept: only ratios within a row are meaningful. Prints Markdown, for
+docs/figures.md. The build that counts lanes needs a C compiler and two minutes; `--quick` does not count.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from ikcore._arrays import thread_count
 
 ITEMS = 64 if QUICK else 16_384
 BONES = (4,) if QUICK else (4, 10, 30)
-FEW = 16 if QUICK else 4096  # problems from which two workers should help
-SINGLE = 2 if QUICK else 100  # problems that packages solve one a call
+FEW = 16 if QUICK else 4096  # number of problems from which two workers should help
+SINGLE = 2 if QUICK else 100  # problems for packages, solved one per call
 ROUNDS = 1 if QUICK else 9
 METHODS = [name for name, *_ in _core.METHODS]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A skeleton, poses to start from and goals."""
+    """A skeleton, start poses and goals."""
 
     name: str
     skeleton: ik.Skeleton
@@ -46,12 +46,12 @@ class Case:
     goals: list[ik.Reach]
 
     def is_for(self, method: str) -> bool:
-        """Whether the method takes its limits and all its goals."""
+        """True if the method supports its limits and all its goals."""
         words = {"limit"} if any(self.skeleton.limits) else set()
         return ik.methods()[method].takes >= words | ({"second end"} if len(self.goals) > 1 else set())
 
     def solve(self, method: str, count: int = ITEMS, workers: int = 1) -> ik.Solution:
-        """The first `count` items as a user solves them."""
+        """Solve the first `count` items as a user does."""
         pose = ik.Pose(self.pose.rotations[:count])
         goals = [ik.Reach(goal.joint, np.asarray(goal.position)[:count]) for goal in self.goals]
         return ik.solve(self.skeleton, pose, goals, method, tolerance=TOLERANCE, workers=workers)
@@ -65,7 +65,7 @@ class Case:
         return found
 
     def variant(self, method: str, isa: str | None, count: int = ITEMS, workers: int = 1) -> Variant:
-        """One of them."""
+        """One variant."""
         return Variant(functools.partial(self.solve, method, count, workers), functools.partial(_core.use_isa, isa))
 
 
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def speed_table() -> list[str]:
-    """Every method on free chains: time by instruction set, iterations, lanes at work, workers."""
+    """Every method on free chains: time by instruction set, iterations, active lanes, workers."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         program = None if QUICK else build(Path(folder), "-DIK_LANE_STEPS=ik_lane_steps")
@@ -109,7 +109,7 @@ def speed_table() -> list[str]:
 
 
 def chain(bones: int, dtype: str, limit: ik.Limit | None = None) -> Case:
-    """Unequal bones along x, gently bent."""
+    """A chain of unequal bones along x, gently bent."""
     random = np.random.default_rng(SEED)
     lengths = random.uniform(0.75, 1.25, bones)
     joints = bones + 1
@@ -123,7 +123,7 @@ def chain(bones: int, dtype: str, limit: ik.Limit | None = None) -> Case:
 
 
 def gently_bent(random: np.random.Generator, joints: int, dtype: str) -> ik.Pose:
-    """Every joint turned by a few degrees."""
+    """Poses with every joint rotated by a few degrees."""
     rotations = np.concatenate([np.ones((ITEMS, joints, 1)), random.uniform(-0.05, 0.05, (ITEMS, joints, 3))], -1)
     return ik.Pose(ik.rotations.normalize(rotations).astype(dtype))
 
@@ -135,7 +135,7 @@ def directions(random: np.random.Generator) -> Floats:
 
 
 def statistics(found: ik.Solution) -> list[str]:
-    """How many are solved, and in how many iterations."""
+    """The share solved, and the mean iterations."""
     return [
         share(float(np.mean(found.status == 0))),
         f"{found.iterations.mean():.1f} / {np.percentile(found.iterations, 99):.0f}",
@@ -143,7 +143,7 @@ def statistics(found: ik.Solution) -> list[str]:
 
 
 def lanes_at_work(program: Path, method: str, dtype: str, bones: int) -> str:
-    """Of the widest vectors."""
+    """The share of active lanes in the widest vectors."""
     command = [program, isas()[-1], f"f{dtype.removeprefix('float')}", method, str(bones), str(ITEMS)]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
     iterations, lane_steps = map(int, done.stdout.split())
@@ -151,18 +151,18 @@ def lanes_at_work(program: Path, method: str, dtype: str, bones: int) -> str:
 
 
 def times(timings: dict[str, Timing]) -> list[str]:
-    """Nanoseconds a solve and their ratios."""
+    """Nanoseconds per solve, and ratios."""
     scalar = timings["scalar"].best
     cells = [f"{timings[isa].best / ITEMS * 1e9:.0f} ({scalar / timings[isa].best:.1f}x)" for isa in isas()]
     cells += [f"{timings[f'{n} by 1'].best / timings[f'{n} by 2'].best:.2f}x" for n in (FEW, ITEMS)]
     return cells
 
 
-# What limits, trees and single calls cost
+# Cost of limits, trees and single calls
 
 
 def cost_table() -> list[str]:
-    """Every method on what is more than a free chain, and on one item a call."""
+    """Every method with limits and trees, and with one item per call."""
     rows = []
     for method, dtype in itertools.product(METHODS, DTYPES):
         cases = [case for case in costly(dtype) if case.is_for(method)]
@@ -200,7 +200,7 @@ def costly(dtype: str) -> Iterable[Case]:
 
 
 def limited(name: str, limits: list[ik.Limit], dtype: str) -> Case:
-    """Ten unit bones along x, every joint with its limit."""
+    """Ten unit bones along x, every joint with a limit."""
     offsets = np.zeros((11, 3))
     offsets[1:, 0] = 1
     skeleton = ik.Skeleton(np.arange(11) - 1, offsets, limits=[*limits, None])
@@ -210,7 +210,7 @@ def limited(name: str, limits: list[ik.Limit], dtype: str) -> Case:
 def reachable(
     name: str, skeleton: ik.Skeleton, limits: list[ik.Limit] | None, tips: tuple[int, ...], dtype: str
 ) -> Case:
-    """From a random pose within the limits, not far from rest, to where another has the tips."""
+    """From a random pose within the limits, near rest, to the tips of another pose."""
     random = np.random.default_rng(SEED)
     there = ik.rotations.normalize(
         np.concatenate([np.ones((ITEMS, len(skeleton), 1)), random.uniform(-0.5, 0.5, (ITEMS, len(skeleton), 3))], -1)
@@ -262,14 +262,14 @@ def own_rows(mechanism: Mechanism) -> list[list[str]]:
 
 
 def one_by_one(case: Case, method: str) -> None:
-    """As one who knows no batches solves them."""
+    """Solve one item per call."""
     (goal,) = case.goals
     for rotations, target in zip(case.pose.rotations[:SINGLE], np.asarray(goal.position), strict=False):
         ik.solve(case.skeleton, ik.Pose(rotations), [ik.Reach(goal.joint, target)], method, tolerance=TOLERANCE)
 
 
 def peer_rows(mechanism: Mechanism, peers: dict[str, Solve]) -> list[list[str]]:
-    """The packages, one problem a call."""
+    """The packages, one problem per call."""
     start, targets = (array[:SINGLE] for array in mechanism.problems(ITEMS))
     rows = []
     for name, solve in peers.items():

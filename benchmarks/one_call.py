@@ -1,7 +1,7 @@
-"""What one limb or one pose a call costs, beside what it must: `python benchmarks/one_call.py [--quick]`.
+"""Cost of one limb or one pose per call, compared with the minimum: `python benchmarks/one_call.py [--quick]`.
 
-Everything in one process, all variants in turn every round, the minimum kept: only ratios within a run count. Prints
-Markdown, for docs/figures.md.
+Everything runs in one process, with all variants in turn every round, and the minimum is kept. Only ratios within a run
+are meaningful. Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import ikcore as ik
 from ikcore import _core
 from ikcore.solving.batch import Found, checked_tasks
 
-LIMBS = 256  # different ones, few enough to stay in the cache, as what a caller has just computed does
+LIMBS = 256  # different limbs, few enough to stay in the cache, as just-computed data does
 NOT_GIVEN = 9  # optional operands of the gufunc after pole
 GUFUNC = "the bare gufunc, arrays"
 ROUNDS = 45
-POSES, BONES = 32, 10  # fewer, as they take longer: between two interruptions
+POSES, BONES = 32, 10  # fewer, because they take longer and must fit between two interruptions
 KERNEL = "the solve alone: `fabrik` in the core, arrays made before"
 FLAGS = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-shared", "-fPIC"]
 
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def print_table(what: str, beside: str, items: int, timings: dict[str, Timing], base: str) -> None:
-    """One line a variant, for one of its items."""
+    """One row per variant, for one item."""
     print(f"| {what} | ns | of {beside} | median / minimum |")
     print("| --- | --- | --- | --- |")
     for name, timing in timings.items():
@@ -69,7 +69,7 @@ def floor_module(folder: str) -> ModuleType:
 
 
 def variants(floor: ModuleType) -> dict[str, Variant]:
-    """Every way to solve the same limbs, one a call."""
+    """All ways to solve the same limbs, one per call."""
     rows = list(zip(*arrays_of(random_problems(LIMBS, "float64")), strict=True))
     tuples = [[tuple(row.tolist()) for row in item] for item in rows]
     out = ik.Limb.empty(())
@@ -78,7 +78,7 @@ def variants(floor: ModuleType) -> dict[str, Variant]:
     names |= {"none": (np.empty(0),) * NOT_GIVEN, "outputs": outputs}
 
     def calling(statement: str, items: list[Any]) -> Variant:
-        """A loop over the items, as one writes it."""
+        """A loop over the items, as in user code."""
         scope: dict[str, Any] = names | {"items": items}
         exec(f"def run():\n for root, mid, end, target, pole in items:\n  {statement}", scope)
         return Variant(scope["run"])
@@ -102,7 +102,7 @@ def variants(floor: ModuleType) -> dict[str, Variant]:
 
 
 def pose_variants() -> dict[str, Variant]:
-    """Every way to solve the same poses, one a call: of a gently bent chain, and of a limb with a pole."""
+    """All ways to solve the same poses, one per call: of a gently bent chain, and of a limb with a pole."""
     random = np.random.default_rng(20261121)
     chain = ik.Skeleton.chain(np.cumsum(random.normal([1, 0, 0], 0.2, (BONES + 1, 3)), axis=0))
     limb = ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]])
@@ -135,7 +135,7 @@ def pose_variants() -> dict[str, Variant]:
 
 
 def solve_alone(chain: ik.Skeleton, targets: list[Any]) -> tuple[Callable[[Any], None], list[Any]]:
-    """The call of the core for `fabrik`, and its operands for every target, made before."""
+    """The core's call for `fabrik`, and its operands for every target, prepared before."""
     reaches = [checked_tasks("fabrik", chain, chain.rest, [ik.Reach(BONES, at)]) for at in targets]
     found, options = Found.empty((), chain.rest.rotations), (None,) * len(_core.OPTIONS)
 
@@ -165,7 +165,7 @@ def nothing(
     workers: int = 1,
     strict: bool = False,
 ) -> None:
-    """What a function in Python with the signature of `two_bone` costs."""
+    """The cost of a Python function with the signature of `two_bone`."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Packages that pip installs and that reach for a point with two bones. None has a pole: not quite the same problem.
+"""Installable packages that can solve a two-bone limb for a point. None has a pole, so the problem differs slightly.
 
-They see the limb as a robot with three hinges at the root and one at the mid joint, and search from the pose it is in.
-A package that is not there is left out.
+They model the limb as a robot with three hinges at the root and one at the mid joint, and search from its present pose.
+Packages that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import ikcore as ik
 COUNT = 25
 LENGTHS = (0.45, 0.42)
 REACH = sum(LENGTHS)
-TOLERANCE = 1e-4  # of the reach: what an answer must be within to count, and what packages that ask are told
+TOLERANCE = 1e-4  # relative to the reach: tolerance of answers, also given to the packages
 START = (0.3, 0.2, 0.1, 0.8)  # angles about z, y and x at the root, about z at the mid joint; bones along x
 
-Reach = Callable[[NDArray[Any]], Any]  # the package's own call, target to answer
-Limb = tuple[Reach, Callable[[Any], NDArray[Any]]]  # that, and where its answer has the end
+Reach = Callable[[NDArray[Any]], Any]  # a package's call: target to answer
+Limb = tuple[Reach, Callable[[Any], NDArray[Any]]]  # that, and the end position of its answer
 
 
 def targets() -> NDArray[Any]:
@@ -39,7 +39,7 @@ def targets() -> NDArray[Any]:
 
 
 def installed() -> tuple[dict[str, Limb], list[str]]:
-    """The limb in every package that is here, and a sentence for every one that is not."""
+    """The limb in every installed package, and a sentence for every other package."""
     limbs, missing = {"ikcore `two_bone`, with a pole": _ikcore()}, []
     for name, make in PACKAGES.items():
         try:
@@ -50,13 +50,13 @@ def installed() -> tuple[dict[str, Limb], list[str]]:
 
 
 def misses(limb: Limb) -> NDArray[Any]:
-    """How far from every target the end is, of the reach."""
+    """Distance of the end from every target, relative to the reach."""
     reach, end_of = limb
     return np.array([np.linalg.norm(end_of(reach(target)) - target) for target in targets()]) / REACH
 
 
 def _forward(angles: Any) -> NDArray[Any]:
-    """Where the angles put the end."""
+    """The end position for these angles."""
     z, y, x, bend = np.asarray(angles, float)
     root = ik.rotations.from_euler([z, y, x], "ZYX")
     return ik.rotations.rotate(root, [LENGTHS[0] + LENGTHS[1] * np.cos(bend), LENGTHS[1] * np.sin(bend), 0])
@@ -121,7 +121,7 @@ def _tinyik(package: Any) -> Limb:
 
 
 def _urdf() -> str:
-    """The limb for those who read robots from files. Bullet wants masses, and the tip as a joint of its own."""
+    """The limb as URDF. Bullet needs masses, and the tip as a separate joint."""
     axes, ends = ("0 0 1", "0 1 0", "1 0 0", "0 0 1", None), (0, 0, 0, *LENGTHS)
     inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     links = "".join(f'<link name="link{i}">{inertia}</link>' for i in range(6))

@@ -1,4 +1,4 @@
-"""Random limbs for the benchmarks, and the judge of what a solver makes of them."""
+"""Random limbs for the benchmarks, and a judge of solutions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DISTRIBUTION = (
     "root in a cube of side 2, bones of length 0.5 to 1 in random directions (so every bend), target in a random "
     "direction at a distance uniform from the nearest the limb can fold to 1.1 of its reach, pole in a cube of side 4"
 )
-TOLERANCE = {"float32": 1e-5, "float64": 1e-12}  # of the reach, as ikcore's status 0 has it
+TOLERANCE = {"float32": 1e-5, "float64": 1e-12}  # relative to the reach, as for ikcore's status 0
 
 
 @dataclass(frozen=True)
 class Problems:
-    """Limbs of one type of number: (N, 3) arrays."""
+    """Limbs of one number type: (N, 3) arrays."""
 
     root: NDArray[Any]
     mid: NDArray[Any]
@@ -37,7 +37,7 @@ def arrays_of(problems: Problems) -> tuple[NDArray[Any], ...]:
 
 
 def random_problems(count: int, dtype: str) -> Problems:
-    """`count` different limbs, always the same ones."""
+    """`count` different limbs, always the same."""
     random = np.random.default_rng(SEED)
     root = random.uniform(-1, 1, (count, 3))
     length1, length2 = random.uniform(0.5, 1, (2, count, 1))
@@ -57,21 +57,21 @@ def _directions(random: np.random.Generator, count: int) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How good the answers of a solver are."""
+    """Quality of a solver's answers."""
 
-    solved: float  # share, of the targets in reach, that the end is on
-    worst: float  # largest distance from there, of the reach
+    solved: float  # share of the targets in reach that are met
+    worst: float  # largest distance from them, relative to the reach
     rms: float
 
 
 def in_reach(problems: Problems) -> NDArray[Any]:
-    """Which targets the limb can reach, a hair inside so that rounding does not decide."""
+    """Mask of the targets in reach, with a margin against rounding."""
     length1, length2, distance, _ = _lengths(problems)
     return (distance < (length1 + length2) * (1 - 1e-6)) & (distance > abs(length1 - length2) * (1 + 1e-6))
 
 
 def judge(problems: Problems, root_delta: NDArray[Any], mid_delta: NDArray[Any]) -> Verdict:
-    """Forward kinematics in doubles from the rotations alone, whatever else the solver says."""
+    """Forward kinematics in doubles from the rotations alone, ignoring the solver's other results."""
     root, mid, end, target, _ = (array.astype(float) for array in arrays_of(problems))
     turn1, turn2 = root_delta.astype(float), mid_delta.astype(float)
     found = root + rotate(turn1, mid - root + rotate(turn2, end - mid))
@@ -88,6 +88,6 @@ def _lengths(problems: Problems) -> tuple[NDArray[Any], ...]:
 
 
 def rotate(q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-    """Vectors turned by quaternions (w, x, y, z)."""
+    """Vectors rotated by quaternions (w, x, y, z)."""
     t = 2 * np.cross(q[:, 1:], v)
     return v + q[:, :1] * t + np.cross(q[:, 1:], t)

@@ -1,6 +1,6 @@
-"""What ikcore is compared with: the usual acos solver in C and in NumPy, and a closed form without acos in numba.
+"""Competitors of ikcore: the usual acos solver in C and in NumPy, and a closed form without acos in numba.
 
-Packages, none with a pole: packages.py.
+Packages without a pole are in packages.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ C_TYPE = {"float32": "float", "float64": "double"}
 
 
 def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.Limb], Callable[[], None]]:
-    """Compile conventional.c; the function returned makes a ready call of given problems and results."""
+    """Compile conventional.c. The returned function prepares a call for given problems and results."""
     source = Path(__file__).with_name("conventional.c")
     library = Path(folder) / f"conventional_{dtype}.so"
     command = [*cc(), *FLAGS, f"-DNUMBER={C_TYPE[dtype]}", str(source), "-o", str(library), "-lm"]
@@ -41,7 +41,7 @@ def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.Limb], Cal
 
 
 def conventional_numpy(problems: Problems, out: ik.Limb) -> None:
-    """The same in whole-array NumPy, as one would write it for a paper."""
+    """The same with whole NumPy arrays, as in a typical paper."""
     root, mid, end, target, pole = arrays_of(problems)
     bone1, bone2, line, to_target = mid - root, end - mid, end - root, target - root
     l1, l2, now, wanted = (np.linalg.norm(v, axis=1) for v in (bone1, bone2, line, to_target))
@@ -100,10 +100,10 @@ def _rotate(q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
 
 
 def closed_form_numba() -> Callable[[Problems, tuple[NDArray[Any], ...]], None] | None:
-    """The limb as one writes it in numba: law of cosines, two frames, no acos. None where there is no numba.
+    """A typical limb in numba: law of cosines, two frames, no acos. None without numba.
 
-    It writes rotations, positions, status and error (see `results_like`), of which `two_bone` has flip and stretch
-    besides; what is degenerate has no answer.
+    It writes rotations, positions, status and error (see `results_like`). It lacks flip and stretch of `two_bone`, and
+    degenerate cases.
     """
     try:
         numba: Any = import_module("numba")
@@ -183,7 +183,7 @@ def closed_form_numba() -> Callable[[Problems, tuple[NDArray[Any], ...]], None] 
                 norm = -norm
             turns[i, 0], turns[i, 1], turns[i, 2], turns[i, 3] = w * norm, a * norm, b * norm, d * norm
 
-            # how much further the second bone bends
+            # the additional bend of the second bone
             cos0, sin0 = dot(bone1, bone2) / (l1 * l2), sine / (l1 * l2)
             cos1 = min(one, max(-one, (far * far - l1 * l1 - l2 * l2) / (two * l1 * l2)))
             sin1 = np.sqrt(one - cos1 * cos1)
@@ -206,7 +206,7 @@ def closed_form_numba() -> Callable[[Problems, tuple[NDArray[Any], ...]], None] 
 
 
 def results_like(problems: Problems) -> tuple[NDArray[Any], ...]:
-    """New arrays for what `closed_form_numba` finds: rotations, positions, status, error."""
+    """New arrays for the results of `closed_form_numba`: rotations, positions, status, error."""
     count, dtype = len(problems.root), problems.root.dtype
     rows: tuple[tuple[int, ...], ...] = ((4,), (4,), (3, 3), (), ())
     types = (dtype, dtype, dtype, np.dtype(np.int32), dtype)

@@ -1,7 +1,7 @@
-"""Robots in packages that solve for the pose of a hand, as far as they are installed.
+"""Robots in installed packages that solve for the pose of a hand.
 
-A robot is its a, d and alpha of every joint (modified Denavit and Hartenberg), and the range of each, degrees. Where a
-package gives up, no number comes back.
+A robot is defined by a, d and alpha of every joint (modified Denavit and Hartenberg), and by its range in degrees.
+Failures of a package are NaN.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Solve = Callable[[Floats, Floats], Floats]  # angles to start from, where the hand should be, to angles
+Solve = Callable[[Floats, Floats], Floats]  # start angles and hand pose, to angles
 Parameters = Sequence[tuple[float, float, float]]
 Ranges = Sequence[tuple[float, float]]
-RESTARTS = 100  # where a package does not start again by itself
+RESTARTS = 100  # for packages without their own restarts
 
 
 def installed(parameters: Parameters, ranges: Ranges, tolerance: float) -> dict[str, Solve]:
-    """A robot in every package that is here, to a tolerance in metres and radians."""
+    """A robot in every installed package, with a tolerance in metres and radians."""
     solvers: dict[str, Solve] = {}
     for name, (distribution, make) in PACKAGES.items():
         try:
@@ -33,14 +33,14 @@ def installed(parameters: Parameters, ranges: Ranges, tolerance: float) -> dict[
             continue
         try:
             title = f"{distribution} {version(distribution)}"
-        except PackageNotFoundError:  # of a system, not of pip
+        except PackageNotFoundError:  # of a system package, not of pip
             title = distribution
         solvers |= {f"{title}{how}": solve for how, solve in make(package, parameters, ranges, tolerance).items()}
     return solvers
 
 
 def _roboticstoolbox(package: Any, parameters: Parameters, ranges: Ranges, tolerance: float) -> dict[str, Solve]:
-    """`ik_LM`, in C++, starts again from random angles; its tolerance is half the square of the error."""
+    """`ik_LM` in C++, with restarts from random angles; its tolerance is half the squared error."""
     turn, chain = package.ET, None
     for (a, d, alpha), span in zip(parameters, ranges, strict=True):
         for part in (turn.tx(a), turn.Rx(np.radians(alpha)), turn.tz(d), turn.Rz(qlim=list(np.radians(span)))):
@@ -54,7 +54,7 @@ def _roboticstoolbox(package: Any, parameters: Parameters, ranges: Ranges, toler
 
 
 def _kdl(package: Any, parameters: Parameters, ranges: Ranges, tolerance: float) -> dict[str, Solve]:
-    """Newton's method with angles put back into their ranges; as it is, and started again from random angles."""
+    """Newton's method with angles projected into their ranges; once, and with restarts from random angles."""
     return {
         how: _Newton(package, parameters, ranges, tolerance, attempts).solve
         for how, attempts in (("", 1), (", restarts", 1 + RESTARTS))
@@ -62,7 +62,7 @@ def _kdl(package: Any, parameters: Parameters, ranges: Ranges, tolerance: float)
 
 
 class _Newton:
-    """KDL's; what it is made of must live as long as it does."""
+    """KDL's Newton solver; keeps its parts alive."""
 
     def __init__(self, package: Any, parameters: Parameters, ranges: Ranges, tolerance: float, attempts: int) -> None:
         self.package, self.ranges, self.attempts = package, np.radians(ranges), attempts
@@ -80,7 +80,7 @@ class _Newton:
         self.found, self.random = package.JntArray(len(ranges)), np.random.default_rng(1)
 
     def solve(self, start: Floats, wanted: Floats) -> Floats:
-        """As in every package."""
+        """Solve, as in every package."""
         frame = self._frame(wanted)
         for _ in range(self.attempts):
             if self.newton.CartToJnt(self._angles(start), frame, self.found) >= 0:
@@ -100,7 +100,7 @@ class _Newton:
 
 
 def _trac_ik(package: Any, parameters: Parameters, ranges: Ranges, tolerance: float) -> dict[str, Solve]:
-    """Two threads, for 5 ms as it comes, and for 50; its tolerance is that of each axis."""
+    """Two threads, for the default 5 ms, and for 50 ms; its tolerance is per axis."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
         file.write_text(_urdf(parameters, ranges))
@@ -121,7 +121,7 @@ def _trac_ik(package: Any, parameters: Parameters, ranges: Ranges, tolerance: fl
 
 
 def _place(a: float, d: float, alpha: float) -> Floats:
-    """Of a joint at rest, in the one before."""
+    """The rest transform of a joint relative to the previous one."""
     c, s = np.cos(np.radians(alpha)), np.sin(np.radians(alpha))
     return np.array([[1, 0, 0, a], [0, c, -s, -s * d], [0, s, c, c * d], [0, 0, 0, 1]])
 

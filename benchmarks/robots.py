@@ -1,7 +1,8 @@
-"""Robots whose hand should be somewhere and turned some way: every method with restarts, and packages for robots.
+"""Robots with target positions and rotations of the hand: every method with restarts, and robotics packages.
 
-Every problem starts from a random pose within limits and has its hand where another such pose has it, to 1e-6 in metres
-and radians. Packages that are not installed are left out (robot_packages.py). Prints Markdown, for docs/figures.md.
+Every problem starts from a random pose within limits, with the hand target from another such pose. The tolerance is
+1e-6 in metres and radians. Packages that are not installed are left out (robot_packages.py). Prints Markdown, for
+docs/figures.md.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ import ikcore as ik
 
 SEED = 20261122
 ITEMS = 10 if QUICK else 600
-FEW = 3 if QUICK else 60  # problems that are solved one a call, and of what takes over a millisecond for each
+FEW = 3 if QUICK else 60  # problems solved one per call, and for methods slower than a millisecond each
 ROUNDS = 1 if QUICK else 2
 TOLERANCE = 1e-6
-# A share of the reach, which is below 2; and radians.
+# Relative to the reach, which is below 2; and radians.
 OPTIONS: dict[str, Any] = {"tolerance": 5e-7, "rotation_tolerance": 9e-7, "restarts": 1 if QUICK else 100}
 
 Floats = NDArray[np.float64]
@@ -33,14 +34,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Robot:
-    """As its maker gives it: a, d, alpha of every joint (modified Denavit and Hartenberg), and its range, degrees."""
+    """A robot as its maker defines it: a, d, alpha (modified Denavit and Hartenberg) and range in degrees."""
 
     name: str
     parameters: tuple[tuple[float, float, float], ...]
     ranges: tuple[tuple[float, float], ...]
 
     def skeleton(self) -> ik.Skeleton:
-        """Each joint turns about z of its own frame, which stands at the end of the bone."""
+        """A skeleton whose joints rotate about z of their own frame at the end of the bone."""
         a, d, alpha = np.array(self.parameters).T
         zero = np.zeros_like(a)
         rests = ik.rotations.from_axis_angle([1, 0, 0], np.radians(alpha))
@@ -49,13 +50,13 @@ class Robot:
         return ik.Skeleton(np.arange(len(a)) - 1, offsets, rests, limits=limits)
 
     def problems(self) -> tuple[Floats, Floats]:
-        """Angles to start from, and where the hand should be, as matrices."""
+        """Start angles, and hand targets as matrices."""
         low, high = np.radians(self.ranges).T
         start, there = np.random.default_rng(SEED).uniform(low, high, (2, ITEMS, len(low)))
         return start, self.hands(there)
 
     def hands(self, angles: Floats) -> Floats:
-        """Where angles put the hand, by matrices: nothing here is a solver's own."""
+        """Hand transforms for these angles, by matrices, independent of any solver."""
         at = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
         for (a, d, alpha), angle in zip(self.parameters, angles.T, strict=True):
             cos, sin, c, s = np.cos(angle), np.sin(angle), np.cos(np.radians(alpha)), np.sin(np.radians(alpha))
@@ -70,7 +71,7 @@ class Robot:
         return np.asarray(at)
 
     def solved(self, angles: Floats, wanted: Floats) -> float:
-        """The share whose hand is there, with all angles in range but for whole turns."""
+        """The share with the hand at its target, and all angles in range except for whole turns."""
         found = self.hands(angles)
         away = np.linalg.norm(found[:, :3, 3] - wanted[:, :3, 3], axis=-1)
         off = np.swapaxes(wanted[:, :3, :3], -1, -2) @ found[:, :3, :3]
@@ -113,7 +114,7 @@ ROBOTS = (
         ((0, 0.31, 0), (0, 0, 90), (0, 0.4, -90), (0, 0, -90), (0, 0.39, 90), (0, 0, 90), (0, 0.078, -90)),
         (*((-170, 170), (-120, 120)) * 3, (-170, 170)),
     ),
-    Robot(  # whose arm hangs down where all angles of its maker are 0 but its second is 90
+    Robot(  # its arm hangs down when the maker's angles are 0 except for the second, which is 90
         "Fetch",
         (
             *((0, 0.06, 0), (0.117, 0, -90), (0, 0.352, 90), (0, 0, -90), (0, 0.3215, 90)),
@@ -125,7 +126,7 @@ ROBOTS = (
 
 
 def main() -> None:
-    """One table, ready for Markdown."""
+    """Print one table in Markdown."""
     parser_of(__doc__).parse_args()
     load, rows = load_now(), dict[str, list[str]]()
     for robot in ROBOTS:
@@ -141,14 +142,14 @@ def main() -> None:
 
 
 def own_cells(robot: Robot) -> Iterator[tuple[str, str]]:
-    """Of every method that takes limits and a hand that is turned."""
+    """Results of every method that supports limits and hand rotations."""
     for name, method in ik.methods().items():
         if "restarts" in method.options and method.takes >= {"Reach rotation", "limit"}:
             yield f"`{name}`", own_cell(robot, name)
 
 
 def own_cell(robot: Robot, name: str) -> str:
-    """By a solver that is made once, and in a batch."""
+    """Results of a prepared solver, and of a batch."""
     skeleton, (start, wanted) = robot.skeleton(), robot.problems()
     turns = ik.rotations.from_axis_angle([0, 0, 1], start)
     rotations = ik.rotations.multiply(skeleton.rest.rotations, turns)
@@ -174,7 +175,7 @@ def own_cell(robot: Robot, name: str) -> str:
 
 
 def package_cells(robot: Robot) -> Iterator[tuple[str, str]]:
-    """Those that are installed, one a call."""
+    """Results of installed packages, one problem per call."""
     start, wanted = (given[:FEW] for given in robot.problems())
     for name, solve in installed(robot.parameters, robot.ranges, TOLERANCE).items():
 

@@ -1,7 +1,7 @@
-"""How fast `two_bone` is, beside what it could be: `python benchmarks/run.py [--quick] [--json FILE]`.
+"""Speed of `two_bone`, compared with its lower bounds: `python benchmarks/run.py [--quick] [--json FILE]`.
 
-Everything is measured in one process, all variants in turn every round, the minimum kept: only ratios within a run
-count. Prints Markdown, for docs/figures.md.
+Everything runs in one process, with all variants in turn every round, and the minimum is kept. Only ratios within a run
+are meaningful. Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
@@ -29,18 +29,20 @@ import ikcore as ik
 from ikcore import _core
 from ikcore._arrays import thread_count
 
-DISTINCT = 64 if QUICK else 16_384  # what smaller batches go through, so that no branch is learnt by heart
-WORTH_NUMPY = 64  # batches on which whole-array NumPy is measured: below, it is all overhead
+DISTINCT = (
+    64 if QUICK else 16_384
+)  # number of limbs that smaller batches cycle through, so that branches are not learnt
+WORTH_NUMPY = 64  # smallest batch for whole-array NumPy: below, it is only overhead
 ISAS = ("scalar", "base", "avx2", "avx512")
 DTYPES = ("float32", "float64")
 NAMES = {1: "1", 8: "8", 64: "64", 1024: "1k", 16_384: "16k", 1 << 20: "1M"}
 ROUNDS = 1 if QUICK else 15
 
-Figures = dict[str, dict[int, dict[str, Timing]]]  # by dtype, N and variant; seconds an item
+Figures = dict[str, dict[int, dict[str, Timing]]]  # by dtype, N and variant; seconds per item
 
 
 def main() -> None:
-    """Measure, print, and write what was measured."""
+    """Measure, print, and write the measurements."""
     parser = parser_of(__doc__)
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures there as well")
     arguments = parser.parse_args()
@@ -69,11 +71,11 @@ def main() -> None:
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
 
-# What is measured
+# --- measurements
 
 
 def batch(problems: Problems, size: int, rival: Callable[..., Any]) -> dict[str, Timing]:
-    """Every solver on batches of one size, and the copying of as many bytes: seconds an item."""
+    """Every solver on batches of one size, and a copy of as many bytes: seconds per item."""
     count = max(size, DISTINCT)
     blocks = [slice(start, start + size) for start in range(0, count, size)]
     dtype = problems.root.dtype.name
@@ -93,14 +95,14 @@ def batch(problems: Problems, size: int, rival: Callable[..., Any]) -> dict[str,
 
 
 def isas() -> list[str]:
-    """The instruction sets this processor has."""
+    """The instruction sets of this processor."""
     found = [isa for isa in ISAS if _core.use_isa(isa) == isa]
     best_isa()
     return found
 
 
 def best_isa() -> None:
-    """Use the widest vectors there are."""
+    """Use the widest available vectors."""
     _core.use_isa(None)
 
 
@@ -111,7 +113,7 @@ def solve(problems: Problems, out: ik.Limb, workers: int = 1) -> None:
 
 
 def solve_all(parts: list[tuple[Problems, ik.Limb]], workers: int = 1) -> Callable[[], None]:
-    """Solve one batch after another, with as little as possible around the calls."""
+    """Solve one batch after another, with minimal overhead around the calls."""
     return run_all([functools.partial(solve, *part, workers=workers) for part in parts])
 
 
@@ -136,25 +138,25 @@ def part_of(out: ik.Limb, block: slice) -> ik.Limb:
 
 
 def moved_bytes(dtype: str) -> int:
-    """What an item reads and writes when every number is touched once."""
+    """Bytes that an item reads and writes if every number is touched once."""
     arrays = (*arrays_of(random_problems(1, dtype)), *results_of(ik.Limb.empty(1, dtype)))
     return sum(array.nbytes for array in arrays)
 
 
 def copy_of(moved: int) -> Callable[[], None]:
-    """NumPy's copy that moves so many bytes: half of them read, half of them written."""
+    """A NumPy copy of that many bytes: half of them read, half of them written."""
     source, target = (np.full(moved // 2, fill, np.uint8) for fill in (1, 2))
     return functools.partial(np.copyto, target, source)
 
 
 def reach_all(limb: packages.Limb) -> None:
-    """Every target of packages.py, one a call."""
+    """Every target of packages.py, one per call."""
     for target in packages.targets():
         limb[0](target)
 
 
 def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verdict]:
-    """The answers of every solver, judged. All must mean the same: the same turns for almost every limb."""
+    """Judge the answers of every solver. All must agree: the same rotations for almost every limb."""
     out = ik.Limb.empty(len(problems.root), problems.root.dtype)
     solvers = {isa: functools.partial(solve, problems, out) for isa in isas()}
     solvers |= {"acos, C": rival(problems, out), "acos, NumPy": functools.partial(conventional_numpy, problems, out)}
@@ -170,7 +172,7 @@ def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verd
     return verdicts | {"best, workers=2": verdicts[isas()[-1]]}
 
 
-# What is printed
+# --- output
 
 
 def describe(problems: Problems, load: float) -> list[str]:
@@ -188,7 +190,7 @@ def describe(problems: Problems, load: float) -> list[str]:
 
 
 def processor() -> str:
-    """Its name, family and model."""
+    """Name, family and model of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -200,13 +202,13 @@ def processor() -> str:
 
 
 def compiler() -> str:
-    """The first line it says of itself."""
+    """The first line of the compiler's version."""
     command = [*cc(), "--version"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
 def batch_table(batches: Figures, verdicts: dict[str, dict[str, Verdict]]) -> list[str]:
-    """Nanoseconds an item, and how many times faster than the scalar instance of the same run."""
+    """Nanoseconds per item, and the speed-up over the scalar instance of the same run."""
     sizes = list(batches["float32"])
     header = ["numbers", "solver", "solved", "worst error", *(f"N = {NAMES[size]}" for size in sizes)]
     rows = []
@@ -231,7 +233,7 @@ def cell(timing: Timing | None, scalar: Timing) -> str:
 
 
 def limit_table(batches: Figures) -> list[str]:
-    """How near the batches are to the copying of as many bytes, and what a second worker adds."""
+    """Time relative to a copy of as many bytes, and the gain by a second worker."""
     rows = []
     for dtype, size in itertools.product(DTYPES, batches["float32"]):
         timings = batches[dtype][size]
@@ -252,7 +254,7 @@ def limit_table(batches: Figures) -> list[str]:
 
 
 def package_table(searched: dict[str, Timing], misses: dict[str, np.ndarray], missing: list[str]) -> list[str]:
-    """One target a call, packages that search."""
+    """Iterative packages, one target per call."""
     rows = []
     for name, timing in searched.items():
         solved = share(float(np.mean(misses[name] <= packages.TOLERANCE)))
@@ -267,7 +269,7 @@ def package_table(searched: dict[str, Timing], misses: dict[str, np.ndarray], mi
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Markdown."""
+    """A table in Markdown."""
     return [f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows]]
 
 
@@ -282,7 +284,7 @@ def significant(x: float) -> str:
 
 
 def plain(figures: Any) -> Any:
-    """What JSON can hold."""
+    """The figures as types that JSON supports."""
     if isinstance(figures, dict):
         return {str(key): plain(value) for key, value in figures.items()}
     return asdict(figures)

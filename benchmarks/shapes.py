@@ -1,7 +1,7 @@
-"""How sharply each method bends a free tail: the largest angle between two bones, from a straight rest.
+"""Sharpest bend of a free tail by each method: the largest angle between two bones, from a straight rest.
 
-The tail has 20 bones of one length and no limits. Targets are at 20 to 95 % of its reach, in random directions. A
-circular arc is as even as a bend can be: `circle` is that row.
+The tail has 20 bones of equal length and no limits. Targets are at 20 to 95 % of its reach, in random directions. A
+circular arc bends most evenly: `circle` is that row.
 
     python benchmarks/shapes.py [--quick]
 """
@@ -33,7 +33,7 @@ ITERATIONS = {"spring": 2000}  # others: their default
 
 
 def sharpest(method: str, targets: np.ndarray) -> tuple[np.ndarray, float]:
-    """The sharpest bend of each pose, in degrees, and the share of targets that are met."""
+    """The sharpest bend of each pose, in degrees, and the share of targets reached."""
     tail = ik.Skeleton.chain([[x, 0, 0] for x in range(BONES + 1)])
     options = {"iterations": ITERATIONS[method]} if method in ITERATIONS else {}
     found = ik.solve(tail, tail.rest, [ik.Reach(BONES, targets)], method, **options)

@@ -1,6 +1,6 @@
-"""How fast `Skeleton.forward` is, beside NumPy level by level and the copying of as many bytes.
+"""Speed of `Skeleton.forward`, compared with NumPy level by level and with a copy of as many bytes.
 
-`python benchmarks/skeleton.py [--quick]` prints Markdown, for docs/figures.md. As in run.py all variants of a row run
+`python benchmarks/skeleton.py [--quick]` prints Markdown, for docs/figures.md. As in run.py, all variants of a row run
 in turn in one process, and the minimum is kept.
 """
 
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def row_of(joints: int, dtype: str, translated: bool) -> list[str]:
-    """One line: the kernel by instruction set with results reused, the function as users call it, and its rivals."""
+    """One row: the kernel by instruction set with reused results, the public function, and its competitors."""
     skeleton, pose = random_tree(joints), random_poses(joints, dtype, translated)
     found = skeleton.forward(pose)
     positions, rotations = by_level(skeleton, pose)
@@ -61,7 +61,7 @@ def row_of(joints: int, dtype: str, translated: bool) -> list[str]:
 
 
 def random_tree(joints: int) -> ik.Skeleton:
-    """Mostly chains, now and then a branch."""
+    """A tree of chains with occasional branches."""
     random = np.random.default_rng(SEED)
     parents = [max(-1, joint - 1 - int(random.choice(4, p=[0.7, 0.1, 0.1, 0.1]))) for joint in range(joints)]
     parents[1:] = [max(0, parent) for parent in parents[1:]]
@@ -69,14 +69,14 @@ def random_tree(joints: int) -> ik.Skeleton:
 
 
 def random_poses(joints: int, dtype: str, translated: bool) -> ik.Pose:
-    """Any rotations at all."""
+    """Random rotations."""
     random = np.random.default_rng(SEED)
     rotations = ik.rotations.normalize(random.normal(size=(ITEMS, joints, 4)).astype(dtype))
     return ik.Pose(rotations, random.uniform(-1, 1, (ITEMS, joints, 3)).astype(dtype) if translated else None)
 
 
 def by_level(skeleton: ik.Skeleton, pose: ik.Pose) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Forward kinematics as one writes it in NumPy: all joints of one depth at a time."""
+    """Forward kinematics in typical NumPy: all joints of one depth at a time."""
     parents = skeleton.parents
     local = skeleton.offsets.astype(pose.dtype) if pose.translations is None else pose.translations
     local = np.broadcast_to(local, (*pose.rotations.shape[:2], 3))

@@ -1,9 +1,9 @@
-"""How long smooth curves take, beside one banded solve by SciPy: `python benchmarks/smooth.py [--quick]`.
+"""Time for smooth curves, compared with one banded solve by SciPy: `python benchmarks/smooth.py [--quick]`.
 
-The problems are a pelvis that should follow what legs want and may not rise beyond what they reach, and feet that are
-pinned where they stand and go over obstacles in between. SciPy's solveh_banded (LAPACK's dpbsv) solves the same problem
-without bounds, a channel a call; without SciPy its columns are empty. Prints Markdown. As in run.py all variants of
-a row run in turn in one process, and the minimum is kept.
+One problem is a pelvis that follows the targets of legs within their reach. The other is feet that are pinned in stance
+and pass over obstacles in between. SciPy's solveh_banded (LAPACK's dpbsv) solves the same problem without bounds, one
+channel per call; without SciPy its columns are empty. Prints Markdown. As in run.py, all variants of a row run in turn
+in one process, and the minimum is kept.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def row_of(name: str, problem: Problem) -> list[str]:
-    """The kernel by instruction set, the function as users call it, and SciPy without bounds."""
+    """The kernel by instruction set, the public function, and SciPy without bounds."""
     frames, channels = problem["wanted"].shape
     operands = [np.ascontiguousarray(problem[key].T) for key in ("wanted", "lower", "upper", "pull")]
     found: Any = (np.empty((channels, frames)), *np.empty((2, channels), np.int32))
@@ -64,7 +64,7 @@ def row_of(name: str, problem: Problem) -> list[str]:
 
 
 def banded(wanted: NDArray[Any], pull: NDArray[Any]) -> None:
-    """Every channel without bounds."""
+    """Solve every channel without bounds."""
     solve = importlib.import_module("scipy.linalg").solveh_banded
     frames = wanted.shape[1]
     bands = np.zeros((3, frames))
@@ -75,13 +75,13 @@ def banded(wanted: NDArray[Any], pull: NDArray[Any]) -> None:
 
 
 def free(frames: int, channels: int) -> Problem:
-    """A pelvis with room to all sides."""
+    """A pelvis with distant bounds."""
     problem = pelvis(frames, channels)
     return problem | {"lower": problem["lower"] - 9, "upper": problem["upper"] + 9}
 
 
 def pelvis(frames: int, channels: int) -> Problem:
-    """Drawn to new heights three times a second, under a bound that is near."""
+    """A pelvis drawn to new heights three times a second, near an upper bound."""
     random = np.random.default_rng(SEED)
     wanted = np.repeat(random.normal(0, 0.05, (frames // 20 + 1, channels)), 20, axis=0)[:frames]
     upper = wanted + random.exponential(0.02, wanted.shape)
@@ -90,7 +90,7 @@ def pelvis(frames: int, channels: int) -> Problem:
 
 
 def feet(frames: int, channels: int) -> Problem:
-    """Half of the time pinned, in between over obstacles."""
+    """Feet pinned half of the time, and over obstacles in between."""
     random = np.random.default_rng(SEED)
     wanted, swings = np.zeros((frames, channels)), (np.arange(frames) // 25 % 2)[:, np.newaxis] > 0
     stairs = np.repeat(random.normal(0, 0.1, (frames // 50 + 1, channels)), 50, axis=0)[:frames]

@@ -1,8 +1,8 @@
-"""A careful stand-in for the bake, which is told when feet stand: what judge.py says of it any bake should be ahead of.
+"""A careful baseline for the bake, given the contacts: a bake should score better than this by judge.py.
 
-Each stance has one point of the sole that is planted, on the ground and for all of it, and the foot is turned as the
-ground there is. In between both go over smoothly, raised where the ground is in the way. The pelvis follows the feet,
-no higher than legs reach that are as straight as they were. Nothing here knows of the feet of ikcore.
+In each stance one point of the sole is planted on the ground, and the foot is aligned with the ground there. Between
+stances, both are interpolated smoothly, raised where the ground is higher. The pelvis follows the feet within the reach
+of legs no straighter than in the source. The code does not use ikcore's foot detection.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from judge import UP, Array, Motion, Names, Point, Source, core, drift, joint_of
 import ikcore as ik
 from ikcore.rotations import conjugate, multiply, rotate, shortest_arc, slerp
 
-REACH = 0.995  # of a leg: no straighter, unless the source is
-CLEAR = 0.005  # metres over the ground, where the source's arc would be in it
+REACH = 0.995  # relative to the leg length: largest extension, unless the source exceeds it
+CLEAR = 0.005  # metres: clearance above ground that the source's path would penetrate
 SLOW = 0.12  # seconds: faster changes of the pelvis are smoothed
-LEANS = 0.03  # of a leg: how far the knee is off the line at least, where the source's tells no side
+LEANS = 0.03  # relative to the leg length: smallest knee offset from the line that defines a side in the source
 
 
 class Way(NamedTuple):
-    """Where an ankle goes (frames, 3), and by how much its foot is turned (frames, 4)."""
+    """Path of an ankle (frames, 3), and rotation of its foot (frames, 4)."""
 
     ankle: Array
     turn: Array
@@ -44,7 +44,7 @@ def put(clip: ik.Clip, ground: ik.Ground, source: Source) -> ik.Clip:
 
 
 def _way(motion: Motion, leg: int, ground: ik.Ground, source: Source) -> Way:
-    """From plant to plant, one after the other; at the ends of the clip as high over the ground as the source is."""
+    """From stance to stance; at the ends of the clip with the source's height above ground."""
     ankle, sole = motion.ankle[:, leg], source.soles.positions(motion)[:, leg]
     shift, turn = np.zeros_like(ankle), np.tile([1.0, 0, 0, 0], (len(ankle), 1))
     stances = runs(source.contact[:, leg])
@@ -75,26 +75,26 @@ def _way(motion: Motion, leg: int, ground: ik.Ground, source: Source) -> Way:
 
 
 def _planted(sole: Array) -> int:
-    """The point (frames, points, 3) that stands stillest."""
+    """The point (frames, points, 3) that moves least."""
     return min(range(sole.shape[1]), key=lambda point: drift(sole[:, point, np.newaxis]))
 
 
 def _loose_ends(stances: list[tuple[int, int]], frames: int) -> list[tuple[int, int]]:
-    """The first and the last frame, where no stance is there, and a frame of the nearest one; itself without any."""
+    """First and last frame without a stance, each with a frame of the nearest stance; with itself if there is none."""
     first, last = (stances[0][0], stances[-1][1] - 1) if stances else (0, frames - 1)
     loose = [(0, first)] * (first > 0 or not stances) + [(frames - 1, last)] * (last < frames - 1 or not stances)
     return loose
 
 
 def _under(ground: ik.Ground, points: Array, source: Source) -> tuple[Array, Array]:
-    """Height and normals of the ground; 0 and up where there is none."""
+    """Height and normals of the ground; 0 and up if there is none."""
     leg = float(source.motion.length.max())
     found = ground.at(points, above=2 * leg, below=4 * leg)
     return np.where(found.hit, found.height, 0.0), np.where(np.asarray(found.hit)[..., np.newaxis], found.normals, UP)
 
 
 def _raised(motion: Motion, ways: list[Way]) -> Array:
-    """How far up the pelvis goes (frames,): as the feet do on the mean, smoothly, and no farther than legs reach."""
+    """Offset of the pelvis (frames,): the smooth mean of the feet's, limited by the reach of legs."""
     ankles = np.stack([way.ankle for way in ways], axis=1)
     longest = np.maximum(REACH * motion.bones[..., :2].sum(-1), size(motion.ankle - motion.hip))
     away = (ankles - motion.hip) * [1, 0, 1]
@@ -105,7 +105,7 @@ def _raised(motion: Motion, ways: list[Way]) -> Array:
 
 
 def _bent(motion: Motion, at: int, names: Names, way: Way, hip: Array) -> dict[int, Array]:
-    """What turns thigh, shin and foot in the world, by joint: from hip to ankle, bent in the plane of the source."""
+    """World rotations of thigh, shin and foot, by joint: from hip to ankle, bent in the plane of the source."""
     was_hip, was_knee, was_ankle = (each[:, at] for each in (motion.hip, motion.knee, motion.ankle))
     thigh, shin = motion.bones[:, at, 0], motion.bones[:, at, 1]
     parent = motion.parent(names.hip)
@@ -127,12 +127,12 @@ def _bent(motion: Motion, at: int, names: Names, way: Way, hip: Array) -> dict[i
 
 
 def _across(vectors: Array, line: Array) -> Array:
-    """Without their part along a line."""
+    """Vectors without their component along a line."""
     return np.asarray(vectors - ((vectors * line).sum(-1) / (line * line).sum(-1))[:, np.newaxis] * line)
 
 
 def _local(clip: ik.Clip, world: Array, turns: dict[int, Array]) -> Array:
-    """Rotations as joints have them, where some are turned in the world and what hangs on them goes along."""
+    """Local rotations after some joints are rotated in the world together with all joints below them."""
     parents, rotations = clip.skeleton.parents, clip.pose.rotations.copy()
     for joint, turn in turns.items():
         above = int(parents[joint])
@@ -144,7 +144,7 @@ def _local(clip: ik.Clip, world: Array, turns: dict[int, Array]) -> Array:
 
 
 def _moved(clip: ik.Clip, raised: Array) -> Array:
-    """Translations, with the roots raised."""
+    """Translations, with raised roots."""
     shape = (len(clip), len(clip.skeleton), 3)
     given = clip.skeleton.offsets if clip.pose.translations is None else clip.pose.translations
     moved = np.array(np.broadcast_to(given, shape))

@@ -1,6 +1,7 @@
-"""Timing that a noisy machine spoils least: all variants in turn, round after round, and the minimum of each.
+"""Timing that is robust on a busy machine: all variants in turn, round after round, and the minimum of each.
 
-Every benchmark takes `--quick`: one round of little, in seconds. Its figures mean nothing; that they come does.
+Every benchmark has the option `--quick`: one round of few items, in seconds. It tests the benchmark; its figures are
+meaningless.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ QUICK = "--quick" in sys.argv[1:]
 
 
 def parser_of(about: str | None) -> argparse.ArgumentParser:
-    """The options that every benchmark has."""
+    """The options of every benchmark."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one round of little: shows that it runs, not how fast")
     return parser
 
 
 def load_now() -> float:
-    """How many processes want a processor, over the last minute; not a number where the system does not say."""
+    """The mean number of runnable processes in the last minute; NaN if the system does not provide it."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One thing to measure: `prepare` is not timed and puts the process into the state that `run` needs."""
+    """A variant to measure: `prepare` is not timed and sets the state that `run` needs."""
 
     run: Callable[[], object]
     prepare: Callable[[], object] = lambda: None
@@ -40,7 +41,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds a run: the minimum over the rounds, and how far the median was above it (1 = not at all)."""
+    """Seconds per run: the minimum over the rounds, and the ratio of the median to it."""
 
     best: float
     spread: float
@@ -52,9 +53,9 @@ def round_robin(
     least: float = 0.003,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Timing]:
-    """Measure every variant once a round; each measurement repeats its run until `least` seconds are full.
+    """Measure every variant once per round; each measurement repeats its run for at least `least` seconds.
 
-    With `time.process_time` as clock what else runs meanwhile counts for less; threads add up.
+    The clock `time.process_time` is less sensitive to other processes, and adds up threads.
     """
     rounds, least = (1, 0) if QUICK else (rounds, least)
     repeats = {name: max(1, round(least / max(_once(variant, 1, clock), 1e-9))) for name, variant in variants.items()}

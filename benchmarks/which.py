@@ -1,7 +1,7 @@
-"""Which method for what: every method on chains, hinges, cones, a leg, an arm, a spine, a tail and a tentacle.
+"""Guide to the methods: all of them on chains, hinges, cones, a leg, an arm, a spine, a tail and a tentacle.
 
-Targets are what a random allowed pose reaches. Each is tried from rest, and along paths that lead from one to another,
-frame by frame. Prints Markdown, for docs/which.md.
+Targets come from random allowed poses. Each is solved from rest, and along paths from one to another, frame by frame.
+Prints Markdown, for docs/which.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEED = 20261123
 ITEMS = 16 if QUICK else 1000
 PATHS, FRAMES = (2, 20) if QUICK else (50, 200)
 ROUNDS = 1 if QUICK else 5
-TOLERANCE = 1e-4  # of the reach: what counts as met, by forward kinematics
+TOLERANCE = 1e-4  # relative to the reach: tolerance, by forward kinematics
 X, Y, Z = np.eye(3)
 
 Array = NDArray[np.float64]
@@ -32,13 +32,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """A chain along x, the limits of its joints, and how much of a random allowed pose a target is made with."""
+    """A chain along x with joint limits, and the share of a random allowed pose that defines a target."""
 
     name: str
     limits: tuple[ik.Limit | None, ...]
     lengths: tuple[float, ...]
     spread: float = 1.0
-    turned: bool = False  # the tip is to be turned as well
+    turned: bool = False  # the tip has a target rotation too
 
     @property
     def skeleton(self) -> ik.Skeleton:
@@ -48,7 +48,7 @@ class Case:
         return ik.Skeleton(np.arange(len(offsets)) - 1, offsets, limits=[*self.limits, None])
 
     def poses(self, count: int, seed: int) -> Array:
-        """Allowed ones: joints that may turn anywhere do so by some 40 degrees."""
+        """Allowed poses; joints without limits turn by about 40 degrees."""
         random = np.random.default_rng([SEED, seed])
         joints = [
             ik.rotations.exp(0.4 * random.normal(size=(count, 3)))
@@ -60,14 +60,14 @@ class Case:
         return np.stack([*(ik.rotations.slerp(rest, joint, self.spread) for joint in joints), rest], axis=1)
 
     def goals(self, poses: Array) -> list[ik.Reach]:
-        """For the tip, as it is in these."""
+        """Goals of the tip in these poses."""
         world = self.skeleton.forward(ik.Pose(poses))
         tip = len(self.lengths)
         at, turned = world.positions[..., tip, :], world.rotations[..., tip, :]
         return [ik.Reach(tip, at, turned if self.turned else None, chain=tip)]
 
     def paths(self) -> Array:
-        """(FRAMES, PATHS, joints, 4): from a pose to another, slow at both ends."""
+        """Paths (FRAMES, PATHS, joints, 4) from one pose to another, slow at both ends."""
         ends = self.poses(2 * PATHS, 1).reshape(2, PATHS, -1, 4)
         share = (1 - np.cos(np.linspace(0, np.pi, FRAMES))) / 2
         moved = ik.rotations.slerp(ends[0], ends[1], share[:, None, None])
@@ -79,7 +79,7 @@ class Case:
 
 
 def hinges(*axes: Array, bound: float = 2.0) -> tuple[ik.Limit, ...]:
-    """One for every axis."""
+    """One hinge limit for every axis."""
     return tuple(ik.Limit.hinge(axis, -bound, bound) for axis in axes)
 
 
@@ -117,14 +117,14 @@ def main() -> None:
 
 
 def rows(case: Case) -> Iterator[list[str]]:
-    """One for every method that takes the case."""
+    """One row for every method that supports the case."""
     skeleton, goals, path = case.skeleton, case.goals(case.poses(ITEMS, 0)), case.goals(case.paths())
     for name in ik.methods():
         options: dict[str, Any] = {"method": name} | tolerances(name)
         try:
             found = ik.solve(skeleton, skeleton.rest, goals, **options)
             moving = ik.solve(skeleton, skeleton.rest, path, **options, **in_sequence(name))
-        except (TypeError, ValueError):  # it does not take these goals or limits
+        except (TypeError, ValueError):  # it does not support these goals or limits
             continue
         again = functools.partial(ik.solve, skeleton, skeleton.rest, goals, **options)
         time = round_robin({name: Variant(again)}, ROUNDS, clock=process_time)
@@ -142,18 +142,18 @@ def rows(case: Case) -> Iterator[list[str]]:
 
 
 def tolerances(name: str) -> dict[str, float]:
-    """A tenth of what is judged."""
+    """A tenth of the judged tolerances."""
     own = ik.methods()[name].options
     return {option: TOLERANCE / 10 for option in ("tolerance", "rotation_tolerance") if option in own}
 
 
 def in_sequence(name: str) -> dict[str, Any]:
-    """Frame by frame; closed forms know no frame before."""
+    """Options for frame sequences; closed forms do not use a previous frame."""
     return {"sequence": True} if "iterations" in ik.methods()[name].options else {}
 
 
 def met(case: Case, found: ik.Solution, goals: list[ik.Reach]) -> float:
-    """The share, by forward kinematics."""
+    """The share reached, by forward kinematics."""
     world, (goal,) = case.skeleton.forward(found.pose), goals
     tip = len(case.lengths)
     there = np.linalg.norm(world.positions[..., tip, :] - goal.position, axis=-1) <= TOLERANCE * sum(case.lengths)
@@ -163,20 +163,20 @@ def met(case: Case, found: ik.Solution, goals: list[ik.Reach]) -> float:
 
 
 def angles(a: Array, b: Array) -> Array:
-    """Between rotations, radians."""
+    """Angles between rotations, in radians."""
     off = ik.rotations.multiply(ik.rotations.conjugate(a), b)
     return np.asarray(2 * np.arctan2(np.linalg.norm(off[..., 1:], axis=-1), np.abs(off[..., 0])))
 
 
 def halves(rotations: Array) -> tuple[float, float]:
-    """How far joints have turned from rest on the average, those near the root and those near the tip, degrees."""
+    """Mean joint rotation from rest in degrees, near the root and near the tip."""
     turned = np.degrees(angles(rotations, np.array([1.0, 0, 0, 0])))[..., :-1]
     middle = (turned.shape[-1] + 1) // 2
     return float(np.mean(turned[..., :middle])), float(np.mean(turned[..., middle:]))
 
 
 def largest_step(rotations: Array) -> float:
-    """By how many degrees a joint turns from one frame to the next at most; the 95th percentile of the paths."""
+    """Largest joint rotation from frame to frame in degrees; the 95th percentile of the paths."""
     steps = np.degrees(angles(rotations[1:], rotations[:-1]))
     return float(np.percentile(np.max(steps, axis=(0, -1)), 95))
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """IK Core for Blender: registration of the extension.
 
-bridge.py      the library ikcore, and a sentence when it cannot be used. Without bpy
-armatures.py   what moves an armature, and why it cannot be baked
-actions.py     slotted actions: what their curves say, copies of them, new keys
-stage.py       goes through the frames of the scene and puts back what that moves
-rotations.py   rotations as channels want them over time. Without bpy
+bridge.py      imports the library ikcore, or a sentence why it cannot be used. Without bpy
+armatures.py   what animates an armature, and reasons why it cannot be baked
+actions.py     slotted actions: values of their curves, copies, new keys
+stage.py       visits frames of the scene and restores its state
+rotations.py   continuous rotation channels. Without bpy
 
 clips.py       an armature and its action as a clip in world space, on joints.py and hang.py (inheritance)
-channels.py    a clip back to channels
-follow.py      whether what is seen of a character goes where its legs, or other bones, go
-effect.py      whether it does after a bake
-ground.py      objects of the scene as a ground;  skin.py  which vertices follow which joint
+channels.py    a clip as channels
+follow.py      checks that the visible parts of a character follow its legs, or other bones
+effect.py      the same check after a bake
+ground.py      objects of the scene as a ground;  skin.py  vertices by the joint they follow
 
-ranges.py      which frames to bake
+ranges.py      frame range of a bake
 
-curves.py      where things are by their curves alone, where nothing else moves them
+curves.py      transforms evaluated from curves alone, if nothing else animates them
 
 limbs.py       finds IK and says why it cannot be baked
 shown.py       what Blender's solver shows, as keys
@@ -94,7 +94,7 @@ KEPT = {  # with every object
 
 
 def register():
-    """Switch the extension on; a library that cannot be used only greys it out."""
+    """Enable the extension. If the library cannot be used, its operators are greyed out."""
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
@@ -107,7 +107,7 @@ def register():
 
 
 def unregister():
-    """Switch the extension off."""
+    """Disable the extension."""
     if bpy.app.timers.is_registered(bridge.load_rest):
         bpy.app.timers.unregister(bridge.load_rest)
     menus.unregister()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Solved anew: two-bone limbs by the library's closed form, every frame of every limb at once."""
+"""Re-solve two-bone limbs by the library's closed form, all frames of all limbs at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,24 +14,22 @@ from .report import plain
 from .sample import sample
 from .solve import AWAY, solve
 
-SAMPLED, SOLVED = 0.85, 0.95  # the shares that are done when limbs are sampled and solved
+SAMPLED, SOLVED = 0.85, 0.95  # progress after limbs are sampled, and after they are solved
 
 
 @dataclass
 class Found:
-    """What a way of baking has found to write."""
+    """The result of a way of baking, to be written."""
 
     work: list  # (armature, channels)
-    muted: list  # the constraints that keys stand for then: (armature, bone, constraint), by name
-    poses: Callable  # where bones are then, by armature, by bone: in armature space; and what moved ones hang on
-    reports: (
-        Callable  # how it went, armature by armature, to be called when all is written with how far keys may be off
-    )
+    muted: list  # the constraints that the keys replace: (armature, bone, constraint), by name
+    poses: Callable  # resulting poses by armature, by bone: in armature space; and those of the parents of moved bones
+    reports: Callable  # makes the report of each armature after all is written, given the tolerance of keys
 
 
 @dataclass
 class Report:
-    """How the bake of an armature went, per frame: one is unreached when any of its limbs did not get there."""
+    """Results of the bake of an armature, per frame: unreached if any of its limbs missed its target."""
 
     armature: str
     limbs: int
@@ -39,20 +37,20 @@ class Report:
     unreached: np.ndarray  # (frames,), bool
     unusable: np.ndarray
     undefined: np.ndarray
-    short: np.ndarray  # a limb stays as it is shown, off a target in reach
+    short: np.ndarray  # a limb keeps the displayed pose, off a target in reach
     stopped: list[str] = field(default_factory=list)  # sentences about such limbs
-    idle: list[str] = field(default_factory=list)  # limbs whose IK did nothing, as their bones
-    away: list[str] = field(default_factory=list)  # sentences about limbs that are not seen where they were put
-    keys: str = ""  # how many there are, if not one on every frame
+    idle: list[str] = field(default_factory=list)  # limbs whose IK did nothing, by their bones
+    away: list[str] = field(default_factory=list)  # sentences about limbs that are not displayed where they were put
+    keys: str = ""  # their number, if not one on every frame
 
     def troubled(self):
-        """Whether there is something to look at."""
+        """True if there is something to look at."""
         flags = (self.unreached, self.unusable, self.undefined, self.short)
         return bool(self.idle or self.away or any(which.any() for which in flags))
 
     @property
     def problems(self):
-        """Frames to look at, and what is wrong there: the first of each run."""
+        """The first frame of each run of problems, and the problem."""
         found = []
         for which, what in self._flags():
             starts = self.frames[which & ~np.r_[False, which[:-1]]]
@@ -81,14 +79,14 @@ class Report:
 
 
 def _spans(frames, most=4):
-    """Frame numbers as runs: '3, 40-42'."""
+    """Frame numbers as ranges: '3, 40-42'."""
     runs = np.split(frames, np.flatnonzero(np.diff(frames) > 1) + 1)
     texts = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs[:most]]
     return ", ".join(texts) + (", ..." if len(runs) > most else "")
 
 
 def found(context, limbs, frames):
-    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found."""
+    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     samples = yield from stage.between(sample(context, limbs, frames), 0.0, SAMPLED)
     solved = yield from stage.between(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)
@@ -103,7 +101,7 @@ def found(context, limbs, frames):
 
 
 def _poses(armatures, limbs, samples, solved):
-    """Where bones are then, as Found has it."""
+    """The resulting poses, as in Found."""
     quat, poses = bridge.rotations, {armature.name: {} for armature in armatures}
     both, before = quat.multiply(solved.root, solved.mid), samples.limbs
     mids = before.root + quat.rotate(solved.root, before.mid - before.root)
@@ -117,7 +115,7 @@ def _poses(armatures, limbs, samples, solved):
 
 
 def _report(armature, limbs, frames, before, solved, away):
-    """How it went for the limbs of one armature."""
+    """The report of one armature's limbs."""
     mine = [n for n, limb in enumerate(limbs) if limb.object == armature]
     acting = before.influence[:, mine] > 0.0
     status, undefined, short = (found[:, mine] for found in (solved.status, solved.undefined, solved.short))
@@ -137,7 +135,7 @@ def _report(armature, limbs, frames, before, solved, away):
 
 
 def _stopped(limbs, short):
-    """Sentences about limbs that Blender leaves so far off their targets, in lengths of limbs."""
+    """Sentences about limbs that Blender leaves far off their targets, in limb lengths."""
     return [
         f"{limb.ik.name} of {limb.owner} stops {plain(100 * off)} % of the limb length from its target: "
         f"raise its Iterations ({limb.ik.iterations})"
@@ -147,7 +145,7 @@ def _stopped(limbs, short):
 
 
 def _away(context, limbs, before, solved, frames, slack):
-    """Sentences, by number, about limbs not seen where they were put, on some frames: nothing is taken for granted."""
+    """Sentences, by number, about limbs that are not displayed where they were put, checked on some frames."""
     quat = bridge.rotations
     some = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
     arm, forearm = before.mid - before.root, before.end - before.mid
@@ -161,7 +159,7 @@ def _away(context, limbs, before, solved, frames, slack):
             bone = limb.object.evaluated_get(depsgraph).pose.bones[limb.chain[1]]
             seen[row, n] = bone.head, bone.tail
     reach = np.linalg.norm(arm[some], axis=-1) + np.linalg.norm(forearm[some], axis=-1)
-    far = np.linalg.norm(seen - put, axis=-1).max(axis=-1)  # not a number is what Blender does not show
+    far = np.linalg.norm(seen - put, axis=-1).max(axis=-1)  # NaN marks bones that Blender does not display
     far = (far - [slack / limb.object.matrix_world.median_scale for limb in limbs]) / reach
     worst, size = np.argmax(far, axis=0), f"more than {AWAY:.1%} of its length"
     return {
@@ -173,7 +171,7 @@ def _away(context, limbs, before, solved, frames, slack):
 
 
 def _work(armatures, limbs, samples, solved):
-    """What to write, as (armature, channels): a generator that yields the share that is done."""
+    """The channels to write, as (armature, channels): a generator that yields progress."""
     channels, work = _channels(limbs, samples, solved), {armature.name: (armature, []) for armature in armatures}
     for n, limb in enumerate(limbs):
         for b, bone in enumerate((limb.root, limb.mid)):
@@ -186,8 +184,8 @@ def _work(armatures, limbs, samples, solved):
 def _channels(limbs, samples, solved):
     """The new rotation channels as quaternions, (frames, limbs, 2, 4).
 
-    In the space the channel hangs in, a rotation D of the bone in armature space is P^-1 D P. The second bone's space
-    turns with the first, so it needs its own rotation only, unless it does not inherit rotation: then it needs both.
+    A rotation D of a bone in armature space is P^-1 D P in the space P of its channel. The second bone's space rotates
+    with the first, so it needs only its own rotation. If it does not inherit rotation, it needs both.
     """
     inherits = np.array([limb.mid.bone.use_inherit_rotation for limb in limbs])
     quat = bridge.rotations

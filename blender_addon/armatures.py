@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What moves an armature, and in a sentence why it, or a bone of it, cannot be baked."""
+"""Animation of an armature, and the reasons why it, or one of its bones, cannot be baked."""
 
 from functools import cached_property
 from typing import Any
@@ -9,15 +9,15 @@ import numpy as np
 
 from . import actions, stage
 
-ALONG = 0.01  # of the way of a bone: what goes as far but for that goes along with it
+ALONG = 0.01  # relative to the motion of a bone: a bone whose motion differs by less moves with it
 
 
 class CannotBakeError(Exception):
-    """Why something cannot be baked, as a sentence."""
+    """The reason why something cannot be baked, as a sentence."""
 
 
 class Rig:
-    """What moves an armature and its bones, or an object, read once. To be dropped before anything changes."""
+    """The animation of an armature and its bones, or of an object, read once. Invalid after any change."""
 
     def __init__(self, armature):
         self.object = armature
@@ -26,7 +26,7 @@ class Rig:
 
     @cached_property
     def chains(self):
-        """(bone, constraint, chain), all by name, of each IK and Spline IK that is switched on."""
+        """(bone, constraint, chain), all by name, of each enabled IK and Spline IK constraint."""
         return [
             (bone.name, constraint.name, chain_of(bone, constraint))
             for bone in self.bones
@@ -36,17 +36,17 @@ class Rig:
 
     @cached_property
     def curves(self):
-        """The curves that play, by data path."""
+        """The active curves by data path."""
         return actions.by_path(actions.curves(self.animation))
 
     @cached_property
     def drivers(self):
-        """The drivers, by data path."""
+        """The drivers by data path."""
         return actions.by_path(self.animation.drivers if self.animation else ())
 
     @cached_property
     def animated_constraints(self):
-        """The data paths of curves and drivers that lead into a constraint."""
+        """The data paths of curves and drivers that animate constraints."""
         return [path for path in (*self.curves, *self.drivers) if ".constraints[" in path]
 
     @cached_property
@@ -67,7 +67,7 @@ def chain_of(bone, constraint):
 
 
 def copied(bone):
-    """The pose bone that constraints make this one the same as, whatever its channels say, or None."""
+    """The pose bone that constraints make this one identical to, whatever its channels say, or None."""
     acting = [each for each in bone.constraints if not each.mute]
     if len(acting) != 1 or acting[0].type != "COPY_TRANSFORMS" or acting[0].target != bone.id_data:
         return None
@@ -78,14 +78,14 @@ def copied(bone):
 
 
 def hung_on(bone, copies):
-    """The pose bone that one hangs on: of `copies`, {name: original}, the original; or None."""
+    """The effective parent of a pose bone: for a parent in `copies`, {name: original}, the original; or None."""
     if bone.parent is None or not copies:
         return bone.parent
     return bone.id_data.pose.bones[copies.get(bone.parent.name, bone.parent.name)]
 
 
 def above(bone, copies):
-    """All that it hangs on so, the nearest first."""
+    """All its ancestors in this sense, the nearest first."""
     found = []
     while bone := hung_on(bone, copies):
         found.append(bone)
@@ -93,7 +93,7 @@ def above(bone, copies):
 
 
 def own(armature):
-    """The objects that are the character: its children, and all that it deforms with theirs."""
+    """The objects of the character: its children, and all objects that it deforms with theirs."""
     roots = [armature, *skins(armature)]
     return {*roots, *(child for item in roots for child in item.children_recursive)}
 
@@ -108,7 +108,7 @@ def _deforms(modifier, armature):
 
 
 def not_editable(armature):
-    """Why the armature or its action cannot be changed, or None."""
+    """The reason why the armature or its action cannot be changed, or None."""
     animation = armature.animation_data
     action = animation.action if animation else None
     if armature.override_library and armature.override_library.is_system_override:
@@ -124,7 +124,7 @@ def not_editable(armature):
 
 
 def not_played(armature, known=()):
-    """Why the armature does not simply play its action, or None. `known` are tracks of the NLA that may play."""
+    """The reason why the armature does not simply play its action, or None. `known` are NLA tracks that may play."""
     animation = armature.animation_data
     if armature.type == "ARMATURE" and armature.data.pose_position == "REST":
         return f"{armature.name} is in Rest Position: switch it to Pose Position"
@@ -142,7 +142,7 @@ def not_played(armature, known=()):
 
 
 def not_evaluated(context, armature, names=(), followers=()):
-    """Why Blender does not move an armature, or these bones and those above them, or followers of any; or None."""
+    """The reason why Blender does not evaluate an armature, or these bones and their relatives; or None."""
     shown = armature.evaluated_get(context.evaluated_depsgraph_get())
     if not shown.matrix_world.median_scale:
         return f"{armature.name} has a scale of zero, so it is invisible: give it another one"
@@ -152,9 +152,9 @@ def not_evaluated(context, armature, names=(), followers=()):
 
 
 def _follow_channels(context, armature, names, followers):
-    """Whether bones and those above them go where channels put them: of what is disabled Blender moves what it needs.
+    """True if bones and their ancestors follow their channels.
 
-    That is what some other object looks at that is shown.
+    Blender evaluates disabled objects only if visible objects refer to them.
     """
     rig = Rig(armature)
     chosen = {bone.name for name in names for bone in (rig.bones[name], *rig.bones[name].parent_recursive)}
@@ -171,7 +171,7 @@ def _follow_channels(context, armature, names, followers):
 
 
 def carries(context, armature, bone, others):
-    """Whether pose bones below another go all the way along with it: constraints between may keep them."""
+    """True if other pose bones below a bone move fully with it. Constraints in between may prevent that."""
     rig = Rig(armature)
     between = {each.name: each for other in others for each in other.parent_recursive if bone in each.parent_recursive}
     if not any(constrained(each, rig) for each in between.values()):
@@ -188,20 +188,20 @@ def carries(context, armature, bone, others):
 
 
 def _places(context, armature):
-    """Where the heads of all bones are, (bones, 3)."""
+    """Head positions of all bones, (bones, 3)."""
     armature.update_tag(refresh={"DATA"})
     context.view_layer.update()
     return np.array([bone.head for bone in armature.evaluated_get(context.evaluated_depsgraph_get()).pose.bones])
 
 
 def plays(track, animation):
-    """Whether a track of the NLA plays."""
+    """True if an NLA track plays."""
     solo = any(other.is_solo for other in animation.nla_tracks)
     return len(track.strips) > 0 and not track.mute and (track.is_solo or not solo)
 
 
 def constrained(bone, rig, but=()):
-    """What else than its channels moves a pose bone, `but` some constraints, as a sentence, or None."""
+    """A sentence about anything but its channels that moves a pose bone, except some constraints; or None."""
     for constraint in bone.constraints:
         if not constraint.mute and constraint not in but:
             return f"{bone.name} has constraint {constraint.name}"
@@ -212,13 +212,13 @@ def constrained(bone, rig, but=()):
 
 
 def movable(bone, rig):
-    """Whether keys on its location move a pose bone."""
+    """True if location keys move a pose bone."""
     held = (bone.parent and bone.bone.use_connect) or all(bone.lock_location) or constrained(bone, rig)
     return not held and not any(path.startswith(actions.path_of(bone, "location")) for path in rig.drivers)
 
 
 def not_writable(bone, rig, channel):
-    """Why keys on a channel of a pose bone, "rotation" or "location", would not play as written, or None."""
+    """The reason why keys on a pose bone's channel, "rotation" or "location", would not play as written, or None."""
     path = actions.rotation_path(bone) if channel == "rotation" else actions.path_of(bone, channel)
     curves = rig.curves.get(path, ())
     prefix = actions.path_of(bone, channel)

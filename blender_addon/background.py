@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work beside Blender: in a thread, so that Blender can answer meanwhile. Without bpy."""
+"""Work in a background thread, so that Blender stays responsive. Without bpy."""
 
 import threading
 
-PATIENCE = 0.02  # seconds to wait for the work before it is Blender's turn
+PATIENCE = 0.02  # seconds to wait for the thread before control returns to Blender
 
 
 class _StoppedError(Exception):
-    """Ends work that nobody waits for any more."""
+    """Ends work that is no longer needed."""
 
 
 class _Work(threading.Thread):
-    """Calls `call(progress)` and keeps what it returns or raises."""
+    """Calls `call(progress)` and stores its result or its exception."""
 
     def __init__(self, call):
         super().__init__(daemon=True)
@@ -21,7 +21,7 @@ class _Work(threading.Thread):
     def run(self):
         try:
             self.result = self._call(self._progress)
-        except BaseException as error:  # raised again where it is waited for
+        except BaseException as error:  # raised again in the waiting thread
             self.error = error
 
     def _progress(self, share):
@@ -31,9 +31,9 @@ class _Work(threading.Thread):
 
 
 def in_thread(call):
-    """What `call(progress)` returns: a generator that yields the share that is done.
+    """The result of `call(progress)`: a generator that yields progress.
 
-    Closed before its end it does not wait: the work stops when it next tells its progress.
+    If it is closed early, it does not wait. The work then stops at its next progress report.
     """
     work = _Work(call)
     work.start()

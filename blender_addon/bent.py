@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A body bent for its pins, by a method of the library. Without bpy.
+"""Solve a body for its pins, by a method of the library. Without bpy.
 
-What is dragged and what is baked is one piece: a clip, of one frame or of many, is bent from as it is to where its
-pins are, every frame for itself, so that a pin that goes back brings the pose back.
+Dragging and baking use the same code. A clip of one or many frames is solved from its own pose for its pins. Every
+frame is solved independently, so a pin that returns restores the pose.
 """
 
 import functools
@@ -18,27 +18,28 @@ METHODS = [
     ("fabrik", "Chains", "Chains are laid from pin to pin (FABRIK), for tails, ropes and tentacles"),
     ("ccd", "Joint by Joint", "Joints near a pin turn first and most (cyclic coordinate descent)"),
 ]
-FAR = 1e-3  # of the length of all bones: what is farther from its target is told of
+FAR = 1e-3  # relative to the length of all bones: larger errors are reported
 ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
-# The library shakes chains that are stuck. Beyond reach all are, and targets that differ by millimetres get poses that
-# differ by half a turn. So these methods solve without; what `knees.started` does then frees straight chains for dls.
+# The library perturbs chains that stall. Out of reach all chains stall, and targets a few millimetres apart could get
+# poses half a turn apart. These methods therefore solve without perturbation; `knees.started` bends straight chains for
+# dls.
 UNSHAKEN = {"dls", "fabrik"}
 
 
 def bent(held, clip, places, sides):
-    """A clip bent from as it is to where its pins are, and by how much each pin is missed.
+    """Solve a clip for its pins, starting from its own pose. Returns the errors of the pins too.
 
     Parameters
     ----------
     held : pins.Held
-        What holds it.
+        The pins.
     clip : ikcore.Clip
         The motion.
     places : (frames, pins, 4, 4) array
-        Where pins are, in the world.
+        Positions of the pins, in the world.
     sides : dict of knees.OneWay
-        To which side knees bend, by their lower bones.
+        Bend directions of knees, by their lower bones.
 
     Returns
     -------
@@ -65,17 +66,17 @@ def _chain(skeleton, bone, first):
 
 
 def _away(held, clip, places):
-    """How far the farthest pin is from its bone, in each frame."""
+    """Distance of the farthest pin from its bone, per frame."""
     joints = [clip.skeleton.index(pin.bone) for pin in held.pins]
     there = clip.skeleton.forward(clip.pose).positions[:, joints]
     return np.linalg.norm(places[:, :, :3, 3] - there, axis=-1).max(axis=-1)
 
 
 def solved(clip, goals, freedoms, method, *, body=None, weights=None, smooth=False):
-    """A clip as a method of the library solves it, and by how much each goal is missed: (frames, goals, 2).
+    """Solve a clip by a method of the library. Returns the clip and the errors of the goals, (frames, goals, 2).
 
-    Its bones do what they may, by name; the body may go anywhere; what bones weigh is for goals that ask for it. Where
-    `smooth`, goals beyond reach that differ little give poses that do.
+    `freedoms` are limits by bone name; `body` may move anywhere; `weights` are masses of bones for goals that need
+    them. If `smooth`, goals out of reach that differ slightly give poses that differ slightly.
     """
     library, skeleton = bridge.library, clip.skeleton
     allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
@@ -101,11 +102,13 @@ def _shaken(solve):
 
 
 def _smooth(solve, method):
-    """The pose and the errors, without shaking where that reaches no more."""
+    """The pose and the errors, without perturbation unless it reaches more."""
     if method not in UNSHAKEN:
         return _shaken(solve)
     found = solve(workers=-1, textbook=True)
-    if method == "fabrik" and not found.reached.all():  # it stays straight for long where a chain is nearly straight
+    if (
+        method == "fabrik" and not found.reached.all()
+    ):  # a chain that is nearly straight stays straight for many iterations
         shaken = solve(workers=-1)
         better = (~found.reached & shaken.reached)[:, np.newaxis, np.newaxis]
         rotations, translations = (
@@ -118,7 +121,7 @@ def _smooth(solve, method):
 
 
 def _goals(held, clip, places):
-    """What pins ask for. Where balance is kept, those that do not stand give way to it."""
+    """The goals of the pins. If balance is kept, pins that support no weight have lower priority."""
     library, turned = bridge.library, Parts.of(places).turned
     goals = [
         library.Reach(
@@ -134,7 +137,7 @@ def _goals(held, clip, places):
 
 
 def _balance(held, places, turned):
-    """The weight on the inner side of every edge round what the body stands on, frame by frame."""
+    """Balance goals: the centre of mass is inside every edge of the support polygon, per frame."""
     stand = [n for n, pin in enumerate(held.pins) if pin.sole]
     soles = [
         places[:, n, np.newaxis, :3, 3] + bridge.rotations.rotate(turned[:, [n]], np.array(held.pins[n].sole))
@@ -151,7 +154,7 @@ def _balance(held, places, turned):
 
 
 def edges(corners):
-    """The edges round points in a plane, one a point: which way is out, and 1, or 0 where the point is on no corner.
+    """Edges of the convex hull of planar points, one per point: outward normal, and 1, or 0 for no corner.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ def edges(corners):
     across -= ways[:, :, :, np.newaxis, 1] * ways[:, :, np.newaxis, :, 0]
     lengths = np.linalg.norm(ways, axis=-1)
     tiny = 1e-6 * lengths.max(axis=(1, 2))[:, np.newaxis, np.newaxis]
-    # all others are to the left of the way to the next; of those on one line that is the farthest
+    # all others are left of the line to the next corner; among collinear points that is the farthest
     nexts = np.where((across >= -(tiny**2)[..., np.newaxis]).all(axis=-1) & (lengths > tiny), lengths, 0.0)
     to = nexts.argmax(axis=-1)[..., np.newaxis]
     way = np.take_along_axis(ways, to[..., np.newaxis], axis=2)[:, :, 0]
@@ -176,9 +179,9 @@ def edges(corners):
 
 
 def missed(names, clip, errors):
-    """(name, length, angle, number of the frame) of each goal that is not reached, where it is farthest off.
+    """(name, length, angle, frame number) of each missed goal, at its worst frame.
 
-    No angle where that is none to speak of.
+    The angle is 0 if it is negligible.
     """
     far = FAR * np.linalg.norm(clip.skeleton.offsets, axis=-1).sum()
     for name, error in zip(names, np.moveaxis(errors, 1, 0), strict=True):

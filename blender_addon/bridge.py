@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only place that imports ikcore, the compiled library in this extension's wheel.
+"""The only module that imports ikcore, the compiled library in this extension's wheel.
 
-Blender skips a wheel that does not fit, keeps a loaded library through an update, and lets a library that was
-installed some other way win over the wheel. None of that may stop the extension from being enabled: it ends in a
-sentence that `problem()` gives to the panel and to the operator's poll. No bpy.
+Blender skips a wheel that does not fit, keeps a loaded library through an update, and prefers a library that was
+installed separately. None of these may prevent the extension from being enabled. They end in a sentence, which
+`problem()` gives to the panel and to the operators' poll. No bpy.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ import warnings
 
 LEG = 0.87  # metres: the leg length for which ikcore.BakeSettings has its lengths
 library = None  # ikcore, once loaded
-rotations = None  # its rotation algebra
+rotations = None  # its rotation module
 _problem = None
 
 
 def load(extensions):
-    """Import the library and find out what is wrong with it, if anything. Called once, on registration.
+    """Import the library and check that it can be used. Called once, on registration.
 
-    `extensions` is the folder that Blender keeps extensions, and what comes in their wheels, in.
+    `extensions` is the folder in which Blender keeps extensions and their wheels.
     """
     global library, rotations, _problem
     library = rotations = _problem = None
@@ -43,50 +43,51 @@ def load(extensions):
 
 
 def load_rest():
-    """Import what the library leaves until it is named, so that no first press waits.
+    """Import the library's lazy modules, so that the first use does not wait.
 
-    Not in a thread: add-ons that Blender enables meanwhile, Rigify among them, go through all modules, and would fail.
+    This is not done in a thread. Add-ons that Blender enables at the same time, such as Rigify, iterate over all
+    modules and would fail.
     """
     if library is None:
         return
-    with contextlib.suppress(ImportError, OSError):  # as when the extension is removed meanwhile
+    with contextlib.suppress(ImportError, OSError):  # for example if the extension is removed meanwhile
         importlib.import_module("ikcore.bake")
 
 
 def problem():
-    """Why the library cannot be used, as a sentence, or None."""
+    """The reason why the library cannot be used, as a sentence, or None."""
     return _problem
 
 
 def two_bone(*args, **options):
-    """The library's closed form. Items that cannot be used are in its status, which the operator reports."""
+    """The library's closed form. Unusable items are flagged in its status, which the operator reports."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", library.UnusableWarning)
         return library.two_bone(*args, **options)
 
 
 def look(*args, **options):
-    """The library's aim of one joint or several. Items that cannot be used are in its status."""
+    """The library's aim of one or several joints. Unusable items are flagged in its status."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", library.UnusableWarning)
         return library.look(*args, **options)
 
 
 def feet_on(*args, **options):
-    """Legs with soles, on the ground that their clip was made on, if it was."""
-    from ikcore.bake import feet_on  # imported late, as the library does itself
+    """Legs with soles, on the ground for which their clip was made, if known."""
+    from ikcore.bake import feet_on  # imported late, as in the library itself
 
     return feet_on(*args, **options)
 
 
 def unreached(status):
-    """Where a status says that the target was out of reach: too far or too near."""
+    """Mask of the items whose target was out of reach: too far or too near."""
     flags = library.Status.TOO_FAR | library.Status.TOO_NEAR
     return (status & int(flags)) != 0
 
 
 def unusable(status):
-    """Where a status says that the pose could not be used: not finite, or bones without length."""
+    """Mask of the items whose pose could not be used: not finite, or bones without length."""
     return status >= min(int(flag) for flag in library.Status if not flag.usable)
 
 
@@ -104,19 +105,19 @@ def leg_percent(metres):
 
 
 def bundled_wheels():
-    """The file names of the wheels in this extension, one a platform; none when run from a source folder."""
+    """The file names of the wheels in this extension, one per platform; none when run from a source folder."""
     manifest = os.path.join(os.path.dirname(__file__), "blender_manifest.toml")
     with open(manifest, "rb") as file:
         return [os.path.basename(path) for path in tomllib.load(file).get("wheels", [])]
 
 
 def version_of(wheels):
-    """The version in the file names of wheels, which all have the same."""
+    """The version in the file names of the wheels, which is the same in all."""
     return wheels[0].split("-")[1]
 
 
 def _is_for_here(wheel):
-    """Whether a wheel is for this operating system and processor, by its name."""
+    """True if a wheel is for this operating system and processor, by its name."""
     systems = {"win32": ("win_",), "darwin": ("macosx_",), "linux": ("manylinux", "linux_")}[sys.platform]
     system = wheel.removesuffix(".whl").split("-")[-1]
     return system.startswith(systems) and system.endswith(platform.machine().lower())

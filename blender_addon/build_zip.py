@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the extension: `python blender_addon/build_zip.py` writes dist/ikcore-<version>-<platform>.zip.
 
-Builds the ikcore wheel for this platform, puts it beside the sources of the add-on, names it in the manifest, and zips.
-With `--wheel`, once for every platform, it takes wheels that are there. The zip is the same, byte for byte, for the
-same wheels and sources. Needs pip and a C compiler, unless wheels are given. Says on the way what it does; the last
-line, alone on the standard output, is the path of the zip.
+The script builds the ikcore wheel for this platform, puts it beside the add-on's sources, adds it to the manifest, and
+zips everything. The option `--wheel`, given once per platform, uses existing wheels. The same wheels and sources give
+the same zip, byte for byte. It needs pip and a C compiler, unless wheels are given. Progress goes to the error output.
+The standard output has one line, the path of the zip.
 
-Blender does not unpack a wheel again whose version it already has, whatever is in it. So the wheel's version carries
-a label made from what it is built of, as in 0.1.0+b1a2b3c4.
+Blender does not unpack a wheel again if its version is installed already, whatever its content. The wheel's version
+therefore carries a label derived from its sources, as in 0.1.0+b1a2b3c4.
 """
 
 import argparse
@@ -28,7 +28,7 @@ ROOT = ADDON.parent
 WHEEL_SOURCES = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "src", "ikcore")
 BUILT = shutil.ignore_patterns("*.so", "*.pyd", "*.o", "__pycache__")
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the oldest time a zip can hold, given to every file
-# The last part of a wheel's name -> what Blender calls the platform.
+# The last part of a wheel's name -> Blender's name for the platform.
 SYSTEMS = {"manylinux": "linux", "linux": "linux", "macosx": "macos", "win": "windows"}
 MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -47,12 +47,12 @@ def main():
 
 
 def say(text):
-    """Tell what is done, beside the path that comes out."""
+    """Print progress to the error output."""
     print(f"build_zip: {text}", file=sys.stderr, flush=True)
 
 
 def check_wheels(wheels):
-    """The wheels in the order of their platforms: all there, of one version, one a platform."""
+    """Check the wheels: they exist, have the same version, and differ in platform. Returns them by platform."""
     if missing := [wheel for wheel in wheels if not wheel.is_file()]:
         raise SystemExit(f"build_zip: there is no {missing[0]}")
     wheels = sorted(wheels, key=platform_of)
@@ -68,7 +68,7 @@ def check_wheels(wheels):
 
 
 def build_wheel(folder):
-    """Build the wheel from a copy of the sources: nothing is left in the tree, and nothing stale is taken from it."""
+    """Build the wheel from a copy of the sources, so that the source tree stays clean and no stale files are used."""
     sources = folder / "sources"
     sources.mkdir()
     for name in WHEEL_SOURCES:
@@ -85,9 +85,9 @@ def build_wheel(folder):
 
 
 def label(sources):
-    """Eight letters that change when anything changes that the wheel is built from.
+    """Eight letters that change with the sources of the wheel.
 
-    The first is no digit: of a label that is a number, 01557259, wheels lose the zero, and are none of this version.
+    The first is no digit. A label that is a number, such as 01557259, would lose its zero in the name of the wheel.
     """
     digest = hashlib.sha256()
     for file in sorted(path for path in sources.rglob("*") if path.is_file()):
@@ -116,7 +116,7 @@ def manifest_with(wheels):
 
 
 def contents_with(wheels):
-    """What the zip holds, by name: the add-on as it stands here, its manifest, the wheels."""
+    """The contents of the zip by name: the add-on's sources, its manifest, the wheels."""
     files = [ADDON / "LICENSE", *(file for file in ADDON.glob("*.py") if file.name != "build_zip.py")]
     contents = {file.name: file.read_bytes() for file in files}
     contents["blender_manifest.toml"] = manifest_with(wheels).encode()
@@ -135,7 +135,7 @@ def write_zip(wheels, output):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, EARLIEST)
-            entry.create_system = 3  # Unix, wherever it is made
+            entry.create_system = 3  # Unix, on every build machine
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, contents[name])
@@ -144,7 +144,7 @@ def write_zip(wheels, output):
 
 
 def size_of(path):
-    """Such as 3.2 MB."""
+    """A size such as 3.2 MB."""
     return f"{path.stat().st_size / 1e6:.1f} MB"
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Solved anew by a method of the library: chains of any length, those that share bones as one problem.
+"""Re-solve chains of any length by a method of the library. Chains that share bones are solved together.
 
-A chain with a pole starts from its channels, turned to the pole as Blender turns it and solved by damped least squares,
-as Blender's own solver does. A chain without a pole starts where Blender shows it. Every frame is solved for itself, so
-that no twist adds up. What bones may do is what Blender's own solver lets them; an influence below 1 puts the goal
-between there and the target, as there.
+A chain with a pole starts from its channels, is rotated to its pole as in Blender, and is solved by damped least
+squares, as Blender's own solver does. A chain without a pole starts from its displayed pose. Every frame is solved
+independently, so twist does not accumulate. Bones have the limits of Blender's own solver. An influence below 1 places
+the goal between the unconstrained end and the target, as in Blender.
 """
 
 import dataclasses
@@ -21,11 +21,11 @@ from .joints import Parts
 from .report import in_degrees, off
 from .solve import STRAIGHT, to_pole
 
-BEND = 0.02  # radians: the bend of a straight chain at the start
+BEND = 0.02  # radians: initial bend of a straight chain
 
 
 def found(context, limbs, frames, method):
-    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found."""
+    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found."""
     return freed.found(context, limbs, frames, lambda *some: _Chains(method, *some))
 
 
@@ -37,7 +37,7 @@ class _Chains(freed.Freed):
     def __init__(self, method, armature, limbs, frames):
         super().__init__(armature, limbs, sorted({name for limb in limbs for name in limb.chain}), frames)
         self.method = method
-        self.twisted = np.zeros(len(frames))  # the largest twist between the start of chains and their solution
+        self.twisted = np.zeros(len(frames))  # largest twist between the start of chains and their solution
 
     def what(self):
         return f"{len(self.limbs)} IK"
@@ -73,12 +73,12 @@ class _Chains(freed.Freed):
         return clip
 
     def _solved(self, free, problems, progress):
-        """The clip with some trees solved that do not hang on each other, and what they miss. Without bpy."""
+        """Solve independent trees of a clip. Returns the clip, and the goals that it misses. Without bpy."""
         every = [n for numbers, *_ in problems for n in numbers]
         start = clip = self._to_poles(self._as_shown(free, every), every)
         missed = []
         for done, (numbers, goals, allowed) in enumerate(problems):
-            if self.poled.keys() & numbers:  # bends them as Blender does: other methods turn some of them over
+            if self.poled.keys() & numbers:  # bends them as Blender does: other methods would flip some of them
                 clip, _ = bent.solved(clip, goals, allowed, "dls")
             clip, errors = bent.solved(clip, goals, allowed, self.method)
             missed.append((numbers, errors))
@@ -87,7 +87,7 @@ class _Chains(freed.Freed):
         return self._blended(free, clip, every), missed
 
     def _together(self):
-        """Trees by what they hang on: none of some that are solved at once hangs on another of them."""
+        """The trees in groups for successive solves: trees of one group do not depend on each other."""
         every, bones = [], self.armature.pose.bones
         for tree in self._trees():
             above = {each.name for name in tree[1] for each in bones[name].parent_recursive} - tree[1]
@@ -97,7 +97,7 @@ class _Chains(freed.Freed):
         return every
 
     def _trees(self):
-        """The limbs that share bones, by number, and the bones they turn: each is a problem, those above come first."""
+        """Limbs that share bones, by number, and their bones: each is one problem, ancestors first."""
         trees = []
         for n, limb in enumerate(self.limbs):
             mine = [n], {*limb.chain}
@@ -109,7 +109,7 @@ class _Chains(freed.Freed):
         return sorted(trees, key=lambda tree: min(len(bones[name].parent_recursive) for name in tree[1]))
 
     def _as_shown(self, clip, numbers):
-        """The clip with chains that have no pole as Blender shows them."""
+        """The clip with the displayed pose of chains without poles."""
         turned = np.array(clip.pose.rotations)
         for joint in {joint for n in numbers if n not in self.poled for joint in self._joints(n)}:
             above = self.bones.parents[joint]
@@ -118,7 +118,7 @@ class _Chains(freed.Freed):
         return _with_rotations(clip, turned)
 
     def _to_poles(self, clip, numbers):
-        """The clip with chains turned as a whole to their poles, as Blender turns them before it solves."""
+        """The clip with chains rotated as a whole to their poles, as Blender does before it solves."""
         poled = [n for n in numbers if n in self.poled]
         if not poled:
             return clip
@@ -131,7 +131,7 @@ class _Chains(freed.Freed):
         return _with_rotations(clip, turned)
 
     def _bent(self, clip, poled):
-        """The clip with straight chains bent by BEND towards their pole axis: no method bends them to a side itself."""
+        """The clip with straight chains bent by BEND towards their pole axis; no method chooses a side."""
         world, turned = clip.skeleton.forward(clip.pose), np.array(clip.pose.rotations)
         for n in poled:
             first, *others = self._joints(n)
@@ -145,7 +145,7 @@ class _Chains(freed.Freed):
         return _with_rotations(clip, turned)
 
     def _sides(self, n, world):
-        """The base of a chain, the way to its end, and the axis of its first bone that the pole angle names."""
+        """The base of a chain, the vector to its end, and the axis of its first bone that the pole angle defines."""
         first, angle = self._joints(n)[0], self.values["pole_angle"][:, n]
         base = world.positions[:, first]
         axis = np.stack([np.cos(angle), np.zeros(len(angle)), np.sin(angle)], axis=-1)
@@ -161,9 +161,9 @@ class _Chains(freed.Freed):
         return world.positions[:, tip] + bridge.rotations.rotate(world.rotations[:, tip], self.tails[n])
 
     def _goals(self, free, numbers):
-        """Goals of limbs, in the world: their targets, or by influence between these and the ends of the `free` pose.
+        """World-space goals of limbs: their targets, blended by influence with the ends of the `free` pose.
 
-        A generator that yields the share that is done.
+        A generator that yields progress.
         """
         quat, goals = bridge.rotations, []
         for done, (n, limb) in enumerate((n, self.limbs[n]) for n in numbers):
@@ -189,7 +189,10 @@ class _Chains(freed.Freed):
         return goals
 
     def _blended(self, free, solved, numbers):
-        """The solved clip; chains with a pole between that and the free one by their influence, as in Blender."""
+        """The solved clip.
+
+        Chains with a pole are blended with the free pose by their influence, as in Blender.
+        """
         turned = np.array(solved.pose.rotations)
         for n in numbers:
             share = self.values["influence"][:, n]
@@ -198,13 +201,13 @@ class _Chains(freed.Freed):
         return _with_rotations(solved, turned)
 
     def _note_twists(self, numbers, start, solved):
-        """Keep how far bones of some limbs are twisted, in the world, from where they were solved from."""
+        """Record the world-space twist of bones between start and solution of some limbs."""
         joints = [joint for n in numbers for joint in self._joints(n)]
         was, now = (clip.skeleton.forward(clip.pose).rotations[:, joints] for clip in (start, solved))
         self.twisted = np.maximum(self.twisted, rot.twists(was, now).max(axis=1))
 
     def _note(self, numbers, clip, errors):
-        """Keep how far targets are missed, where that is worth a word."""
+        """Record missed targets above the report threshold."""
         names = [f"{limb.constraint} of {limb.owner}" for limb in (self.limbs[n] for n in numbers)]
         for *each, at in bent.missed(names, clip, errors):
             frame = int(self.frames[at])
@@ -212,7 +215,7 @@ class _Chains(freed.Freed):
 
 
 def _turn(rotations, joint, turn, world):
-    """Turn a joint, and all that hangs on it, by rotations in the world."""
+    """Rotate a joint, and all joints below it, by rotations in the world."""
     quat, now = bridge.rotations, world.rotations[:, joint]
     own = quat.multiply(quat.multiply(quat.conjugate(now), turn), now)
     rotations[:, joint] = quat.multiply(rotations[:, joint], own)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a clip back to the channels of an armature: rotations in each bone's own mode, and locations, without locks."""
+"""Convert a clip to the channels of an armature: rotations in each bone's mode, and locations, without locked axes."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_editable, not_writable
 from .joints import Bones, pieces
 
-TURNED = 1e-4  # what locks keep a rotation from that is told of, in its numbers
-AWAY = 1e-4  # and a place from, in the same lengths as `SAME`
-SAME = 1e-6  # what is no change: of a rotation, in quaternions; of a place, in lengths of the bone or of its way out
+TURNED = 1e-4  # smallest change prevented by locks that is reported: of a rotation, in its numbers
+AWAY = 1e-4  # of a location, in the same lengths as `SAME`
+SAME = 1e-6  # tolerance: of quaternions; of locations, relative to the bone length or the distance from the origin
 
 
 def of_clip(armature, reading, clip, bones=None, anew=()):
-    """What to write so that these bones (default: all) do what a clip has them do, where it differs from the reading.
+    """The channels with which these bones (default: all) follow a clip, where it differs from the reading.
 
-    `anew` are (bone, "rotation" or "location") to write even where it does not. A generator that yields the share that
-    is done, and returns Channels, and sentences that say what locks and connections keep from being done.
+    The last argument lists (bone, "rotation" or "location") that are written in any case. A generator that yields
+    progress, and returns Channels, and sentences about changes that locks and connections prevent.
     """
     if reason := not_editable(armature):
         raise CannotBakeError(reason)
@@ -42,20 +42,20 @@ def of_clip(armature, reading, clip, bones=None, anew=()):
 
 
 def _before(reading, bones, numbers):
-    """What the channels of these bones say, if that was not read of the scene: what they would have to."""
+    """Channel values of these bones before the bake, computed from the pose if not read from the scene."""
     if reading.basis is None:
         return (yield from _based(reading, bones, reading.clip, numbers))
     return reading.basis[numbers]
 
 
 def _based(reading, bones, clip, numbers):
-    """What the channels of these bones would have to say for a clip."""
+    """The channel values that these bones need for a clip."""
     local = yield from stage.between(reading.locals(clip), 0.0, 0.5)
     return (yield from stage.between(bones.based(local, numbers), 0.5, 1.0))
 
 
 def _turns(bones, rig, frames, numbers, before, after, anew):
-    """The rotation channels of bones that take another way, or always do, and what locks keep: by number."""
+    """The rotation channels of bones that change, or are always written, and changes that locks prevent: by number."""
     apart = (rot.largest(np.abs(before.turned + way * after.turned)) for way in (-1, 1))
     differs = np.minimum(*apart).max(axis=0) > SAME
     turning = [row for row, n in enumerate(numbers) if differs[row] or (bones.names[n], "rotation") in anew]
@@ -80,12 +80,12 @@ def _turns(bones, rig, frames, numbers, before, after, anew):
 
 
 def _start(bone, rig, frames):
-    """The numbers of the rotation of a bone on the first frame."""
+    """The numbers of a bone's rotation on the first frame."""
     return actions.numbers(rig.curves, bone, actions.rotation_path(bone), actions.rotation_of(bone), frames[:1])[0]
 
 
 def _turned(bone, start, was, now):
-    """The rotation channels of a bone some of which are locked."""
+    """The rotation channels of a bone with some locked axes."""
     mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
     if mode not in actions.CHANNELS:
         values = rot.continuous_eulers(now, mode, start)
@@ -101,8 +101,10 @@ def _turned(bone, start, was, now):
 
 
 def _moved(bone, rig, frames, before, after, always):
-    """The location channels of a bone that goes another way, or always."""
-    size = max(bone.bone.length, bone.bone.head_local.length)  # Blender rounds places by how far out they are
+    """The location channels of a bone that changes, or is always written."""
+    size = max(
+        bone.bone.length, bone.bone.head_local.length
+    )  # Blender rounds locations relative to their distance from the origin
     if np.abs(after.moved - before.moved).max() <= SAME * size and not always:
         return [], []
     if bone.parent and bone.bone.use_connect:
@@ -112,12 +114,12 @@ def _moved(bone, rig, frames, before, after, always):
 
 
 def _unlocked(bone, name, values, before, locked, least):
-    """The channels that are not locked, and a sentence if those that are would change by more than `least`."""
+    """The unlocked channels, and a sentence if locked ones would change by more than `least`."""
     return actions.channels(bone, name, values, ~locked), _kept(bone, name, values, before, locked, least)
 
 
 def _kept(bone, name, values, before, locked, least):
-    """A sentence if locks keep channels from changing by more than `least`."""
+    """A sentence if locks prevent changes of more than `least`."""
     if not locked.any() or np.abs(values - before)[:, locked].max() <= least:
         return []
     letters = [letter for letter, lock in zip("WXYZ"[-len(locked) :], locked, strict=True) if lock]

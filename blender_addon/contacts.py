@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When feet are planted, as keys that can be edited: a custom property of the armature object for each point of a sole.
+"""Contacts as editable keys: a custom property of the armature object for each point of a sole.
 
-A key on every change, 1 where it is planted and 0 where it is not, constant in between. More than 0.5 counts.
+A key on every change, 1 for contact and 0 for none, constant in between. Values above 0.5 count as contact.
 """
 
 import bpy
@@ -13,7 +13,7 @@ GROUP = "Foot Contacts"
 
 
 def name_of(leg, point):
-    """What the custom property of a point of a leg is called."""
+    """The name of the custom property for a point of a leg."""
     return f"contact {leg} {point}"
 
 
@@ -23,7 +23,7 @@ def path_of(leg, point):
 
 
 def read(armature, keys, frames):
-    """The weights on these frames of those points, (leg, point), that have a curve that plays."""
+    """The weights, on these frames, of the points (leg, point) that have an active curve."""
     playing = nla.playing(armature.animation_data)
     curves = actions.by_path(curve for each in playing for curve in actions.curves(each))
     found = {}
@@ -35,7 +35,7 @@ def read(armature, keys, frames):
 
 
 def write(armature, weights, frames):
-    """Key weights, by (leg, point), into the action that the armature plays."""
+    """Key weights, by (leg, point), into the armature's action."""
     bag = actions.ensure_bag(armature.animation_data.action, armature.animation_data.action_slot)
     for key, weight in weights.items():
         armature[name_of(*key)] = 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Targets and poles, objects or bones: where they are on every frame, and the channels that put them elsewhere."""
+"""Targets and poles, objects or bones: their transforms on every frame, and the channels that move them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from .joints import Parts
 
 @dataclass(frozen=True)
 class Handle:
-    """What an animator moves: an object, or a bone of it by name."""
+    """An object, or a bone of it by name, that an animator moves."""
 
     object: bpy.types.Object
     bone: str = ""
@@ -24,7 +24,7 @@ class Handle:
 
     @property
     def owner(self):
-        """What has the channels."""
+        """The owner of the channels."""
         return self.object.pose.bones[self.bone] if self.bone else self.object
 
     def path(self, name):
@@ -32,7 +32,7 @@ class Handle:
         return actions.path_of(self.owner, name) if self.bone else name
 
     def above(self):
-        """All that it hangs on, the nearest first: a generator."""
+        """Its ancestors, the nearest first: a generator."""
         thing, bone = self.object, self.bone
         while thing is not None:
             if bone:
@@ -46,9 +46,9 @@ class Handle:
 
 
 class Control:
-    """A handle over frames: matrices in the space that its parents are in, which is the world, or that of its armature.
+    """A handle over frames: matrices in its parents' space, which is the world or that of its armature.
 
-    What keeps keys on its `names`, which are "location", "rotation" or both, from playing is refused at once.
+    If something prevents keys on its `names` ("location", "rotation" or both) from playing, it is refused immediately.
     """
 
     def __init__(self, handle, count, names):
@@ -59,7 +59,7 @@ class Control:
             raise CannotBakeError(reason)
 
     def read(self, depsgraph, number):
-        """Where it is in this frame."""
+        """Read its transform in this frame."""
         thing = self.handle.object.evaluated_get(depsgraph)
         if self.handle.bone:
             bone = thing.pose.bones[self.handle.bone]
@@ -75,18 +75,18 @@ class Control:
             self.start = np.array(getattr(self.handle.owner, actions.rotation_of(self.handle.owner)))
 
     def _free(self, bone, number):
-        """See a bone that constraints carry in the space that these make of that of its armature."""
+        """Absorb the effect of carrying constraints on a bone into the space of its channels."""
         own = hang.posed(bone.bone, self.parents[number : number + 1], np.array(bone.matrix_basis)[np.newaxis])[0]
         self.spaces[number] = self.spaces[number] @ self.shown[number] @ rot.inverse(own)
         self.shown[number] = own
 
     @property
     def world(self):
-        """Where it is in the world."""
+        """Its world matrices."""
         return self.spaces @ self.shown
 
     def put(self, wanted, above=None):
-        """The channels that put it where matrices in the world say, under a Control that was put somewhere before."""
+        """The channels that move it to world matrices, under a parent Control that was moved before."""
         was, basis = self.world, self.basis(self.world)
         if above is not None:
             self.parents = rot.inverse(self.spaces) @ above.gone @ self.spaces @ self.parents
@@ -99,11 +99,11 @@ class Control:
         return self.channels(basis)
 
     def basis(self, poses):
-        """What its channels are to say where it is in the world as these matrices are, under its present parents."""
+        """The channel values for these world matrices, under its present parents."""
         return Parts.of(self._based(self.parents, rot.inverse(self.spaces) @ poses))
 
     def channels(self, basis):
-        """Those of its names that say so."""
+        """The channels with these values."""
         owner, group = self.handle.owner, str(self.handle) if self.handle.bone else "Object Transforms"
         values = {"location": basis.moved - (0.0 if self.handle.bone else np.array(owner.delta_location))}
         if "rotation" in self.names:
@@ -125,7 +125,7 @@ class Control:
 
 
 def _carries(constraint, names):
-    """Whether a constraint takes along what has keys on these of its channels, as what it hangs on does."""
+    """True if a constraint carries an owner with keys on these channels, as a parent does."""
     if constraint.type == "CHILD_OF":
         kinds = [f"use_{kind}_{axis}" for kind in ("location", "rotation", "scale") for axis in "xyz"]
         return constraint.influence == 1.0 and all(getattr(constraint, kind) for kind in kinds)
@@ -133,14 +133,14 @@ def _carries(constraint, names):
 
 
 def _carriers(handle, names):
-    """The constraints that do, of those that nothing switches."""
+    """The carrying constraints that nothing animates."""
     rig, prefix = Rig(handle.object), f"{handle.path('')}constraints"
     animated = any(path.startswith(prefix) for path in (*rig.curves, *rig.drivers))
     return () if animated else [each for each in handle.owner.constraints if _carries(each, names)]
 
 
 def _held(handle, name, names):
-    """Why keys on the location or rotation of a handle would not put it there, or None."""
+    """The reason why location or rotation keys of a handle would not move it as written, or None."""
     thing, owner, carriers = handle.object, handle.owner, _carriers(handle, names)
     if reason := not_editable(thing) or not_played(thing):
         return reason

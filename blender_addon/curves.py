@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where objects and bones are over many frames by their curves alone, where nothing else moves them.
+"""Transforms of objects and bones over many frames evaluated from their curves alone, if nothing else animates them.
 
-To evaluate the scene on a frame takes as long as to read hundreds of frames of curves. What else may move something is
-looked for, and told; who reads by curves still compares a few frames with the scene.
+Evaluating the scene on one frame takes as long as reading hundreds of frames of curves. Anything else that may move
+something is detected and reported. Callers still compare a few frames with the scene.
 """
 
 import bpy
@@ -13,9 +13,9 @@ from . import rotations as rot
 from .armatures import Rig, constrained, plays
 from .joints import Parts, pieces
 
-AGREES = 1e-4  # how far curves and scene may be apart, in sizes of what is compared
+AGREES = 1e-4  # largest difference between curves and scene, relative to the size of what is compared
 PLACE = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-SETTINGS = ("rotation_mode", "delta_", "parent", "constraints")  # of an object, that its curves may change
+SETTINGS = ("rotation_mode", "delta_", "parent", "constraints")  # of an object, whose curves may change them
 DELTAS = {"delta_location": 0.0, "delta_rotation_euler": 0.0, "delta_rotation_quaternion": None, "delta_scale": 1.0}
 
 
@@ -29,9 +29,9 @@ def basis(curves, owner, path, frames):
 
 
 def bases(curves, bones, frames):
-    """The same of many bones: turned without jumps, and where connected ones hang on their parents not moved.
+    """The same for many bones, with continuous rotations; connected bones have no location.
 
-    A generator that yields the share that is done.
+    A generator that yields progress.
     """
     made, modes, values = Parts.room(len(frames), len(bones)), {}, []
     for n, bone in enumerate(bones):
@@ -53,20 +53,20 @@ def bases(curves, bones, frames):
 
 
 class Reader:
-    """Reads objects and bones on some frames, each once: matrices of all frames, or of one where nothing moves."""
+    """Reads objects and bones on some frames, each once: matrices of all frames, or of one for static ones."""
 
     def __init__(self, frames):
         self.frames = frames
         self._rigs, self._found = {}, {}
 
     def rig(self, thing):
-        """What moves an object and its bones."""
+        """The animation of an object and its bones."""
         if thing.session_uid not in self._rigs:
             self._rigs[thing.session_uid] = Rig(thing)
         return self._rigs[thing.session_uid]
 
     def unread(self, thing, bone=""):
-        """Why curves do not say where an object, or a bone of it, is in the world; or None."""
+        """The reason why curves alone do not determine the world transform of an object or bone; or None."""
         if others := _handlers():
             return f"{others[0]} may move things on each frame"
         seen = set()
@@ -79,7 +79,7 @@ class Reader:
         return None
 
     def unread_bone(self, armature, name):
-        """Why curves do not say where a bone is in the space of its armature, or None."""
+        """The reason why curves alone do not determine a bone in the space of its armature, or None."""
         bone = self.rig(armature).bones[name]
         reasons = (
             self.unread_channels(armature, each.name) or constrained(each, self.rig(armature))
@@ -88,7 +88,7 @@ class Reader:
         return next(filter(None, reasons), None)
 
     def unread_channels(self, armature, name):
-        """Why curves do not say what the channels of a bone are, or None."""
+        """The reason why curves alone do not determine the channels of a bone, or None."""
         rig = self.rig(armature)
         path = actions.path_of(rig.bones[name], "")
         if armature.data.pose_position == "REST":
@@ -102,7 +102,7 @@ class Reader:
         return None
 
     def unread_settings(self, armature, bone, constraint):
-        """Why curves do not say what the settings of a constraint are, or None."""
+        """The reason why curves alone do not determine the settings of a constraint, or None."""
         path = _path(self.rig(armature).bones[bone], constraint)
         return (
             f"{constraint} of {bone} has a driver"
@@ -111,7 +111,7 @@ class Reader:
         )
 
     def _unread_object(self, thing):
-        """Why its own curves, and those of what it hangs on, do not say where an object is, or None."""
+        """The reason why an object's own curves, and those of its parents, do not determine its transform, or None."""
         rig = self.rig(thing)
         if reason := _mixed(thing):
             return reason
@@ -131,31 +131,31 @@ class Reader:
         return any(path in PLACE for path in self.rig(thing).curves)
 
     def world(self, thing):
-        """An object in the world, (frames or 1, 4, 4)."""
+        """World matrices of an object, (frames or 1, 4, 4)."""
         return self._once((thing.session_uid,), lambda: self._world(thing))
 
     def pose(self, armature, name):
-        """A bone in the space of its armature, (frames, 4, 4)."""
+        """Matrices of a bone in the space of its armature, (frames, 4, 4)."""
         return self._once((armature.session_uid, name), lambda: self._pose(armature, name))
 
     def place(self, thing, bone=""):
-        """An object, or a bone of it, in the world."""
+        """World matrices of an object, or of a bone of it."""
         return self.world(thing) @ self.pose(thing, bone) if bone else self.world(thing)
 
     def basis(self, armature, name):
-        """What the channels of a bone make, (frames, 4, 4)."""
+        """Matrices from the channels of a bone, (frames, 4, 4)."""
         rig = self.rig(armature)
         path = actions.path_of(rig.bones[name], "")
         return basis(rig.curves, rig.bones[name], path, self.frames).matrices()
 
     def channel(self, armature, name, some=slice(None)):
-        """The numbers of the rotation channel that a bone uses on some of the frames, (frames, 3 or 4)."""
+        """The numbers of a bone's active rotation channel on some of the frames, (frames, 3 or 4)."""
         bone = self.rig(armature).bones[name]
         channel, path = actions.rotation_of(bone), actions.rotation_path(bone)
         return actions.numbers(self.rig(armature).curves, bone, path, channel, self.frames[some])
 
     def setting(self, armature, bone, constraint, name):
-        """A number of a constraint, (frames,)."""
+        """The values of a constraint's number, (frames,)."""
         owner = self.rig(armature).bones[bone]
         values = np.full(len(self.frames), float(getattr(owner.constraints[constraint], name)))
         for curve in self.rig(armature).curves.get(f"{_path(owner, constraint)}.{name}", ()):
@@ -189,19 +189,19 @@ class Reader:
 
 
 def _path(bone, constraint):
-    """The data path of a constraint of a bone."""
+    """The data path of a bone's constraint."""
     return f'{actions.path_of(bone, "constraints")}["{bpy.utils.escape_identifier(constraint)}"]'
 
 
 def _handlers():
-    """What is called on each frame, other than by this extension, as names."""
+    """Names of modules other than this extension that are called on each frame."""
     lists = (bpy.app.handlers.frame_change_pre, bpy.app.handlers.frame_change_post)
     modules = (str(getattr(each, "__module__", each)) for handlers in lists for each in handlers)
     return [module for module in modules if not module.startswith(__package__)]
 
 
 def _mixed(thing):
-    """Why an object does not simply play its action, or None."""
+    """The reason why an object does not simply play its action, or None."""
     animation = thing.animation_data
     if animation is None:
         return None
@@ -215,7 +215,7 @@ def _mixed(thing):
 
 
 def _shifted(thing):
-    """Whether an object has delta transforms."""
+    """True if an object has delta transforms."""
     turned = tuple(thing.delta_rotation_quaternion) != (1.0, 0.0, 0.0, 0.0)
     return turned or any(
         still is not None and any(n != still for n in getattr(thing, at)) for at, still in DELTAS.items()
@@ -223,7 +223,7 @@ def _shifted(thing):
 
 
 def _unread_parent(thing):
-    """Why it is not its place alone by which a parent moves an object, or None."""
+    """The reason why a parent moves an object by more than its own transform, or None."""
     parent, kind = thing.parent, thing.parent_type
     if parent is None or (kind == "OBJECT" and parent.type != "CURVE"):
         return None

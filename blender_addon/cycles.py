@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clips that are played over and over: as their author has marked them, or by Cycles modifiers of their curves."""
+"""Clips that play in a loop: marked by their author, or by Cycles modifiers of their curves."""
 
 import numpy as np
 
 from . import actions
 
-ROUNDS = ("REPEAT", "REPEAT_OFFSET")  # how a curve goes on that makes a loop; not there and back
+ROUNDS = ("REPEAT", "REPEAT_OFFSET")  # modes of a looping curve; not mirrored ones
 PARTS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-CLOSED = np.cos(np.radians(1) / 2)  # a rotation that differs by no more between the first and the last frame is one
-NEAR = 1e-3  # likewise places, of the size of the skeleton
+CLOSED = np.cos(np.radians(1) / 2)  # largest rotation between the first and the last frame of a closed loop
+NEAR = 1e-3  # the same for positions, relative to the size of the skeleton
 
 
 def is_marked(armature, frames):
-    """Whether these frames are the whole of an action that its author marked as cyclic."""
+    """True if these frames are the whole of an action that its author marked as cyclic."""
     _, action, _ = actions.assigned(armature)
     if action is None or not (action.use_frame_range and action.use_cyclic):
         return False
@@ -20,7 +20,7 @@ def is_marked(armature, frames):
 
 
 def repeats(rig, bones, frames):
-    """Whether all that moves an armature and some of its bones goes on in rounds, each as long as these frames."""
+    """True if all curves of an armature and some of its bones repeat with the length of these frames."""
     found = [curve for path in PARTS for curve in rig.curves.get(path, ())]
     for bone in bones:
         found += [curve for part in PARTS for curve in rig.curves.get(actions.path_of(bone, part), ())]
@@ -29,7 +29,7 @@ def repeats(rig, bones, frames):
 
 
 def _round(curve, frames):
-    """Whether a curve goes on in rounds, each as long as these frames."""
+    """True if a curve repeats with the length of these frames."""
     ends = tuple(curve.range())
     return ends == (frames[0], frames[-1]) and any(
         each.type == "CYCLES"
@@ -40,7 +40,7 @@ def _round(curve, frames):
 
 
 def unclosed(skeleton, pose):
-    """The joint that is not at the end where it was at the start, or None; roots may have gone on."""
+    """The first joint whose pose differs between start and end, or None. Roots may have travelled."""
     turned, moved = pose.rotations, pose.translations
     if turned is not None:
         apart = np.abs((turned[0] * turned[-1]).sum(axis=-1))

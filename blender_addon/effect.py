@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is seen of a bake: whether keys put bones where they were meant to, as Blender evaluates them."""
+"""Check of a bake: whether the keys put bones where they were meant to be, as Blender evaluates them."""
 
 import numpy as np
 
@@ -15,9 +15,9 @@ COMPARED = 3  # frames that are looked at, from the first to the last, besides t
 
 
 def compare(context, job, baked, frames, told, request):
-    """Look at some of the frames that have keys, and tell the report which legs are not seen where they were put.
+    """Compare some frames that have keys, and report the legs that are not displayed where they were put.
 
-    A generator that yields the share that is done.
+    A generator that yields progress.
     """
     legs = [leg for leg in baked.feet if job.chosen is None or leg.name in job.chosen]
     chains = {leg.name: _told_of(job, leg) for leg in legs}
@@ -43,33 +43,33 @@ def compare(context, job, baked, frames, told, request):
 
 
 def _told_of(job, leg):
-    """The bones of a leg that are to be where they were put: not what IK of a rig bends, which may stretch it."""
+    """The bones of a leg to compare: without those that IK of a rig bends, because it may stretch them."""
     switched = job.switched.get(leg.name)
     loose = (*leg.knees, leg.ankle if switched.limb.paw and leg.ball else None) if switched and switched.ik else ()
     return [joint for joint in leg.chain if joint in job.armature.pose.bones and joint not in loose]
 
 
 def _size(armature, chain, places):
-    """How long a leg is; a foot alone, as long as its bone."""
+    """The length of a leg; for a foot alone, of its bone."""
     own = armature.data.bones[chain[0]].length * armature.matrix_world.median_scale
     return np.linalg.norm(np.diff(places, axis=0), axis=-1).sum() or own
 
 
 def _places(clip, frames, chains):
-    """Where the joints of chains are in a clip, (frames, joints, 3) by the names of chains."""
+    """Positions of the joints of chains in a clip, (frames, joints, 3) by chain name."""
     positions = clip.skeleton.forward(clip.pose).positions
     numbers = {name: [clip.skeleton.index(joint) for joint in chain] for name, chain in chains.items()}
     return {name: positions[np.ix_(frames, joints)] for name, joints in numbers.items()}
 
 
 def _telling(was, put):
-    """The numbers of some frames, among them the one where legs were moved farthest."""
+    """The numbers of some frames, including the one with the largest motion of legs."""
     moved = np.max([np.abs(put[name] - was[name]).max(axis=(1, 2)) for name in put], axis=0)
     return np.unique(np.r_[moved.argmax(), np.linspace(0, len(moved) - 1, COMPARED).astype(int)])
 
 
 def _seen(context, armature, chains, frames):
-    """Where Blender shows the heads of bones, as `_places` has them: a generator that yields the share that is done."""
+    """Displayed head positions of bones, as in `_places`: a generator that yields progress."""
     seen = {name: np.empty((len(frames), len(chain), 3)) for name, chain in chains.items()}
 
     def look(depsgraph, number):
@@ -82,10 +82,10 @@ def _seen(context, armature, chains, frames):
 
 
 def twists(context, armature, bones, chains, frames, put, worst):
-    """Compare the twist of bones with that which IK shows, on some frames, among them the one with the number `worst`.
+    """Compare the twist of bones with the IK result on some frames, including number `worst`.
 
-    `put` are Parts of all `bones`. A generator that yields the share that is done, and returns (bone, angle, frame) of
-    the bone of each chain that is twisted most, if that is to be reported.
+    `put` are Parts of all `bones`. A generator that yields progress, and returns (bone, angle, frame) of the most
+    twisted bone of each chain, if it is to be reported.
     """
     some = np.unique(np.r_[worst, np.linspace(0, len(frames) - 1, COMPARED).astype(int)])
     shown, found = stage.Matrices(armature, bones.rows, len(some)), []
@@ -105,7 +105,7 @@ def twists(context, armature, bones, chains, frames, put, worst):
 
 
 def besides_keys(armature, bones):
-    """What moves some bones besides the keys of the action that plays, as far as can be told."""
+    """A known cause, other than the keys of the active action, of the motion of some bones."""
     rig = Rig(armature)
     for name in sorted(
         {above.name for bone in bones for above in (rig.bones[bone], *rig.bones[bone].parent_recursive)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""As few keys as keep bones where a bake of IK or of what aims bones has them, by reduce.py.
+"""Key reduction for a bake of IK or tracking, within a tolerance, by reduce.py.
 
-Bones that hang on each other share their keys, so that what is measured is where all of them are.
+Bones of one hierarchy share their keys, because the error is measured on all of them.
 """
 
 import functools
@@ -45,16 +45,16 @@ class Keys:
 
 
 def draw_keys(layout, options):
-    """The options of Keys."""
+    """Draw the options of Keys."""
     layout.prop(options, "keys")
     if options.keys == "TOLERANCE":
         layout.prop(options, "max_error")
 
 
 def thinned(found, frames, tolerance):
-    """Leave what was Found to write as few keys as a tolerance in the world allows.
+    """Reduce the keys of what was Found within a world-space tolerance.
 
-    A generator that yields the share that is done, and returns for each armature, by name, how many there are in words.
+    A generator that yields progress, and returns the number of keys in words, for each armature by name.
     """
     told, poses = {}, found.poses()
     for number, (armature, channels) in enumerate(found.work):
@@ -75,7 +75,7 @@ def thinned(found, frames, tolerance):
 
 
 def _trees(armature, poses, channels):
-    """Bones that hang on each other, those without keys among them too, with their channels."""
+    """Bones of one hierarchy, including those without keys, with their channels."""
     bones, trees = armature.pose.bones, {}
     names = sorted(poses, key=lambda name: (len(bones[name].parent_recursive), name))
     keyed = {channel.group for channel in channels}
@@ -90,7 +90,7 @@ def _trees(armature, poses, channels):
 
 
 class _Tree:
-    """Bones, each below one before it or the first, over frames in armature space, and their channels."""
+    """Bones over frames in armature space, each below an earlier one or the first, and their channels."""
 
     def __init__(self, armature, names, above, poses, channels):
         pose = armature.pose.bones
@@ -109,7 +109,7 @@ class _Tree:
         self.scales = [n for n, curve in enumerate(curves) if curve.kind == "scale"]
 
     def reduced(self, tolerance, cycle, progress):
-        """The keys that are enough, and the slopes at them. Without bpy."""
+        """The sufficient keys, and the slopes at them. Without bpy."""
 
         def excess(numbers):
             shifts, turns = self.limb.moved(numbers)
@@ -120,7 +120,7 @@ class _Tree:
                 for shift, turn, far in zip(shifts, turns, self.reach, strict=True)
             ]
             off += [TIP * self.long * reduce.angle(turn) for turn in turns if turn is not None]
-            # what is scaled moves what hangs on it, by no more than all is long
+            # a scaled bone moves its descendants by no more than their total length
             off += [self.long * np.abs(numbers[:, n] - self.limb.numbers[:, n]) for n in self.scales]
             return np.max(off, axis=0) / tolerance
 
@@ -128,7 +128,7 @@ class _Tree:
 
 
 def _hung(bone, placed, curves):
-    """A bone as reduce.py has it."""
+    """A bone as in reduce.py."""
     poses, parents = placed
     turn = bridge.rotations.from_matrix(rot.axes(poses))
     hung = reduce.Bone(poses[:, :3, 3], turn, bone.bone.use_inherit_rotation)
@@ -140,15 +140,15 @@ def _hung(bone, placed, curves):
 
 
 def _reach(bone, names):
-    """How far what hangs on a bone, and on none of the others, is away from its head, at rest."""
+    """Distance from a bone's head to the farthest descendant that is not itself listed, at rest."""
     below, ends = [each for each in bone.children if each.name not in names], []
-    for each in below:  # grows on the way
+    for each in below:  # the list grows while it is read
         below += [other for other in each.children if other.name not in names]
         ends += [each.bone.head_local, each.bone.tail_local]
     return max(((end - bone.bone.head_local).length for end in ends), default=0.0)
 
 
 def _kind(channel):
-    """What a channel of a bone is: "rotation", "location" or "scale"."""
+    """The kind of a bone's channel: "rotation", "location" or "scale"."""
     name = channel.path.rpartition(".")[2]
     return "rotation" if name.startswith("rotation") else name

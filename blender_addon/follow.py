@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether what is seen of a character goes where the bones of its legs go.
+"""Check that the visible parts of a character follow the bones of its legs.
 
-Rigs have bones to be moved, those that deform follow them: all the way, in part, or not at all while a switch is set
-to other ones. No names tell; so thighs are turned a little and what follows is measured, as Blender evaluates it.
+In rigs, control bones are moved and deforming bones follow them: fully, in part, or not at all while a switch selects
+others. Names do not reveal this. Thighs are therefore rotated slightly, and the response is measured as Blender
+evaluates it.
 """
 
 import re
@@ -17,18 +18,18 @@ from . import actions, rigify, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, not_evaluated, skins
 
-FEW = 5  # frames to look at, besides those where something is switched
-MOST = 20  # of those
-NEAR = 0.35  # of the length of a leg: where the bone is looked for that a foot is seen by
-TURN = 0.1  # radians that a thigh is turned
-STILL = 1e-3  # of the length of a leg: a foot that goes no farther is held by something else, which says nothing
-FOLLOWS = 0.95  # of the way of the foot: what goes as far follows it
+FEW = 5  # frames to test, besides those where a switch changes
+MOST = 20  # largest number of the latter
+NEAR = 0.35  # relative to the leg length: search radius for the bone that shows a foot
+TURN = 0.1  # radians: test rotation of a thigh
+STILL = 1e-3  # relative to the leg length: a foot that moves less is held by something else, and gives no result
+FOLLOWS = 0.95  # relative to the foot's motion: a bone that moves as far follows it
 PROPERTY = re.compile(r'(?:pose\.bones\["(?P<bone>(?:[^"\\]|\\.)*)"\])?\["(?P<name>(?:[^"\\]|\\.)*)"\]')
 
 
 @dataclass
 class _Pair:
-    """A leg, and the bone that its foot is seen by."""
+    """A leg, and the bone that shows its foot."""
 
     hip: str
     foot: str
@@ -37,7 +38,7 @@ class _Pair:
 
 
 def check(context, armature, legs, frames):
-    """Refuse legs whose bones move nothing that is seen: a generator that yields the share that is done."""
+    """Refuse legs whose bones move no visible part: a generator that yields progress."""
     pairs = [pair for pair in (_pair(armature, leg) for leg in legs) if pair]
     if not pairs:
         return
@@ -55,7 +56,7 @@ def check(context, armature, legs, frames):
 
 
 def _pair(armature, leg):
-    """A leg whose foot is seen by another bone, one where it is at rest; or None, as for free feet."""
+    """A leg whose foot is shown by another bone at the same rest position; or None, as for free feet."""
     if leg.free:
         return None
     bones = armature.data.bones
@@ -71,7 +72,7 @@ def _pair(armature, leg):
 
 
 def _turned(context, armature, pairs):
-    """The poses without and with all thighs turned a little."""
+    """The poses before and after all thighs are rotated slightly."""
     pose, before = stage.read_pose(armature), _poses(context, armature)
     for pair in pairs:
         _turn(armature.pose.bones, pair)
@@ -83,7 +84,7 @@ def _turned(context, armature, pairs):
 
 
 def _turn(bones, pair):
-    """Turn a thigh across the line to its foot."""
+    """Rotate a thigh about an axis perpendicular to the line to its foot."""
     thigh = bones[pair.hip]
     way = thigh.bone.matrix_local.inverted().to_3x3() @ (bones[pair.foot].bone.head_local - thigh.bone.head_local)
     thigh.matrix_basis = thigh.matrix_basis @ Matrix.Rotation(TURN, 4, way.orthogonal())
@@ -96,7 +97,7 @@ def _poses(context, armature):
 
 
 def _share(pair, bone, before, after):
-    """How much of the way on which a foot would carry a bone the bone goes; all if the foot goes nowhere itself."""
+    """Motion of a bone relative to the motion that the foot would give it; 1 if the foot does not move."""
     carried = after[pair.foot] @ rot.inverse(before[pair.foot])
     start = before[bone]
     way, gone = (moved[:3, 3] - start[:3, 3] for moved in (carried @ start, after[bone]))
@@ -104,11 +105,11 @@ def _share(pair, bone, before, after):
     return float(way @ gone) / size if size > (STILL * pair.size) ** 2 else 1.0
 
 
-# --- why not ---------------------------------------------------------------------------------------------------------
+# --- reasons ---------------------------------------------------------------------------------------------------------
 
 
 def _few(armature, pairs, frames):
-    """Frames to look at: some, and those where what may switch a leg has another value than before."""
+    """Frames to test: a sample, and those where the value of a switch of a leg changes."""
     rig, switched = Rig(armature), set()
     for path in {path for pair in pairs for path in _switches(rig, pair)}:
         for curve in rig.curves.get(path, ()):
@@ -141,10 +142,10 @@ def _sentence(context, armature, pair, turned, frame):
 
 
 def _cause(armature, pair, turned):
-    """What keeps the bone that is seen from following the leg: (bone, constraint), or None.
+    """The cause that keeps the visible bone from following the leg: (bone, constraint), or None.
 
-    On its way there is a bone that does not follow either, with a constraint to one that does: that constraint is off,
-    or one after it has more say.
+    On the path there is a bone that does not follow either, with a constraint to one that does. The constraint is off,
+    or a later one overrides it.
     """
     for bone in _above(armature, pair.bone):
         constraints = list(bone.constraints) if _share(pair, bone.name, *turned) < FOLLOWS else []
@@ -163,9 +164,9 @@ def _acts(constraint):
 
 
 def _above(armature, name):
-    """The bones that a bone hangs on and looks at, the nearest first, itself included: a generator."""
+    """The bones on which a bone depends by parents and constraints, the nearest first, itself included: a generator."""
     names = [name]
-    for found in names:  # more are added on the way
+    for found in names:  # the list grows while it is read
         bone = armature.pose.bones[found]
         yield bone
         more = [bone.parent.name] if bone.parent else []
@@ -174,14 +175,14 @@ def _above(armature, name):
 
 
 def _targets(armature, constraint):
-    """The bones of the same armature that a constraint looks at."""
+    """The bones of the same armature that a constraint refers to."""
     items = [*(getattr(constraint, "targets", None) or [constraint])]
     mine = [item.subtarget for item in items if getattr(item, "target", None) == armature]
     return [name for name in mine if name in armature.pose.bones]
 
 
 def _switches(rig, pair):
-    """The data paths of what may switch constraints on the way from the bone that is seen."""
+    """The data paths that may switch constraints between the leg and the visible bone."""
     found = [(bone.name, each) for bone in _above(rig.object, pair.bone) for each in bone.constraints]
     return {path for at in found for path in (*_own_switches(rig, *at), *_driving(rig, *at))}
 
@@ -192,7 +193,7 @@ def _own_switches(rig, owner, constraint):
 
 
 def _driving(rig, owner, constraint):
-    """The custom properties of the armature that a constraint is switched by."""
+    """The custom properties of the armature that drive a constraint."""
     drivers = [driver for path in _own_switches(rig, owner, constraint) for driver in rig.drivers.get(path, ())]
     targets = [
         target
@@ -212,7 +213,7 @@ def _label(path):
 
 
 def _better(context, armature, pair, path):
-    """The end of the range of a property with which what is seen follows the leg, or None."""
+    """The end of a property's range at which the visible bone follows the leg, or None."""
     now = stage.value(armature, path)
     if not isinstance(now, int | float):
         return None
@@ -235,13 +236,13 @@ def _switch(context, armature, path, value):
     context.view_layer.update()
 
 
-# --- bones that move nothing -----------------------------------------------------------------------------------------
+# --- bones without effect --------------------------------------------------------------------------------------------
 
 
 def idle(context, armature, names):
-    """Sentences about those of these bones that cannot be pinned: they move nothing that is seen, or are goals of IK.
+    """Sentences about bones that cannot be pinned: they move nothing visible, or are goals of IK.
 
-    What is seen are bones that deform and objects that hang on bones; what hangs on one that moves these is seen too.
+    Visible are bones that deform, objects parented to bones, and all children of bones that move these.
     """
     seen = _seen_bones(armature)
     asked = [name for name in names if name not in seen]
@@ -262,14 +263,14 @@ def idle(context, armature, names):
 
 
 def _seen_bones(armature):
-    """The names of the bones that are seen: those that deform something, or else may, and those with objects."""
+    """The names of visible bones: those that deform a mesh, else those that may, and those with child objects."""
     deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
     with_skin = deforming & {group.name for skin in skins(armature) for group in skin.vertex_groups}
     return (with_skin or deforming) | {item.parent_bone for item in armature.children if item.parent_type == "BONE"}
 
 
 def _moves(context, armature, bone, before, seen):
-    """Whether something that is seen moves where a bone is turned and moved a little."""
+    """True if something visible moves when a bone is rotated and moved slightly."""
     if bone.name in seen:
         return True
     own = bone.matrix_basis.copy()
@@ -283,7 +284,7 @@ def _moves(context, armature, bone, before, seen):
 
 
 def _of_ik(armature, name):
-    """That a control is what IK of a limb that a rig switches reaches for, or None."""
+    """A sentence if a control is the target of a switched limb's IK, or None."""
     limb = next((limb for limb in rigify.limbs(armature) if name == limb.control), None)
     if limb is None:
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake Foot IK on many actions of an armature: each into a copy of its own; cancelled or failed, none of them.
+"""Bake Foot IK on many actions of an armature, each into its own copy. If cancelled or failed, none is kept.
 
-Actions that cannot be baked, or end in an error of ours, are left out, with the reason. What a copy was made of is
-baked again, never the copy.
+Actions that cannot be baked, or fail with an internal error, are skipped with the reason. A repeated bake starts from
+the original, never from a copy.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from .armatures import CannotBakeError, not_editable, not_played
 
 @dataclass
 class Batch:
-    """What is asked for: an armature, and its actions with the slots that suit it."""
+    """The input: an armature, and its actions with the matching slots."""
 
     armature: bpy.types.Object
     actions: list[tuple[bpy.types.Action, bpy.types.ActionSlot]]
@@ -26,7 +26,7 @@ class Batch:
 
 @dataclass
 class Made:
-    """A copy of an action with the feet baked."""
+    """A copy of an action with baked feet."""
 
     original: bpy.types.Action
     action: bpy.types.Action
@@ -35,7 +35,7 @@ class Made:
 
 
 def refusal(armature):
-    """Why no action of an armature can be baked, as far as can be told before looking, or None."""
+    """The reason why no action of an armature can be baked, as far as known in advance, or None."""
     if reason := not_editable(armature) or not_played(armature, nla.baked(armature.animation_data) or ()):
         return reason
     return None if next(fitting(armature), None) else f"No action has keys for the bones of {armature.name}"
@@ -47,7 +47,7 @@ def none_of(armature, pattern, found):
 
 
 def fitting(armature, pattern=""):
-    """The actions that animate an armature and have such names, each with its slot: originals only. A generator."""
+    """The original actions that animate an armature and match a name pattern, each with its slot. A generator."""
     prefixes = {actions.path_of(bone, "")[:-1] for bone in armature.pose.bones}
     for action in bpy.data.actions:
         if action.get(actions.SOURCE) is None and fnmatch.fnmatchcase(action.name, pattern or "*"):
@@ -58,7 +58,7 @@ def fitting(armature, pattern=""):
 
 
 def _suits(slot, action, armature, prefixes):
-    """Whether a slot is free or the armature's own, and most of the bones that it moves are of the armature."""
+    """True if a slot is free or the armature's own, and most of its bones belong to the armature."""
     users = slot.users()
     if slot.target_id_type not in {"OBJECT", "UNSPECIFIED"} or (users and armature not in users):
         return False
@@ -68,7 +68,7 @@ def _suits(slot, action, armature, prefixes):
 
 
 def asked(armature, pattern):
-    """What is asked for, or why it cannot be done."""
+    """The batch to bake, or an error if it is impossible."""
     found = list(fitting(armature, pattern))
     if reason := none_of(armature, pattern, found):
         raise CannotBakeError(reason)
@@ -76,9 +76,9 @@ def asked(armature, pattern):
 
 
 def work(context, batch, request):
-    """Bake: a generator that yields the share that is done, and returns what was Made and (name, why not) of the rest.
+    """Bake all: a generator that yields progress, and returns what was Made, and (name, reason) of the rest.
 
-    If what the armature plays, or what that was made of, is among them, it plays the new copy then.
+    If the armature's active action, or its original, is among them, the new copy becomes active.
     """
     armature, made, refused = batch.armature, [], []
     each = 1 / len(batch.actions)
@@ -93,8 +93,8 @@ def work(context, batch, request):
                 except CannotBakeError as error:
                     refused.append((action.name, str(error)))
                 except MemoryError:
-                    raise  # not for this action alone
-                except Exception as error:  # a defect here must not cost the work on the others
+                    raise  # not only for this action
+                except Exception as error:  # a defect here must not lose the other results
                     traceback.print_exc()
                     refused.append((action.name, f"unexpected {type(error).__name__}: {error}"))
         if not made:
@@ -111,7 +111,7 @@ def work(context, batch, request):
 
 
 def _bake(context, armature, request):
-    """Bake what plays: a generator that yields the share that is done, and returns what was Made."""
+    """Bake the active action: a generator that yields progress, and returns what was Made."""
     job = foot_job.asked(context, armature, request)
     seen, baked, told = yield from stage.between(feet.work(context, job), 0.0, feet.WORKING)
     original = armature.animation_data.action
@@ -127,7 +127,7 @@ def _bake(context, armature, request):
 
 
 def _commit(armature, made, now):
-    """Keep all copies, and let the armature play one of them."""
+    """Keep all copies, and make one of them active."""
     if now:
         with nla.taken_down(armature, for_good=True), actions.swapped([(armature, now.action, now.slot)]):
             pass
@@ -138,7 +138,7 @@ def _commit(armature, made, now):
 
 
 def sentence(made, refused):
-    """How it went, in one line."""
+    """The result in one line."""
     text = f"Baked {len(made)} {'action' if len(made) == 1 else 'actions'}"
     text += report.slid([line for one in made for line in one.told.lines])
     if troubled := [one.action.name for one in made if one.told.troubled() and not one.told.idle]:
@@ -153,12 +153,15 @@ def _reasons(refused):
     return "; ".join(f"{name} ({reason})" for name, reason in refused)
 
 
-# --- playing one after the other -------------------------------------------------------------------------------------
+# --- playing actions one after another -------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def _played(context, armature, action, slot):
-    """Let an armature play another action, from rest where only its own action has keys; then put all of that back."""
+    """Make another action active, starting from rest for channels that only the armature's own action animates.
+
+    Then restore all of it.
+    """
     had_data, own, own_slot = actions.assigned(armature)
     keyed, left = _paths(action, slot), _paths(own, own_slot)
     before = {path: stage.value(armature, path) for path in keyed | left}
@@ -186,7 +189,7 @@ def _paths(action, slot):
 
 
 def _rest(armature, path):
-    """Put a transform to rest."""
+    """Reset a transform to rest."""
     owner, _, name = path.rpartition(".")
     if name in stage.POSE_CHANNELS and stage.value(armature, path) is not None:
         stage.set_value(armature, path, tuple(stage.owner(armature, owner).bl_rna.properties[name].default_array))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of the controls that show a baked leg, as rigs have them that switch legs between FK and IK.
+"""Keys of the controls of a baked leg, for rigs that switch legs between FK and IK.
 
-The foot control goes along with the foot, that of a paw with its toe, so that rolls and heels stay as they are
-animated; toes, and pole or twist, follow as in switching.py. Where FK has a say too it gets the same pose, so that how
-much each has is no matter.
+The foot control moves with the foot, that of a paw with its toe, so that rolls and heels keep their animation. Toes,
+and pole or twist, follow as in switching.py. If FK also has influence, it gets the same pose, so the blend does not
+matter.
 """
 
 import contextlib
@@ -16,15 +16,15 @@ from . import rotations as rot
 from .joints import Bones
 from .switching import unscaled
 
-SAME = 1e-6  # of a matrix in lengths of a leg: what is no change
-OFF = 1e-3  # of the length of a leg, by which a foot may be off its place for its knee to be in its own
+SAME = 1e-6  # tolerance of a matrix, in leg lengths
+OFF = 1e-3  # position error of a foot, in leg lengths, that is accepted to place its knee
 
 
 def channels(context, job, seen, baked, others, keyed):
-    """The channels of controls with which switched legs stand where a bake has them, on the frames that are baked.
+    """The channels of controls that place switched legs as baked, on the baked frames.
 
-    They stand so under `others`, channels of the body that have values on the frames `keyed`. A generator that yields
-    the share that is done; meanwhile a copy of the action plays.
+    The result holds under `others`, channels of the body with values on the frames `keyed`. A generator that yields
+    progress; a copy of the action plays meanwhile.
     """
     frames = job.frames[slice(*job.part)]
     taken = yield from stage.between(_taken(job, seen, baked, bool(others)), 0.0, 0.1)
@@ -45,7 +45,7 @@ def channels(context, job, seen, baked, others, keyed):
 
 
 def _taken(job, seen, baked, moved):
-    """The legs that have to go elsewhere, or whose body is `moved`: a generator as `channels`."""
+    """The legs that must move, or whose body is `moved`: a generator like `channels`."""
     if not job.switched:
         return []
     bones = Bones(job.armature, seen.reading.bones, copies=job.copies)
@@ -67,13 +67,13 @@ def _taken(job, seen, baked, moved):
 
 
 def _size(poses):
-    """How long a leg is."""
+    """The length of a leg."""
     return np.linalg.norm(np.diff(poses[:3, 0, :3, 3], axis=0), axis=-1).sum()
 
 
 @contextlib.contextmanager
 def _playing(plan):
-    """Let an armature play an action for as long as this lasts; then it is gone."""
+    """Play an action temporarily and remove it afterwards."""
     armature, action, slot = plan
     _, own, own_slot = actions.assigned(armature)
     try:
@@ -85,7 +85,7 @@ def _playing(plan):
 
 
 class Wanted(switching.Taken):
-    """A limb whose controls are to show it where a bake has it."""
+    """A limb whose controls are to show its baked pose."""
 
     def __init__(self, switched, poses):
         limb, count = switched.limb, poses.shape[1]
@@ -94,20 +94,20 @@ class Wanted(switching.Taken):
         self.fk, self.put_so_far = poses[: len(limb.fk)], {}
         self.standing = poses[-1]  # of a paw: the toe
         self.target, self.socket, self.hanging = np.empty((3, count, 4, 4))
-        self.own = np.empty((3, count, 4, 4))  # where FK has thigh, shin and foot, whose lengths are its own
+        self.own = np.empty((3, count, 4, 4))  # FK thigh, shin and foot, with their own lengths
 
     def keyed(self):
-        """The controls of IK and of FK, and the toe of a paw in FK."""
+        """The controls of IK and FK, and the toe of a paw in FK."""
         both = ["location", "rotation"]
         fk = [(name, self.free(name) if n > 2 else both[1:]) for n, name in enumerate(self.above)]
         return fk + (super().keyed() if self.switched.ik else [(self.limb.paw.toe, both[1:])])
 
     def rest(self):
-        """None: the roll of a foot stays."""
+        """No controls: the roll of a foot is kept."""
         return ()
 
     def read_fk(self, bones, number):
-        """Not where FK is, since it is known where that is to be, but what goes along with the foot control."""
+        """Read bones that move with the foot control; the FK pose is already known."""
         self.target[number] = bones[self.limb.target].matrix
         self.own[:, number] = [bones[name].matrix for name in self.limb.fk[:3]]
         if self.limb.paw:
@@ -128,9 +128,9 @@ class Wanted(switching.Taken):
         return self._noted(channels)
 
     def _foot(self):
-        """Those of the foot control, and of what turns the pastern of a hoof."""
+        """The channels of the foot control, and of the control that rotates the pastern of a hoof."""
         limb = self.limb
-        if limb.paw:  # what it stands on may be out of its reach, so that its toe is elsewhere
+        if limb.paw:  # its support may be out of reach, so its toe may be elsewhere
             on_toe = rot.inverse(unscaled(self.toe)) @ unscaled(self.hanging)
             gone = unscaled(self.standing) @ on_toe @ rot.inverse(unscaled(self.socket))
         else:
@@ -139,7 +139,7 @@ class Wanted(switching.Taken):
         return self.put(limb.control, gone @ rot.inverse(self.spaces) @ control.world) + self.pastern()
 
     def _toe(self):
-        """Those that turn the toe of a paw, which hangs on the foot of FK."""
+        """The channels of the toe of a paw, which is a child of the FK foot."""
         paw, toe = self.limb.paw, self.controls[self.limb.paw.toe]
         basis = toe.basis(toe.world)
         toe.parents = self.carried(self.fk[-1], paw.foot, paw.hanging)
@@ -147,11 +147,11 @@ class Wanted(switching.Taken):
         return toe.channels(basis)
 
     def second(self):
-        """Those of what hangs on the foot of IK, which is in its place."""
+        """The channels of children of the IK foot, which is in place."""
         return self._noted(super().second()) if self.switched.ik else []
 
     def made(self):
-        """All channels that are keyed."""
+        """All channels that get keys."""
         self._noted(self.turns.channels() if self.turns else [])
         return list(self.put_so_far.values())
 
@@ -161,10 +161,10 @@ class Wanted(switching.Taken):
 
 
 def _reaching(poses, own):
-    """Thigh and shin of these poses turned until the foot is in its place by the lengths of its `own` bones.
+    """Thigh and shin of these poses, rotated so that the foot is in place with the lengths of its `own` bones.
 
-    What is shown between FK and IK has others, and bones that do not point at each other. As they are where the foot is
-    all but there, since the knee of a leg that is nearly straight goes far for that.
+    A blend of FK and IK has other lengths, and bones that do not point at each other. The foot need not be exactly in
+    place, because the knee of a nearly straight leg would move far for it.
     """
     hip, ankle = poses[0, :, :3, 3], poses[2, :, :3, 3]
     bones = np.diff(own[..., :3, 3], axis=0)[..., np.newaxis]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Legs that a rig switches between FK and IK: to a bake, such a leg is the bones that copy one of both."""
+"""Legs that a rig switches between FK and IK. A bake treats such a leg as the bones that copy one of both."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from .armatures import Rig
 
 @dataclass(frozen=True)
 class Switched:
-    """A leg that a rig switches, and in which IK has a say, or a paw."""
+    """A switched leg with IK influence, or a paw."""
 
     limb: rigify.SwitchedLimb
-    fk: bool  # whether FK has a say, on some frame
-    ik: bool  # whether IK has
+    fk: bool  # True if FK has influence on any frame
+    ik: bool  # True if IK has
 
 
 def found(armature, legs, frames, few):
-    """The legs with FK bones that a rig switches, and in which IK has a say on some of these frames, by name.
+    """The switched legs that have FK bones, and IK influence on any of these frames, by name.
 
-    And paws in FK, as their toes hang on what is switched, unless they are to get few keys.
+    Paws in FK are included, because their toes are children of switched bones, unless keys are to be reduced.
     """
     rig, limbs, switched = Rig(armature), rigify.limbs(armature), {}
     for leg in legs:
@@ -32,7 +32,7 @@ def found(armature, legs, frames, few):
 
 
 def _says(rig, limb, frames):
-    """Whether FK and whether IK have a say."""
+    """Whether FK and whether IK have influence."""
     if limb.path in rig.drivers:
         return True, True
     values = [float(stage.value(rig.object, limb.path))]
@@ -42,7 +42,10 @@ def _says(rig, limb, frames):
 
 
 def seen(leg, switched):
-    """A leg by the bones that show it, if it is switched; a paw has its toe then, which hangs on these."""
+    """A leg by its visible bones, if it is switched.
+
+    A paw then includes its toe, which is their child.
+    """
     if switched is None:
         return leg
     limb = switched.limb

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bones as their keys have them without what constrains them, to be solved anew from there: read, written, compared.
+"""Keyed poses of bones without their constraints, to be re-solved: reading, writing and comparing.
 
-Chains (chains.py) and what aims bones (tracks.py) are solved so. Curves are read where nothing else moves anything,
-which a few frames of the scene must confirm; else the scene is evaluated on every frame.
+Base of chains (chains.py) and aim constraints (tracks.py). Curves are read if nothing else animates anything, which a
+few frames of the scene must confirm. Otherwise the scene is evaluated on every frame.
 """
 
 from dataclasses import dataclass, field
@@ -18,25 +18,25 @@ from .joints import Bones, Parts, pieces
 from .report import length
 from .sample import same, unread
 
-SEEN, SOLVED = 0.6, 0.9  # the shares that are done when all frames were seen, and solved
-TURNED = 5e-6  # what is no change of a rotation, in quaternions
-NEAR = 1e-3  # of the length of all bones: what is farther from where it was put is told of
+SEEN, SOLVED = 0.6, 0.9  # progress after all frames are read, and after they are solved
+TURNED = 5e-6  # tolerance of a rotation, in quaternions
+NEAR = 1e-3  # relative to the length of all bones: larger deviations are reported
 
 
 @dataclass
 class Report:
-    """How the bake of an armature went."""
+    """Results of the bake of an armature."""
 
     armature: str
     what: str  # what was baked, such as "2 IK"
-    bones: int  # those that got keys
+    bones: int  # bones that got keys
     frames: int
-    problems: list[tuple[int, str]]  # frames, and sentences about targets that are not reached there
-    away: list[str] = field(default_factory=list)  # and about bones that are not seen where they were put
-    keys: str = ""  # how many there are, if not one on every frame
+    problems: list[tuple[int, str]]  # frames, and sentences about targets missed there
+    away: list[str] = field(default_factory=list)  # sentences about bones that are not displayed where they were put
+    keys: str = ""  # their number, if not one on every frame
 
     def troubled(self):
-        """Whether there is something to look at."""
+        """True if there is something to look at."""
         return bool(self.problems or self.away or not self.bones)
 
     def sentence(self):
@@ -49,9 +49,9 @@ class Report:
 
 
 def found(context, limbs, frames, make):
-    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found.
+    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found.
 
-    `make` makes what is Freed of an armature, some limbs and some frames.
+    `make` makes the Freed bones of an armature from some limbs and frames.
     """
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
 
@@ -77,7 +77,7 @@ def found(context, limbs, frames, make):
 
 
 def _by_scene(context, every, frames):
-    """Read as Blender evaluates the scene."""
+    """Read by evaluating the scene."""
 
     def look(depsgraph, number):
         for each in every:
@@ -89,7 +89,7 @@ def _by_scene(context, every, frames):
 
 
 def _by_curves(context, every, of, limbs, frames):
-    """Read by curves alone; whether these say it all, which a few frames of the scene must confirm."""
+    """Read from curves alone. Returns whether these suffice, which a few frames of the scene must confirm."""
     reader = Reader(frames)
     if any(each.goes_on_from_shown() for each in every) or any(unread(reader, limb) for limb in limbs):
         return False
@@ -104,13 +104,13 @@ def _by_curves(context, every, of, limbs, frames):
 
 
 class Freed:
-    """Some bones of an armature over frames without the constraints of some limbs, and what these look at."""
+    """Some bones of an armature over frames without the constraints of some limbs, and the targets of these."""
 
-    settings: tuple[str, ...] = ("influence",)  # of the constraints, that may be animated
+    settings: tuple[str, ...] = ("influence",)  # of the constraints; may be animated
 
     def __init__(self, armature, limbs, names, frames):
         self.armature, self.limbs, self.names, self.frames = armature, limbs, names, frames
-        self.bones, count = Bones(armature, names), len(frames)  # what frees them is kept from doing so by the operator
+        self.bones, count = Bones(armature, names), len(frames)  # the operator has checked that they can be released
         self.shown = stage.Matrices(armature, self.bones.rows, count)
         self.basis = stage.Matrices(armature, self.bones.rows, count, "matrix_basis")
         each = [limb.ik for limb in limbs]
@@ -122,16 +122,16 @@ class Freed:
         self.world, self.places = np.empty((count, 4, 4)), np.empty((count, len(limbs), 4, 4))
         self.values = {name: np.empty((count, len(limbs))) for name in self.settings}
         self.poles = np.zeros((count, len(limbs), 3))
-        self.turned = None  # how their channels turn bones, (frames, bones, 4)
-        self.local = None  # where bones are without their constraints, in the space of their parents: Parts
+        self.turned = None  # rotations of their channels, (frames, bones, 4)
+        self.local = None  # transforms without constraints, in the space of their parents: Parts
         self.problems, self.moved = [], 0
 
     def goes_on_from_shown(self):
-        """Whether what the scene shows is needed on every frame."""
+        """True if the displayed pose is needed on every frame."""
         return False
 
     def read(self, depsgraph, number):
-        """What this frame shows."""
+        """Read this frame."""
         shown = self.armature.evaluated_get(depsgraph)
         bones = shown.pose.bones
         self.shown.read(bones, number)
@@ -143,12 +143,12 @@ class Freed:
             values[number] = [getattr(constraint, name) for constraint in each]
 
     def take(self):
-        """What constraints have looked at on all frames."""
+        """Store the targets of constraints on all frames."""
         self.places = self.seen.of(self.targets)
         self.poles[:, [*self.poled]] = self.seen.of(self.poled.values())[..., :3, 3]
 
     def settle(self):
-        """What the scene shows without constraints: a generator that yields the share that is done."""
+        """Compute the displayed pose without constraints: a generator that yields progress."""
         bones = self.bones
         self.turned = np.empty((len(self.frames), len(bones), 4))
         for some, share in pieces(range(len(bones)), len(self.frames)):
@@ -160,7 +160,7 @@ class Freed:
         self.local = yield from stage.between(bones.locals(poses), 0.6, 1.0)
 
     def read_curves(self, reader):
-        """What curves say: a generator that yields the share that is done."""
+        """Read from curves: a generator that yields progress."""
         bones = self.bones
         steps = bases(reader.rig(self.armature).curves, bones.pose, self.frames)
         basis = yield from stage.between(steps, 0.0, 0.6)
@@ -175,25 +175,27 @@ class Freed:
             self.poles[:, n] = reader.place(*pole)[:, :3, 3]
 
     def said_on(self, some):
-        """What curves say on some frames, to be compared."""
+        """The values of curves on some frames, to be compared."""
         poses = stage.finished(self.bones.poses(self.local.at(some)))
         world = np.broadcast_to(self.world, (len(self.frames), 4, 4))
         return poses, *(values[some] for values in (world, self.places, *self.values.values(), self.poles))
 
     def said(self):
-        """The same of what the scene shows."""
+        """The same values of the evaluated scene."""
         return stage.finished(self.unconstrained()), self.world, self.places, *self.values.values(), self.poles
 
     def unconstrained(self):
-        """Where bones are by their keys alone, in armature space: others go with what they hang on.
+        """Poses of bones from their keys alone, in armature space; others move with their parents.
 
-        A generator that yields the share that is done.
+        A generator that yields progress.
         """
         bones = self.bones
         poses = np.empty((len(self.frames), len(bones), 4, 4))
         for n, (name, parent) in enumerate(zip(bones.names, bones.parents, strict=True)):
             if name in self.names:
-                poses[:, n] = hang.posed(bones.rest[n], poses[:, parent], self.basis[n])  # a root looks at no parent
+                poses[:, n] = hang.posed(
+                    bones.rest[n], poses[:, parent], self.basis[n]
+                )  # the parent of a root is ignored
             elif parent < 0:
                 poses[:, n] = self.shown[n]
             else:
@@ -202,7 +204,7 @@ class Freed:
         return poses
 
     def channels(self, context):
-        """The channels to write: a generator that yields the share that is done."""
+        """The channels to write: a generator that yields progress."""
         bones = self.bones
         steps = clips.reading(context, self.armature, bones, self.frames, self.local, self.world)
         reading = yield from stage.between(steps, 0.0, 0.2)
@@ -213,17 +215,17 @@ class Freed:
         return [channel for row, n in enumerate(numbers) for channel in self._channels(bones.pose[n], n, basis[row])]
 
     def solved(self, clip):
-        """The clip of these bones as it is to be: a generator that yields the share that is done."""
+        """The solved clip of these bones: a generator that yields progress."""
         raise NotImplementedError
 
     def poses(self):
-        """Where bones are put, as Found has it."""
+        """The resulting poses, as in Found."""
         bones = self.bones
         poses = stage.finished(bones.poses(self.put))
         return {name: (poses[:, bones.names.index(name)], None) for name in self.names}
 
     def _channels(self, bone, n, basis):
-        """The rotation channels of a bone, if it is turned."""
+        """The rotation channels of a bone, if it rotates."""
         was = self.turned[:, n]
         if np.minimum(np.abs(basis.turned - was), np.abs(basis.turned + was)).max() <= TURNED:
             return []
@@ -232,16 +234,16 @@ class Freed:
         return actions.channels(bone, "rotation", rot.numbers(bone.rotation_mode, basis.turned, start))
 
     def what(self):
-        """What is baked, in words."""
+        """The kind of constraints baked, in words."""
         raise NotImplementedError
 
     def report(self, context, slack):
-        """How it went, when all is written; keys may be off by a slack."""
+        """The report, when all is written; keys may deviate by a slack."""
         away = list(self._away(context, slack)) if self.moved else []
         return Report(self.armature.name, self.what(), self.moved, len(self.frames), self.problems, away[:1])
 
     def _away(self, context, slack):
-        """Sentences about bones that are not seen where they were put, on some frames: nothing is taken for granted."""
+        """Sentences about bones that are not displayed where they were put, checked on some frames."""
         bones = self.bones
         some = np.unique(np.linspace(0, len(self.frames) - 1, COMPARED).astype(int))
         put = stage.finished(bones.poses(self.put.at(some)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """FK -> IK: keys on targets and poles, so that IK shows the pose that the keys of its bones say.
 
-Keys of the bones stay. Blender's solver starts from what they say, so it stays there if the target and the pole are
-where that pose has them; and it decides from there what a target alone leaves open, such as twist.
+Keys of the bones are kept. Blender's solver starts from their pose, and stays there if target and pole match it. It
+also takes from there what a target alone leaves undefined, such as twist.
 """
 
 import contextlib
@@ -18,32 +18,32 @@ from .last import Last
 from .limbs import Limb
 from .report import deviation, turned_within, within
 
-# the shares that are done when all frames were read, when it is known what to write, and when it is written
+# progress after all frames are read, after the channels are computed, and after they are written
 READ, PUT, WRITTEN = 0.5, 0.55, 0.6
 TITLE = "FK to IK"
 # What is told of: of a place, as a share of the length of a chain; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
 _reports = Last()
-FLAT = 1e-20  # by how much a bone enlarges volumes: less is none
-STRAIGHT = 1e-3  # of its length: what is bent no more at rest does not say which way it bends
+FLAT = 1e-20  # determinant of a bone's matrix below which it counts as flat
+STRAIGHT = 1e-3  # relative to its length: a chain bent less at rest has no bend direction
 
 
 @dataclass
 class Report:
-    """How it went for the limbs of an armature."""
+    """Results for the limbs of an armature."""
 
-    title: str  # of what was done
+    title: str  # of the operation
     armature: str
     count: int  # of limbs
     frames: int
-    far: float  # the farthest that any bone of theirs is from its keys, in lengths of the scene
+    far: float  # largest distance of a bone from its keyed pose, in scene units
     askew: float  # degrees
-    problems: list = field(default_factory=list)  # (frame, sentence) about bones that are not where their keys say
-    switched: list[str] = field(default_factory=list)  # IK whose influence is for something else to say
-    notes: list[str] = field(default_factory=list)  # sentences about what else has changed
+    problems: list = field(default_factory=list)  # (frame, sentence) about bones that deviate from their keyed pose
+    switched: list[str] = field(default_factory=list)  # IK whose influence is animated or driven
+    notes: list[str] = field(default_factory=list)  # sentences about other changes
 
     def troubled(self):
-        """Whether there is something to look at."""
+        """True if there is something to look at."""
         return bool(self.problems)
 
     def sentence(self):
@@ -58,7 +58,7 @@ class Report:
 
 
 def every_limb(armature):
-    """A limb for each bone with IK: that which is switched on, or else the first of those that are not."""
+    """A limb for each bone with IK: the enabled constraint, or else the first disabled one."""
     found = []
     for bone in armature.pose.bones:
         ik = sorted((each for each in bone.constraints if each.type == "IK"), key=lambda each: each.mute)
@@ -67,11 +67,11 @@ def every_limb(armature):
 
 
 def bake(context, limbs, frames, fresh, *, still=False):
-    """Key the targets and poles of limbs on these frames; `still`: as all is now, into the actions that play.
+    """Key the targets and poles of limbs on these frames; `still`: the current pose, in active actions.
 
-    Those whose pole is `fresh` get a pole angle too.
+    Limbs whose pole is `fresh` get a pole angle too.
 
-    A generator that yields the share that is done, and returns a report of each armature.
+    A generator that yields progress, and returns a report of each armature.
     """
     look, chains = (here if still else stage.visit), [_Chain(limb, len(frames)) for limb in limbs]
     again = [_Poses(limb, len(frames)) for limb in limbs]
@@ -99,25 +99,25 @@ def bake(context, limbs, frames, fresh, *, still=False):
 
 
 def kept(armatures, reports):
-    """The reports of these armatures, kept for the panel."""
+    """Store the reports of these armatures for the panel."""
     for armature, report in zip(armatures, reports, strict=True):
         _reports.keep(armature, nla.shown(armature.animation_data), report)
     return reports
 
 
 def latest(armature):
-    """The report of what an armature plays, or None."""
+    """The report of an armature's active action, or None."""
     return _reports.of(armature)
 
 
 def here(context, frames, look):
-    """As stage.visit, for the one frame that is shown, whatever of it has no key."""
+    """Like stage.visit, for the current frame only, including values without keys."""
     look(context.evaluated_depsgraph_get(), 0)
     yield 1.0
 
 
 def reader(items):
-    """What reads all of these in a frame, for stage.visit."""
+    """A function for stage.visit that reads all of these items."""
 
     def look(depsgraph, number):
         for each in items:
@@ -134,13 +134,13 @@ class _Poses:
         self.spaces = np.empty((count, 4, 4))
 
     def read(self, depsgraph, number):
-        """Where the bones are in this frame."""
+        """Read the bones in this frame."""
         armature = self.limb.object.evaluated_get(depsgraph)
         self.spaces[number] = armature.matrix_world
         self.poses[:, number] = [armature.pose.bones[name].matrix for name in self.limb.chain]
 
     def check(self):
-        """Refuse bones that are not seen: all that is said of them would be no number."""
+        """Refuse bones that are not displayed, since their values are not finite."""
         for name, poses in zip(self.limb.chain, self.poses, strict=True):
             if not np.isfinite(poses).all():
                 raise CannotBakeError(f"{name} is not displayed on some frame: its IK has no solution there")
@@ -149,17 +149,17 @@ class _Poses:
 
     @property
     def lengths(self):
-        """How long the bones are at rest."""
+        """Rest lengths of the bones."""
         return np.array([self.limb.bones[name].bone.length for name in self.limb.chain])
 
     def ends(self):
-        """Where the bones start, and where the last one ends."""
+        """Heads of the bones, and the tail of the last one."""
         tip = self.poses[-1, :, :3, 3] + self.poses[-1, :, :3, 1] * self.lengths[-1]
         return np.concatenate([self.poses[:, :, :3, 3], tip[np.newaxis]])
 
 
 class _Chain(_Poses):
-    """A limb as the keys of its bones have it, and the target and the pole that keep it there."""
+    """A limb in its keyed pose, and the target and pole that reproduce it."""
 
     def __init__(self, limb, count):
         super().__init__(limb, count)
@@ -174,7 +174,7 @@ class _Chain(_Poses):
             control.read(depsgraph, number)
 
     def wanted(self):
-        """Where the target and the pole have to be, in the world, by control: a generator."""
+        """Wanted world matrices of the target and the pole, by control: a generator."""
         target = self.poses[-1].copy()
         target[:, :3, :3], target[:, :3, 3] = rot.axes(target), self.ends()[-1]
         yield self.target, self.spaces @ target
@@ -184,7 +184,7 @@ class _Chain(_Poses):
             yield self.pole, self.spaces @ pole
 
     def bent(self):
-        """The pole angle with which the pole is where the middle joint is bent to, at rest or else on average."""
+        """The pole angle that puts the pole on the side of the middle joint, at rest or else on average."""
         rest = self.limb.object.data.bones[self.limb.chain[0]].matrix_local
         middle, tip = (self.limb.object.data.bones[self.limb.chain[n]] for n in (len(self.limb.chain) // 2, -1))
         joints = np.array([[rest.translation, middle.head_local, tip.tail_local]])
@@ -197,19 +197,19 @@ class _Chain(_Poses):
 
 
 def level_pole(ends, first, angle):
-    """A place for a pole: level with the middle joint, and as far from the line between the ends as the chain is long.
+    """A pole position: level with the middle joint, and a chain length away from the line between the ends.
 
-    On the side where Blender wants it: to which the axes of the first bone say, turned by the pole angle.
+    It is on the side that Blender expects, defined by the axes of the first bone rotated by the pole angle.
     """
     axes, way = rot.axes(first), rot.unit(ends[-1] - ends[0])[0]
     level = np.sum((ends[len(ends) // 2] - ends[0]) * way, axis=-1, keepdims=True)
     side, size = rot.unit(rot.across(np.cos(angle) * axes[..., 0] + np.sin(angle) * axes[..., 2], way))
-    side = side[_latest(size > 1e-6)]  # in line there is no side: the one before
+    side = side[_latest(size > 1e-6)]  # a straight chain has no side: the previous one
     return ends[0] + level * way + np.linalg.norm(np.diff(ends, axis=0), axis=-1).sum(axis=0)[:, np.newaxis] * side
 
 
 def _bend(joints):
-    """From the line between the ends to the joint between, over frames, and how far at most, in lengths of the line."""
+    """Offsets of the middle joint from the line between the ends, and the largest, relative to that line."""
     way, size = rot.unit(joints[:, 2] - joints[:, 0])
     bend = rot.across(joints[:, 1] - joints[:, 0], way)
     return bend, np.max(np.linalg.norm(bend, axis=-1) / np.where(size > 0, size, 1.0))
@@ -223,9 +223,9 @@ def _latest(good):
 
 
 def _work(chains):
-    """What to write, as (object, channels): what others hang on goes first, and carries them.
+    """The channels to write, as (object, channels): parents first, so that they carry their children.
 
-    A generator that yields the share that is done.
+    A generator that yields progress.
     """
     asked = {}
     for done, chain in enumerate(chains):
@@ -248,7 +248,7 @@ def _work(chains):
 
 
 def written(work, frames, seen, title, *, still):
-    """Write keys, and look: all of it or nothing. Into copies of actions; still, into those that play."""
+    """Write keys and verify, completely or not at all: into copies of actions or, if still, into active ones."""
     playing = [each for each in work if still and all(actions.assigned(each[0]))]
     others = [each for each in work if each not in playing]
     plans = yield from stage.between(actions.copied(others, frames, title), PUT, WRITTEN)
@@ -258,7 +258,10 @@ def written(work, frames, seen, title, *, still):
 
 @contextlib.contextmanager
 def set_first(work):
-    """Set the first values of channels, to be seen without a change of frame; if what follows fails, the old ones."""
+    """Set the first values of channels for immediate display.
+
+    If the following code fails, restore the old ones.
+    """
     before = []
     try:
         for thing, channels in work:
@@ -267,7 +270,7 @@ def set_first(work):
                 now = before[-1][-1]
                 if isinstance(now, tuple):
                     new = (*now[: channel.index], channel.values[0], *now[channel.index + 1 :])
-                else:  # a property of its own, such as a switch
+                else:  # a custom property, such as a switch
                     new = type(now)(channel.values[0])
                 stage.set_value(thing, channel.path, new)
         yield
@@ -279,7 +282,7 @@ def set_first(work):
 
 @contextlib.contextmanager
 def _switched(context, limbs, *, on):
-    """For as long as this lasts, all IK of these bones off, or that of the limbs on, whatever says otherwise."""
+    """Temporarily disable all IK of these bones, or enable that of the limbs, overriding animation."""
     before = []
 
     def let(item, name, value):
@@ -303,7 +306,7 @@ def _switched(context, limbs, *, on):
 
 
 def _saying(armature, bone, constraint):
-    """The curves and drivers that say whether and how much a constraint acts."""
+    """The curves and drivers of a constraint's mute state and influence."""
     paths = shown.switch_paths(armature.pose.bones[bone], constraint)
     paths.append(f"{paths[0].rpartition('.')[0]}.influence")
     rig = Rig(armature)
@@ -311,7 +314,7 @@ def _saying(armature, bone, constraint):
 
 
 def _report(armature, chains, again, frames):
-    """How it went for one armature, from its chains as keys say and as IK shows them."""
+    """The report of one armature, from its chains as keyed and as IK displays them."""
     far, askew, problems, said = 0.0, 0.0, [], []
     for was, now in zip(chains, again, strict=True):
         if was.limb.object == armature:
@@ -326,13 +329,16 @@ def _report(armature, chains, again, frames):
 
 
 def _problem(chain, away, turned, frames):
-    """A frame and a sentence about the limb if it is not where its keys say."""
+    """A frame and a sentence about the limb if it deviates from its keyed pose."""
     away = np.maximum(away[:-1], away[1:])
     return worst(chain.limb.chain, away, turned, frames, _shown_size(chain), _why(chain.limb))
 
 
 def _shown_size(chain):
-    """How long a limb is as shown, from joint to joint, over frames: bones may be scaled, and drawn at any length."""
+    """Displayed length of a limb over frames, from joint to joint.
+
+    Bones may be scaled, and drawn at any length.
+    """
     ways = chain.spaces[:, :3, :3] @ np.diff(chain.ends(), axis=0)[..., np.newaxis]
     sizes, last = np.linalg.norm(ways, axis=(-2, -1)), chain.limb.mid.bone
     below = min(((child.head_local - last.head_local).length for child in last.children), default=last.length)
@@ -340,7 +346,7 @@ def _shown_size(chain):
 
 
 def worst(names, away, turned, frames, size, why):
-    """A frame and a sentence about the bone that is farthest off, by places and directions (bones, frames), if far."""
+    """A frame and a sentence about the bone with the largest deviation, from (bones, frames) arrays, if large."""
     times = np.maximum(away / (FAR * size), turned / ASKEW)
     bone, frame = np.unravel_index(np.argmax(times), times.shape)
     if times[bone, frame] <= 1.0:
@@ -350,7 +356,7 @@ def worst(names, away, turned, frames, size, why):
 
 
 def _why(limb):
-    """The likely reason for that."""
+    """The likely reason for it."""
     for name in limb.chain:
         bone = limb.bones[name]
         if any(getattr(bone, f"{kind}_{axis}") for kind in ("lock_ik", "use_ik_limit") for axis in "xyz"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a character stands on: objects of the scene with their modifiers and instances, as a ground in world space."""
+"""The ground of a character: objects of the scene with their modifiers and instances, in world space."""
 
 from dataclasses import dataclass, field
 
@@ -10,24 +10,24 @@ from . import rotations as rot
 from .armatures import CannotBakeError, own
 
 SOLID = {"MESH", "CURVE", "SURFACE", "FONT", "META"}
-STILL = 1e-6  # what is no motion, in units of the world and of scale; and no change of a shape, in parts of its size
+STILL = 1e-6  # tolerance of motion, in world units and of scale; and of shapes, relative to their size
 
 
 @dataclass
 class _Body:
-    """The triangles of an object or an instance in its own space, and where it is on every frame."""
+    """The triangles of an object or an instance in its own space, and its matrix on every frame."""
 
     name: str
     vertices: np.ndarray
     faces: np.ndarray
     matrices: list = field(default_factory=list)
-    reshaped: bool = False  # whether it has another shape on a later frame
+    reshaped: bool = False  # True if its shape changes on a later frame
 
     def moves(self):
         return np.ptp(self.matrices, axis=0).max() > STILL
 
     def follow(self, later):
-        """Take in where it is on a later frame, and whether it still has its shape."""
+        """Add its matrices on a later frame, and check that its shape is unchanged."""
         self.matrices += later.matrices
         if not (self.reshaped or np.array_equal(self.vertices, later.vertices)):
             size = STILL * np.ptp(self.vertices, axis=0).max(initial=0)
@@ -36,10 +36,10 @@ class _Body:
 
 
 def read(context, objects, armature, frames=None):
-    """The ground that these objects make, but for the armature's own: a generator that yields the share that is done.
+    """The ground made by these objects, without the armature's own: a generator that yields progress.
 
-    With `frames` it moves as the objects do on them, in the shape of the first; without it is as they are now.
-    Returns an ikcore.Ground, and sentences about objects that have other shapes later.
+    If `frames` are given, it moves with the objects, in the shape of the first frame; otherwise it has their present
+    state. Returns an ikcore.Ground, and sentences about objects that change shape later.
     """
     mine, bodies = own(armature), {}
     chosen = set(objects) - mine
@@ -63,7 +63,7 @@ def read(context, objects, armature, frames=None):
 
 
 def unseen(context, objects, armature):
-    """Sentences about objects that were picked to stand on, but are not there to stand on."""
+    """Sentences about objects that were picked as ground but are not visible."""
     mine = own(armature)
     seen = {key[0] for key in _bodies(context.evaluated_depsgraph_get(), set(objects), mine, faces=False)}
     left_out = [item.name for item in objects if item not in mine and item.name_full not in seen]
@@ -71,7 +71,7 @@ def unseen(context, objects, armature):
 
 
 def _bodies(depsgraph, chosen, mine, faces=True):
-    """All that is seen of these objects, instances included, by what tells them apart on all frames."""
+    """All visible instances of these objects, by a key that identifies them on all frames."""
     found = {}
     for instance in depsgraph.object_instances:
         item = instance.object
@@ -85,7 +85,7 @@ def _bodies(depsgraph, chosen, mine, faces=True):
 
 
 def _shape(item, faces):
-    """Vertices of an evaluated object in its own space, and triangles if they are wanted."""
+    """Vertices of an evaluated object in its own space, and triangles if requested."""
     mesh = item.data if item.type == "MESH" else item.to_mesh()
     vertices = np.empty((len(mesh.vertices), 3), np.float32)
     mesh.vertices.foreach_get("co", vertices.ravel())
@@ -117,7 +117,7 @@ def _ground(bodies, armature):
 
 
 def _still(bodies):
-    """One mesh of all that does not move."""
+    """One mesh of all static bodies."""
     starts = np.cumsum([0, *(len(body.vertices) for body in bodies)])
     vertices = [_placed(body.matrices[0], body.vertices) for body in bodies]
     faces = [body.faces + start for body, start in zip(bodies, starts, strict=False)]
@@ -129,7 +129,7 @@ def _placed(matrix, points):
 
 
 def _moving(body):
-    """A mesh that goes where its object goes."""
+    """A mesh that moves with its object."""
     matrices = np.array(body.matrices)
     scales = np.linalg.norm(matrices[:, :3, :3], axis=-2)
     turned = bridge.rotations.from_matrix(rot.axes(matrices))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a bone hangs on its parent: between the matrix of its channels and that in the space of the armature."""
+"""Bone inheritance: conversion between a bone's channel matrix and its armature-space matrix."""
 
 import numpy as np
 from mathutils import Matrix
@@ -8,7 +8,7 @@ from . import rotations as rot
 
 
 def posed(bone, parents, bases):
-    """The armature-space matrices, (frames, 4, 4), that a bone's channels give under these matrices of its parent."""
+    """The armature-space matrices, (frames, 4, 4), of a bone from its channels' matrices and those of its parent."""
     if is_plain(bone):
         rest = np.array(bone.matrix_local)
         return rest @ bases if bone.parent is None else parents @ to_parent(bone) @ bases
@@ -16,7 +16,7 @@ def posed(bone, parents, bases):
 
 
 def based(bone, parents, poses):
-    """The matrices of its channels that put a bone there; what `posed` does, backwards."""
+    """The channels' matrices that give a bone these armature-space matrices: the inverse of `posed`."""
     if is_plain(bone):
         above = np.array(bone.matrix_local) if bone.parent is None else parents @ to_parent(bone)
         return rot.inverse(above) @ poses
@@ -24,7 +24,7 @@ def based(bone, parents, poses):
 
 
 def leads(bone, parents):
-    """Where a bone's location channels lead in armature space, in columns (frames, 3, 3)."""
+    """Armature-space directions of a bone's location channels, as columns (frames, 3, 3)."""
     places, bases = [], np.tile(np.eye(4), (len(parents), 1, 1))
     for way in np.concatenate([np.zeros((1, 3)), np.eye(3)]):
         bases[:, :3, 3] = way
@@ -33,21 +33,21 @@ def leads(bone, parents):
 
 
 def is_plain(bone):
-    """Whether a bone's matrix is that of its parent, times that at rest, times that of its channels."""
+    """True if a bone's matrix is the product of its parent's, its rest and its channels' matrices."""
     full = bone.parent is None or (bone.use_inherit_rotation and bone.inherit_scale == "FULL")
     return bone.use_local_location and full
 
 
 def to_parent(bone):
-    """A bone at rest in the space of its parent; a root in that of the armature."""
+    """A bone's rest matrix in the space of its parent; a root's in that of the armature."""
     rest = np.array(bone.matrix_local)
     return rest if bone.parent is None else rot.inverse(np.array(bone.parent.matrix_local)) @ rest
 
 
 def _converted(bone, parents, matrices, *, invert=False):
-    """Blender's own way, for all kinds of inheritance: one call a frame, with the parent at the origin.
+    """Blender's own conversion, for all kinds of inheritance: one call per frame, with the parent at the origin.
 
-    Blender calculates in single precision, which far from the origin says little about where a bone is.
+    Blender computes in single precision, which is inaccurate far from the origin.
     """
     hung = bone.parent is not None
     options = {"parent_matrix_local": bone.parent.matrix_local} if hung else {}
@@ -62,7 +62,7 @@ def _converted(bone, parents, matrices, *, invert=False):
 
 
 def _shifted(matrices, by):
-    """Matrices with the places of others added."""
+    """Matrices with the translations of others added."""
     moved = matrices.copy()
     moved[:, :3, 3] += by[:, :3, 3]
     return moved

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the IK locks, limits and stiffness of bones let them do, as limits of the library.
+"""The IK locks, limits and stiffness of bones, as limits of the library.
 
-Blender's own solver has angles about x and z as leaning of the bone, within an ellipse, and that about y as its twist.
+In Blender's own solver, the angles about x and z are a swing of the bone within an ellipse, and that about y is its
+twist.
 """
 
 import math
@@ -14,25 +15,25 @@ AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 @dataclass(frozen=True)
 class Freedom:
-    """What a bone may do, by value: lowest and highest angle about each axis, None for any; and how stiff it is."""
+    """Allowed motion of a bone: lowest and highest angle about each axis, None if unlimited; and its stiffness."""
 
     ranges: tuple
     stiffness: tuple[float, ...]
 
     @classmethod
     def of(cls, bone):
-        """What the settings of a pose bone say."""
+        """From the settings of a pose bone."""
         return cls(
             tuple(_range(bone, axis) for axis in AXES), tuple(getattr(bone, f"ik_stiffness_{axis}") for axis in AXES)
         )
 
     @property
     def unset(self):
-        """Whether nothing keeps the bone from anything."""
+        """True if the bone is unrestricted."""
         return self.ranges == (None,) * 3 and not any(self.stiffness)
 
     def bend(self, along):
-        """The axis about which the bone may bend farthest, in its own space, or None; `along` is where it points."""
+        """The axis with the largest range, in the bone's own space, or None; `along` is the bone's direction."""
         farthest, found = 0.0, None
         for axis, each, stiff in zip(AXES.values(), self.ranges, self.stiffness, strict=True):
             low, high = each or (-math.pi, math.pi)
@@ -42,7 +43,7 @@ class Freedom:
         return found
 
     def limit(self, position=None):
-        """The ikcore.Limit of it; `position` is how far the bone may slide. None where all is free."""
+        """The ikcore.Limit; `position` is the range of its sliding. None if everything is free."""
         limit, (x, y, z) = bridge.library.Limit, self.ranges
         free = [axis for axis, each in zip(AXES, self.ranges, strict=True) if each != (0.0, 0.0)]
         stiffness = self.stiffness if any(self.stiffness) else 0.0
@@ -60,9 +61,9 @@ class Freedom:
 
 
 def _range(bone, axis):
-    """The angles that a bone may have about an axis; None for all of them."""
+    """The allowed angles of a bone about an axis; None for all."""
     if getattr(bone, f"lock_ik_{axis}"):
         return (0.0, 0.0)
-    if getattr(bone, f"use_ik_limit_{axis}"):  # half a turn in single precision is more than in double
+    if getattr(bone, f"use_ik_limit_{axis}"):  # half a turn in single precision exceeds that in double
         return max(getattr(bone, f"ik_min_{axis}"), -math.pi), min(getattr(bone, f"ik_max_{axis}"), math.pi)
     return None

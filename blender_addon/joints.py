@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bones of an armature as joints: how they hang on each other, at rest and in poses.
+"""Bones of an armature as joints: their hierarchy, at rest and in poses.
 
-Everything is over (frames, bones), matrices or the Parts of them: `local` is a bone in the space of its parent, a root
-in that of the armature; `basis` is what its channels say. What takes long on many frames is a generator that yields the
-share that is done.
+All arrays are (frames, bones), as matrices or as their Parts. `local` is relative to the parent, or to the armature for
+a root; `basis` is the value of the channels. Slow operations are generators that yield progress.
 """
 
 from dataclasses import dataclass
@@ -15,15 +14,15 @@ from . import bridge, hang, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, hung_on, skins
 
-# Columns of a matrix that are less askew move what is a metre away by half a millimetre, which no key can hold. Bones
-# that copy each other along a spine, as Rigify's do, come to a quarter of that.
+# A shear of matrix columns below this moves a point a metre away by half a millimetre, which keys cannot store anyway.
+# Bones that copy each other along a spine, as in Rigify, reach a quarter of it.
 ASKEW = 5e-4
-ITEMS = 16384  # bones times frames: what arrays are made of at a time, which takes a hundredth of a second
+ITEMS = 16384  # bones times frames processed at a time, which takes a hundredth of a second
 
 
 @dataclass
 class Parts:
-    """What matrices consist of, if nothing shears."""
+    """Components of matrices without shear."""
 
     turned: np.ndarray  # (frames, bones, 4): quaternions
     moved: np.ndarray  # (frames, bones, 3)
@@ -31,12 +30,12 @@ class Parts:
 
     @classmethod
     def room(cls, frames, bones):
-        """For the parts of so many, to be put; all frames of a bone lie together, as they are put."""
+        """Empty parts of this size; all frames of a bone are contiguous."""
         return cls(*(np.empty((bones, frames, width)).swapaxes(0, 1) for width in (4, 3, 3)))
 
     @classmethod
     def of(cls, matrices):
-        """Those of matrices, whose shear is lost."""
+        """The parts of matrices; shear is lost."""
         return cls(bridge.rotations.from_matrix(rot.axes(matrices)), matrices[..., :3, 3], rot.sizes(matrices))
 
     def __len__(self):
@@ -46,41 +45,41 @@ class Parts:
         return Parts(self.turned[:, bones], self.moved[:, bones], self.scaled[:, bones])
 
     def at(self, frames):
-        """Those of some frames."""
+        """The parts of some frames."""
         return Parts(self.turned[frames], self.moved[frames], self.scaled[frames])
 
     def put(self, bones, parts):
-        """Other ones for some bones, or one."""
+        """Replace those of one or some bones."""
         self.turned[:, bones], self.moved[:, bones], self.scaled[:, bones] = parts.turned, parts.moved, parts.scaled
 
     def matrices(self):
-        """The matrices that consist of these."""
+        """The matrices composed of these."""
         made = np.zeros((*self.moved.shape[:-1], 4, 4))
         made[..., :3, :3] = bridge.rotations.to_matrix(self.turned) * self.scaled[..., np.newaxis, :]
         made[..., :3, 3], made[..., 3, 3] = self.moved, 1.0
         return made
 
     def volumes(self):
-        """By how much they enlarge volumes, negative where they mirror."""
+        """Volume factors, negative for mirroring."""
         x, y, z = np.moveaxis(self.scaled, -1, 0)  # np.prod takes ten times as long on so few numbers
         return x * y * z
 
     def under(self, rest):
-        """In the space where `rest` is, which has no scale."""
+        """Transformed by `rest`, which has no scale."""
         turned = bridge.rotations.multiply(rest.turned, self.turned)
         return Parts(turned, rest.moved + bridge.rotations.rotate(rest.turned, self.moved), self.scaled)
 
     def seen_from(self, rest):
-        """In the space of `rest`, which has no scale: what `under` does, backwards."""
+        """Transformed to the space of `rest`, which has no scale: the inverse of `under`."""
         back = bridge.rotations.conjugate(rest.turned)
         turned = bridge.rotations.multiply(back, self.turned)
         return Parts(turned, bridge.rotations.rotate(back, self.moved - rest.moved), self.scaled)
 
 
 class Bones:
-    """Some bones of an armature and all above them, parents first. To be dropped before anything changes.
+    """Some bones of an armature and all their ancestors, parents first. Invalid after any change.
 
-    What hangs on one of `copies`, {name: original}, hangs on its original instead.
+    Children of a bone in `copies`, {name: original}, are attached to its original instead.
     """
 
     def __init__(self, armature, names=None, stretched=(), copies=None):
@@ -109,21 +108,21 @@ class Bones:
 
     @cached_property
     def at_rest(self):
-        """The bones at rest in the space of their parents: Parts of one frame."""
+        """Rest transforms relative to the parents: Parts of one frame."""
         rest, below = self._rest_matrices(), np.flatnonzero(self.parents >= 0)
         local = rest.copy()
         local[below] = rot.inverse(rest[self.parents[below]]) @ rest[below]
         return Parts.of(local[np.newaxis])
 
     def _rest_matrices(self):
-        """Those of the bones at rest in armature space: all at once, as each alone takes long."""
+        """Rest matrices in armature space, read in one call, because single reads are slow."""
         every = self.rest[0].id_data.bones
         flat, place = np.empty(16 * len(every), np.float32), {name: n for n, name in enumerate(every.keys())}
         every.foreach_get("matrix_local", flat)
         return stage.matrices(flat)[[place[name] for name in self.names]].astype(float)
 
     def locals(self, poses):
-        """The Parts of bones in the space of their parents, from matrices in armature space."""
+        """The Parts of bones relative to their parents, from armature-space matrices."""
         local = Parts.room(len(poses), len(self))
         for some, share in pieces(range(len(self)), len(poses)):
             own, below = poses[:, some], self.parents[some] >= 0
@@ -133,7 +132,7 @@ class Bones:
         return local
 
     def unsheared(self, matrices, some):
-        """The Parts of the matrices of some bones, if that is what they consist of."""
+        """The Parts of some bones' matrices, if these have no shear."""
         parts = Parts.of(matrices)
         x, y, z = np.moveaxis(rot.axes(matrices), -1, 0)
         across = [np.abs(rot.dot(*pair)).max(axis=0) for pair in ((x, y), (y, z), (z, x))]
@@ -146,7 +145,7 @@ class Bones:
         return Parts(bridge.rotations.continuous(parts.turned), parts.moved, parts.scaled)
 
     def hung(self, basis):
-        """The Parts of bones in the space of their parents, from those of what their channels say."""
+        """The Parts of bones relative to their parents, from their channel values."""
         if not all(map(hang.is_plain, self.rest)):
             poses = yield from stage.between(self._posed(basis), 0.0, 0.5)
             return (yield from stage.between(self.locals(poses), 0.5, 1.0))
@@ -157,15 +156,15 @@ class Bones:
         return local
 
     def _posed(self, basis):
-        """Matrices in armature space, however bones hang on each other."""
+        """Armature-space matrices, for any kind of inheritance."""
         poses = np.empty((*basis.moved.shape[:2], 4, 4))
         for n, (bone, parent) in enumerate(zip(self.rest, self.parents, strict=True)):
-            poses[:, n] = hang.posed(bone, poses[:, parent], basis[n].matrices())  # a root looks at no parent
+            poses[:, n] = hang.posed(bone, poses[:, parent], basis[n].matrices())  # the parent of a root is ignored
             yield (n + 1) / len(self)
         return poses
 
     def based(self, local, numbers):
-        """What the channels of some of the bones say, from where bones are in the space of their parents: Parts."""
+        """The channel values of some bones, from transforms relative to the parents: Parts."""
         odd = [row for row, n in enumerate(numbers) if not hang.is_plain(self.rest[n])]
         poses = (yield from stage.between(self.poses(local), 0.0, 0.5)) if odd else None
         basis, numbers = Parts.room(len(local), len(numbers)), np.array(numbers, int)
@@ -179,7 +178,7 @@ class Bones:
         return basis
 
     def forward(self, local, tails=()):
-        """Where bones are in armature space and how they are turned, with the tails (bone, length) as the last ones."""
+        """Armature-space positions and rotations of bones, followed by those of the tails (bone, length)."""
         skeleton, count = self._skeleton(tails), len(tails)
         turned = np.concatenate([local.turned, np.tile([1.0, 0, 0, 0], (len(local), count, 1))], axis=1)
         moved = np.concatenate([local.moved, np.tile(skeleton.offsets[len(self) :], (len(local), 1, 1))], axis=1)
@@ -188,13 +187,13 @@ class Bones:
         return world.positions, world.rotations
 
     def _skeleton(self, tails):
-        """The bones as joints, as they rest, with tails."""
+        """The bones at rest as a skeleton, with tails."""
         parents = [*self.parents, *(self.names.index(name) for name, _ in tails)]
         offsets = np.concatenate([self.at_rest.moved[0], np.reshape([[0, far, 0] for _, far in tails], (-1, 3))])
         return bridge.library.Skeleton(parents, offsets)
 
     def poses(self, local):
-        """Matrices in armature space."""
+        """Armature-space matrices."""
         poses = np.empty((*local.moved.shape[:2], 4, 4))
         for some, share in pieces(range(len(self)), len(local)):
             poses[:, some] = local[some].matrices()
@@ -207,7 +206,7 @@ class Bones:
 
 
 def _sound(bone, deep, copies):
-    """Find how many bones a pose bone and each above it hang on, by name: what is known is not asked again."""
+    """Compute the depth of a pose bone and all its ancestors, by name, cached."""
     if bone.name not in deep:
         parent = hung_on(bone, copies)
         deep[bone.name] = _sound(parent, deep, copies) + 1 if parent else 0
@@ -215,7 +214,7 @@ def _sound(bone, deep, copies):
 
 
 def pieces(numbers, frames):
-    """Numbers of bones, some at a time, and the share that is done with them: so many that it does not take long."""
+    """Numbers of bones in small groups, and the progress after each."""
     numbers = np.asarray(numbers)
     step = max(1, ITEMS // max(frames, 1))
     for start in range(0, len(numbers), step):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which keys baked feet get: on every frame, on every few, or as few as a tolerance allows.
+"""Keys of baked feet: on every frame, every few frames, or reduced within a tolerance.
 
-As few: those of the body come first, by reduce.py. Under what it then plays legs are bent anew so that feet are where
-they were, and what the body is off adds to nothing. Then come those of each leg.
+In reduction, the body's keys come first, by reduce.py. Legs are then re-solved under the resulting body motion. Their
+feet stay in place, and the body's error does not add up. The keys of each leg come last.
 """
 
 import functools
@@ -14,14 +14,14 @@ from . import rotations as rot
 from .armatures import CannotBakeError, Rig
 from .background import in_thread
 
-PLANTED = 0.1  # of the tolerance: how far a planted foot may be off
-BODY = 0.5  # of what knees and feet may be off: what the body takes up
+PLANTED = 0.1  # relative to the tolerance: largest error of a planted foot
+BODY = 0.5  # relative to the tolerance of knees and feet: the body's share
 
 
 def made(context, job, seen, baked, told, request):
-    """What was baked as channels, and the frames of their keys where they do not say others; the report is told more.
+    """The baked channels, and the frames of their keys unless the channels have their own. Completes the report.
 
-    A generator that yields the share that is done.
+    A generator that yields progress.
     """
     _check(job, request)
     anew, switched = _anew(job, seen, baked), [leg for leg in job.legs if leg.name in job.switched]
@@ -42,7 +42,7 @@ def made(context, job, seen, baked, told, request):
 
 
 def _in_rounds(job, seen, baked, found):
-    """The channels, whose curves go on in rounds if those of the whole clip do."""
+    """The channels, with cyclic curves if those of the whole clip are."""
     for channel in found:
         channel.rounds = seen.reading.rounds and baked.clip.loop and job.part == (0, len(job.frames))
     return found
@@ -56,7 +56,7 @@ def _down(armature, leg):
 
 
 def _check(job, request):
-    """Refuse few keys where they would go to controls of IK."""
+    """Refuse key reduction if keys would go to IK controls."""
     chosen = [each for name, each in job.switched.items() if job.chosen is None or name in job.chosen]
     if request.keys == "TOLERANCE" and (held := next((each.limb for each in chosen), None)):
         raise CannotBakeError(
@@ -66,7 +66,7 @@ def _check(job, request):
 
 
 def _anew(job, seen, baked):
-    """What a bake moves that is made again, (bone, kind): it may be what plays, but with other keys, or elsewhere."""
+    """Changes that are written even if the active action has them, (bone, kind): its keys may differ."""
     if job.source is None:
         return set()
     joints, was, now, found = seen.clip.skeleton.names, seen.clip.pose, baked.clip.pose, set()
@@ -82,7 +82,7 @@ def _anew(job, seen, baked):
 
 
 def _stepped(part, step):
-    """The numbers of every so many frames of a part, and of its last."""
+    """The numbers of every n-th frame of an interval, and of its last."""
     inside = np.arange(*part)
     return np.unique(np.r_[inside[::step], inside[-1]])
 
@@ -114,14 +114,14 @@ def _few(job, reading, baked, found, told, tolerance, anew):
 
 
 def _repeats(armature, found):
-    """Whether modifiers repeat some of these curves."""
+    """True if modifiers repeat some of these curves."""
     curves = Rig(armature).curves
     mine = (curve for path in {channel.path for channel in found} for curve in curves.get(path, ()))
     return any(modifier.type == "CYCLES" and not modifier.mute for curve in mine for modifier in curve.modifiers)
 
 
 def _keep(job, found, keys):
-    """Leave channels these keys only, and tell how many."""
+    """Reduce channels to these keys, and report their number."""
     at, slopes = keys[0] + job.part[0], keys[1]
     for channel, slope in zip(found, slopes.T, strict=True):
         channel.values, channel.frames, channel.slopes = channel.values[at], job.frames[at], slope
@@ -132,7 +132,7 @@ def _keep(job, found, keys):
 
 
 def _limb(job, reading, clip, names, found):
-    """Bones, each below the one before it, and their channels, in the frames that are baked."""
+    """Bones, each below the previous one, and their channels, in the baked frames."""
     rig, inside, pose = Rig(job.armature), slice(*job.part), job.armature.pose.bones
     world = clip.skeleton.forward(clip.pose[inside])
     curves, bones = [], []
@@ -154,7 +154,7 @@ def _limb(job, reading, clip, names, found):
 
 
 def _axes(bone, reading, clip):
-    """Where the location channels of a bone lead in the world, in columns (frames, 3, 3)."""
+    """World directions of a bone's location channels, as columns (frames, 3, 3)."""
     parents = np.tile(np.eye(4), (len(clip), 1, 1))
     if bone.parent is not None:
         at, axes = bridge.library.feet.soles.space(clip.skeleton, clip.pose, clip.skeleton.index(bone.parent.name))
@@ -167,7 +167,7 @@ def _axes(bone, reading, clip):
 
 
 def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
-    """The keys of the body, and the clip with its feet where they were under what the body plays."""
+    """The keys of the body, and the clip with its feet in place under the resulting body motion."""
     inside, held = slice(*job.part), bridge.library.bake.Held(baked.clip, baked.feet, pelvis)
 
     def departure(numbers):
@@ -188,7 +188,7 @@ def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
 
 
 def _leg(job, baked, clip, leg, limb, tolerance, cycle, progress):
-    """The keys of a leg, among them those where points of its foot come to stand, and where they stand last."""
+    """The keys of a leg, including the first and last frames of its contacts."""
     planted = {key[1]: baked.contacts.planted(*key) for key in baked.contacts.weights if key[0] == leg.name}
     planted = {point: stands[slice(*job.part)] for point, stands in planted.items()}
     edges = [stands & ~(np.r_[False, stands[:-1]] & np.r_[stands[1:], False]) for stands in planted.values()]
@@ -198,7 +198,7 @@ def _leg(job, baked, clip, leg, limb, tolerance, cycle, progress):
 
 
 def _excess(job, baked, clip, leg, limb, planted, tolerance):
-    """What tells how far joints, points of the sole and turns of the foot are off, as a share of what they may be."""
+    """Computes errors of joints, sole points and foot rotations, relative to their tolerances."""
     inside, skeleton = slice(*job.part), clip.skeleton
     joints = [joint for joint in leg.chain if joint in skeleton.names][: len(limb.bones)]
     soles, stood = (baked.feet.positions(skeleton, each.pose[inside]) for each in (clip, baked.clip))

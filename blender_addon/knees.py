@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Knees and elbows: the side to which each bends, as a limit, and the small bend a solve starts with. Without bpy.
+"""Knees and elbows: their bend direction as a limit, and a small initial bend for solves. Without bpy.
 
-A knee is named by the bones whose heads make it: (upper, lower, end), the end being where the lower one ends.
+A knee is named by three bones, (upper, lower, end); `end` is at the end of the lower one.
 """
 
 from dataclasses import dataclass
@@ -11,54 +11,52 @@ import numpy as np
 from . import bridge
 from . import rotations as rot
 
-BENT_AT_REST = np.radians(2.0)  # a knee that is bent less at rest does not tell its side
-BENT = np.radians(20.0)  # a pose that bends it less does not either
-SPREAD = np.radians(45.0)  # poses whose hinge axes differ by more than this from their mean tell no side
-ASIDE = np.radians(
-    15.0
-)  # how far a lower bone may lean aside of the plane in which the knee bends, if poses do not more
-WIDER = 1.1  # than the poses that lean farthest aside: room for those that are bent back too
+BENT_AT_REST = np.radians(2.0)  # a smaller rest bend does not define the direction
+BENT = np.radians(20.0)  # neither does a smaller bend of a pose
+SPREAD = np.radians(45.0)  # poses whose hinge axes deviate more from their mean do not define it
+ASIDE = np.radians(15.0)  # largest lean of a lower bone out of the bend plane, unless poses exceed it
+WIDER = 1.1  # relative to poses with the largest sideways lean: margin for those also bent backwards
 SLACK = 1e-4  # radians beyond the poses themselves, for rounding
-START = np.radians(0.5)  # a straight joint starts a solve bent by this much, or a solver could not tell which way
-NEAR = 0.05  # of the length of the two bones: the bend is in proportion to the way of the pins up to this
+START = np.radians(0.5)  # initial bend of a straight joint, which a solver needs to choose a direction
+NEAR = 0.05  # relative to the length of both bones: below this pin displacement, the bend is proportional to it
 
 
 @dataclass(frozen=True)
 class OneWay:
-    """What a lower bone may do: lean to the side of the bend, little aside, and away from it no farther than straight.
+    """Limit of a lower bone: it leans to the bend side, slightly sideways, and backwards only until straight.
 
-    Directions are in the space of the bone. It stands in for `ik_limits.Freedom`.
+    Directions are in the space of the bone. It has the interface of `ik_limits.Freedom`.
     """
 
     along: tuple  # the bone at rest
-    side: tuple  # to where it leans when the knee bends
-    back: float  # radians from rest to the straight knee, or to the pose that is bent farthest back
+    side: tuple  # direction of its lean when the knee bends
+    back: float  # radians from rest to the straight knee, or to the most backward pose
     aside: float  # radians
 
     def limit(self, position=None):
-        """The ikcore.Limit of it; `position` is how far the bone may slide."""
+        """The ikcore.Limit; `position` is the range of the bone's sliding."""
         swing = (np.pi, self.back, self.aside, self.aside)
         return bridge.library.Limit.ball(self.along, swing, side=self.side, position=position)
 
     def bend(self, _):
-        """The axis about which the knee bends, in the space of the bone."""
+        """The bend axis of the knee, in the space of the bone."""
         return np.cross(self.along, self.side)
 
 
 def one_way(knees, clip, keyed):
-    """The sides of knees that can be told, by the names of their lower bones: {name: OneWay}.
+    """The bend limits of knees with a defined direction, by the names of their lower bones: {name: OneWay}.
 
-    The rest pose tells a side where the knee is bent at rest. Otherwise the poses do: those of the keys, else those of
-    the clip.
+    The rest pose defines the direction if the knee is bent at rest. Otherwise keyed poses do, or else those of the
+    clip.
 
     Parameters
     ----------
     knees : sequence of (str, str, str)
         Upper bone, lower bone and end.
     clip : ikcore.Clip
-        The motion that is to be bent.
+        The motion to be solved.
     keyed : dict of (poses, 4) arrays
-        What keys turn lower bones to, relative to rest, by name.
+        Keyed rotations of lower bones relative to rest, by name.
     """
     skeleton, found = clip.skeleton, {}
     at_rest = skeleton.forward(skeleton.rest)
@@ -80,9 +78,9 @@ def one_way(knees, clip, keyed):
 
 
 def _hinge(before, leans, least):
-    """The axis about which a knee bends, from directions of its lower bone; None if they do not agree on one.
+    """The hinge axis of a knee, from directions of its lower bone; None if they disagree.
 
-    The mean of the axes of all that are bent by more than `least`, weighted by the sine of the bend.
+    The mean of the axes of all poses bent by more than `least`, weighted by the sine of the bend.
     """
     axes = np.cross(before, leans)
     bends = np.arctan2(np.linalg.norm(axes, axis=-1), leans @ before)
@@ -95,7 +93,7 @@ def _hinge(before, leans, least):
 
 
 def _one_way(before, along, hinge, leans):
-    """The limit of a lower bone that bends about a hinge, and does not keep it from any of these directions.
+    """The limit of a lower bone that bends about a hinge and allows all of these directions.
 
     Limit.ball bounds the sine of half the angle by an ellipse.
     """
@@ -112,26 +110,26 @@ def _one_way(before, along, hinge, leans):
 
 
 def _radius(values, others):
-    """The radius of the smallest ellipse, of radius 1 along `others`, that has all of these points inside."""
+    """The radius of the smallest ellipse, of radius 1 along `others`, that contains all points."""
     return float(np.max(np.abs(values) / np.sqrt(np.maximum(1.0 - others**2, 1e-12)), initial=0.0))
 
 
 def started(clip, chains, freedoms, away):
-    """The clip to start from: joints that are exactly straight are bent a little, in proportion to the way of the pins.
+    """The initial clip for a solve: exactly straight joints are bent slightly, in proportion to pin displacement.
 
-    In a straight chain no joint moves the end along the chain, so a solver stands still there. Knees are bent to their
-    side, other joints as they may. Where no pin has gone anywhere the pose is the clip's.
+    In a straight chain no joint moves the end along the chain, so solvers stall. Knees bend in their direction, other
+    joints as their limits allow. If no pin is displaced, the pose is that of the clip.
 
     Parameters
     ----------
     clip : ikcore.Clip
         The motion.
     chains : sequence of sequences of str
-        Bones from the pin up to the first that moves for it.
+        Bones from the pin up to the first of the chain.
     freedoms : dict of OneWay or ik_limits.Freedom
-        What bones of chains may do, by name.
+        Limits of the bones of chains, by name.
     away : (frames,) array
-        How far the farthest pin is from its bone.
+        Distance of the farthest pin from its bone.
     """
     skeleton, turned, quat = clip.skeleton, clip.pose.rotations.copy(), bridge.rotations
     inner = sorted({pair for chain in chains for pair in zip(chain[1:-1], chain[:-2], strict=True)})

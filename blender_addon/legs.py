@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes in its own way:
 # ruff: noqa: N801
-"""The list of legs that an armature object keeps: as Blender stores and edits it, and as ikcore has it."""
+"""The list of legs of an armature object: as properties in Blender, and as ikcore's Feet."""
 
 import dataclasses
 
@@ -14,11 +14,11 @@ from .armatures import CannotBakeError, skins
 from .ranges import animated_range, scene_range
 
 PARTS = ("hip", "ankle", "ball", "toe", "pole")
-ENOUGH = 60  # frames in which to look for legs
+ENOUGH = 60  # frames to search for legs
 
 
 def overridable(cls):
-    """A class of properties, as a library override keeps and edits them too."""
+    """Make the properties of a class library-overridable."""
     bases = [base for base in reversed(cls.__mro__) if hasattr(base, "__annotations__")]
     kept = {name: prop for base in bases for name, prop in base.__annotations__.items()}
     cls.__annotations__ = {
@@ -40,7 +40,7 @@ class IKCORE_PG_name(bpy.types.PropertyGroup):
 
 @overridable
 class IKCORE_PG_sole(bpy.types.PropertyGroup):
-    """A point of the sole of a leg; its name is that of ikcore: heel, ball, toe, inner, outer."""
+    """A point of the sole of a leg, named as in ikcore: heel, ball, toe, inner, outer."""
 
     name: StringProperty(name="Point", description="Heel, ball or toe. Inner and outer are the sides at the ball")
     bone: StringProperty(name="Bone", description="The bone that carries the point")
@@ -98,7 +98,7 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
 
 
 def listed(armature, bare=None):
-    """The legs of an armature's list, as ikcore has them: with soles of their own, but for the one that is to be bare.
+    """The legs of an armature's list, as in ikcore, with their own soles except for the leg named `bare`.
 
     Legs without feet always have a sole.
     """
@@ -114,12 +114,12 @@ def fill(armature, legs):
             item.knees.add().name = knee
         for part in PARTS:
             joint = getattr(leg, part) or ""
-            setattr(item, part, joint if joint in armature.pose.bones else "")  # what is no bone is a tail
+            setattr(item, part, joint if joint in armature.pose.bones else "")  # a joint that is no bone is a tail
         own_sole(armature, item, leg.soles)
 
 
 def own_sole(armature, item, soles):
-    """Let a leg of an armature's list have these points of its own, as ikcore has them."""
+    """Store these sole points, given as in ikcore, for a leg of an armature's list."""
     item.soles.clear()
     for name, sole in soles.items():
         point = item.soles.add()
@@ -128,21 +128,21 @@ def own_sole(armature, item, soles):
 
 
 def found(context, armature):
-    """The legs that are there: those that a rig switches, else by name or by structure, at rest or as it moves."""
+    """Detect legs: switched ones of a rig, else by name or by structure, at rest or in motion."""
     if standing := rigify.standing(armature):
         return _in_order(armature, standing)
     try:
         feet = bridge.library.Feet.detect(clips.skeleton(armature), up="Z")
     except ValueError:
         feet = _found_moving(context, armature)
-    # what a sole is like at rest may lie: only where a leg without a foot ends is kept
+    # soles detected at rest may be wrong: only the end of a leg without a foot is kept
     return [dataclasses.replace(leg, soles={}) if leg.ankle else leg for leg in feet]
 
 
 def _in_order(armature, standing):
-    """Legs as ikcore has them, from front to back, the left one first, of (thigh, shins, foot, toes)."""
+    """Legs as in ikcore, from front to back, the left one first, from (thigh, shins, foot, toes)."""
     rest, sides = armature.data.bones, {}
-    for parts in sorted(standing, key=lambda parts: rest[parts[0]].head_local.y):  # they look along -Y
+    for parts in sorted(standing, key=lambda parts: rest[parts[0]].head_local.y):  # characters face -Y
         said = bridge.library.feet.names.side_of(parts[0])
         sides.setdefault(said or ("left" if rest[parts[0]].head_local.x > 0 else "right"), []).append(parts)
     rows, found = max(map(len, sides.values())), []
@@ -186,7 +186,7 @@ def _leg(armature, item, points):
 
 
 def _place(armature, item, leg, point):
-    """Where a point of a sole is in the space of its bone, in lengths of the world."""
+    """Position of a sole point in the space of its bone, in world units."""
     if point.name not in bridge.library.feet.leg.POINTS:
         raise CannotBakeError(f"The sole of {item.name} has no {point.name}: press Detect Sole again")
     if point.bone not in leg.chain:
@@ -197,7 +197,7 @@ def _place(armature, item, leg, point):
 
 
 def _tail(armature, name):
-    """What a clip calls the tail of a bone, where it has it."""
+    """The joint name of a bone's tail in a clip, if it has one."""
     bone = armature.data.bones.get(name)
     return f"{name}_end" if bone and not bone.children and not skins(armature) else None
 

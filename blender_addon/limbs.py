@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """IK limbs of an armature, and the reason in a sentence why a solver cannot bake one.
 
-A limb knows its bones and constraints by name, not by reference: Blender frees them on undo and mode switches.
+A limb refers to its bones and constraints by name, because Blender invalidates references on undo and mode switches.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Limb:
 
     @property
     def mid(self):
-        """The last pose bone of the chain: of two, the one below the knee."""
+        """The last pose bone of the chain; of two bones, the one below the knee."""
         return self.bones[self.chain[-1]]
 
     def controls(self):
@@ -57,7 +57,7 @@ class Limb:
         return [bone for target, bone in handles if target == self.object and bone]
 
     def sources(self):
-        """The objects that this limb follows, as far as its bones' constraints say."""
+        """The objects on which this limb depends by its bones' constraints."""
         return [thing for name in {self.owner, *self.chain} for thing, _ in constraint_sources(self.bones[name])]
 
     def label(self):
@@ -66,7 +66,7 @@ class Limb:
 
 
 def find_limbs(armature):
-    """All IK constraints that are switched on, as limbs: also those that cannot be baked."""
+    """All enabled IK constraints, as limbs, including those that cannot be baked."""
     return [
         Limb(armature, bone.name, constraint.name, chain_of(bone, constraint))
         for bone in armature.pose.bones
@@ -76,7 +76,7 @@ def find_limbs(armature):
 
 
 def none_on(armatures):
-    """Why armatures have no IK that is switched on."""
+    """The reason why armatures have no enabled IK."""
     names = " or ".join(armature.name for armature in armatures)
     constraints = (each for armature in armatures for bone in armature.pose.bones for each in bone.constraints)
     if any(each.type == "IK" for each in constraints):
@@ -85,7 +85,7 @@ def none_on(armatures):
 
 
 def find_tracks(armature):
-    """All constraints that aim bones, or lay them along a spline, that are switched on: as limbs of their bones."""
+    """All enabled constraints that aim bones, or place them along a spline, as limbs of their bones."""
     found = [(bone, each) for bone in armature.pose.bones for each in bone.constraints if each.type in TRACKS]
     return [
         Limb(armature, bone.name, each.name, chain_of(bone, each) if each.type == "SPLINE_IK" else (bone.name,))
@@ -95,12 +95,12 @@ def find_tracks(armature):
 
 
 def acting(limbs):
-    """Those with a target: IK without one does nothing, as rigs have it to be dragged. All, if none has one."""
+    """The limbs with a target, because rigs have IK without one for dragging only. All, if none has one."""
     return [limb for limb in limbs if limb.ik.target] or limbs
 
 
 def together(limbs):
-    """These limbs, and all whose chains share bones with theirs, spline IK too: Blender solves them as one."""
+    """These limbs, and all whose chains share bones with theirs, including spline IK: Blender solves them together."""
     everything = {limb.object.name_full: _chains(limb.object) for limb in limbs}
     found = list(limbs)
     for limb in found:  # grows on the way
@@ -110,7 +110,7 @@ def together(limbs):
 
 
 def aimed_together(limbs, sharing):
-    """These limbs with all bones that share their turns, and all that aim one of those: one turns after the other."""
+    """These limbs with all bones that share their rotations, and all other aims of those bones, in order."""
     every = [limb for item in dict.fromkeys(limb.object for limb in limbs) for limb in find_tracks(item)]
     found = [_shared(limb, sharing) for limb in limbs]
     for limb in found:  # grows on the way
@@ -120,7 +120,7 @@ def aimed_together(limbs, sharing):
 
 
 def _shared(limb, count):
-    """A limb of the bones that share its turn, at most so many: a lock turns one alone."""
+    """A limb of at most so many bones that share its rotation; a lock rotates only one."""
     if limb.ik.type not in AIMS:
         return limb
     bone, most = limb.bones[limb.owner], 1 if limb.ik.type == "LOCKED_TRACK" else count
@@ -134,12 +134,12 @@ def _chains(armature):
 
 
 def is_selected(bone):
-    """Whether a pose bone is selected: Blender 5.0 moved the flag from the bone to the pose bone."""
+    """True if a pose bone is selected: Blender 5.0 moved the flag from the bone to the pose bone."""
     return bone.select if hasattr(bone, "select") else bone.bone.select
 
 
 def selected_limbs(limbs):
-    """Those limbs of which the owner, a bone of the chain, the target or the pole bone is selected."""
+    """The limbs whose owner, chain bone, target or pole bone is selected."""
     chosen = []
     for limb in limbs:
         whole = limb.ik.type == "IK" and not limb.ik.chain_count
@@ -200,7 +200,7 @@ def _check_targets(limb):
 
 
 def check_target(limb, target, bone, what):
-    """Why IK cannot look at this, or None."""
+    """The reason why IK cannot use this target, or None."""
     if target is None:
         return f"{_kind(limb.ik)} of {limb.owner} has no {what}"
     if target.type == "ARMATURE":
@@ -245,7 +245,7 @@ def _spline(limb):
 
 
 def _check_bends(limb):
-    """Why a chain cannot turn towards its pole as a whole, or None."""
+    """The reason why a chain cannot be rotated to its pole as a whole, or None."""
     if limb.ik.use_rotation:
         return f"IK of {limb.owner} has a pole and also follows the target's rotation: {ONLY_DISPLAYED}"
     if len(limb.chain) < CHAIN:
@@ -322,7 +322,7 @@ def _check_channels(limb, rig):
 
 
 def _kind(constraint):
-    """What a constraint is called in sentences."""
+    """The name of a constraint in sentences."""
     return "IK" if constraint.type == "IK" else constraint.name
 
 
@@ -349,7 +349,7 @@ def _check_switches(limb, rig):
 
 
 def check_cycle(limb):
-    """Why IK that looks at what it moves cannot be baked, or None."""
+    """The reason why IK that depends on its own chain cannot be baked, or None."""
     ik = limb.ik
     handles = [(ik.target, ik.subtarget, "target")]
     if ik.type == "IK":
@@ -361,7 +361,7 @@ def check_cycle(limb):
 
 
 def _follows(thing, bone, limb, seen):
-    """Whether an object, or a bone of it, is moved by the limb: through parents and constraints, not drivers."""
+    """True if the limb moves an object or a bone of it, through parents and constraints, not drivers."""
     if thing is None or (thing, bone) in seen:
         return False
     seen.add((thing, bone))
@@ -379,7 +379,7 @@ def _follows(thing, bone, limb, seen):
 
 
 def constraint_sources(owner):
-    """The objects and bones that the working constraints of an object or a bone look at."""
+    """The objects and bones to which the enabled constraints of an object or a bone refer."""
     sources = []
     for constraint in owner.constraints:
         if constraint.mute:
@@ -390,7 +390,7 @@ def constraint_sources(owner):
     return sources
 
 
-# In this order: what is wrong with the whole armature comes before what is wrong with one limb.
+# In this order: problems of the whole armature come before those of one limb.
 CHECKS = {
     "DISPLAYED": (_check_editable, _check_animation_data, _check_targets),
     "TWO_BONE": (

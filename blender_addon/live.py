@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pins held live: the pose follows while pins or bones are dragged, and while the animation plays.
+"""Pins held live: the pose follows while pins or bones are dragged, and during playback.
 
-Nothing of it is stored in a file. Blender tells of every change after it has evaluated the scene; the pose is bent from
-what it was when something else than this changed it last, so that what is dragged to and fro leaves no trace.
+Nothing is stored in the file. Blender reports every change after evaluating the scene. The pose is always solved from
+the last pose set by anything else, so dragging back and forth has no lasting effect.
 """
 
 import contextlib
@@ -16,45 +16,45 @@ from . import bent, channels, clips, pins, stage
 from .armatures import CannotBakeError
 from .report import off
 
-NEAR = 1e-6  # what is no change, in matrices
-BASES = 50  # poses that are remembered, as undo may bring back what they were bent to
+NEAR = 1e-6  # tolerance of matrices
+BASES = 50  # number of remembered poses, because undo may restore their solutions
 
 _held = {}  # what is held live, by the uids of armatures
-_busy = False  # while this writes a pose, or a bake goes through frames
+_busy = False  # while this module writes a pose, or a bake visits frames
 
 
 @dataclass(eq=False)
 class _Base:
-    """A pose that others are bent from."""
+    """A pose from which others are solved."""
 
-    bones: set | None  # that are looked at
+    bones: set | None  # bones that are read
     reading: object  # clips.Reading
     pose: dict  # all channels
-    left: set = field(default_factory=set)  # what it was bent to, as hashes
+    left: set = field(default_factory=set)  # hashes of its solutions
 
 
 @dataclass
 class _Live:
     """An armature that is held live."""
 
-    held: object = None  # pins.Held, as the pose was bent for
-    bases: deque = field(default_factory=lambda: deque(maxlen=BASES))  # the last is what it is bent from
-    written: np.ndarray | None = None  # all of the armature as this has left it
+    held: object = None  # pins.Held for which the pose was solved
+    bases: deque = field(default_factory=lambda: deque(maxlen=BASES))  # the last one is the current base
+    written: np.ndarray | None = None  # the armature's state after the last solve
     places: np.ndarray | None = None  # of pins
-    sides: dict | None = None  # knees.OneWay, as the pose it is bent from has them
-    undone: _Base | None = None  # what the pose was bent from that undo has brought back, until it is seen
-    problem: str | None = None  # why it is not held, as a sentence
+    sides: dict | None = None  # knees.OneWay, for the current base
+    undone: _Base | None = None  # the base of a pose that undo has restored, until it is read
+    problem: str | None = None  # the reason why it is not held, as a sentence
     missed: tuple = ()  # sentences about pins that are not reached
-    kept: tuple = ()  # and about what locks and connections keep from being done
+    kept: tuple = ()  # sentences about changes that locks and connections prevent
 
 
 def is_on(armature):
-    """Whether an armature is held live."""
+    """True if an armature is held live."""
     return armature.session_uid in _held
 
 
 def switch(armature, *, on):
-    """Hold an armature live, or let go of it: the pose stays."""
+    """Hold an armature live, or stop; the pose is kept."""
     _held.pop(armature.session_uid, None)
     if on:
         pins.forget()
@@ -64,7 +64,7 @@ def switch(armature, *, on):
 
 
 def _listen():
-    """Let Blender tell of changes while anything is held, and of nothing else."""
+    """Register handlers while anything is held live, and remove them otherwise."""
     handlers = bpy.app.handlers
     for found, call in (
         (handlers.depsgraph_update_post, _changed),
@@ -78,26 +78,26 @@ def _listen():
 
 
 def leave(*_):
-    """Hold nothing any more: another file is about to be opened, say."""
+    """Stop holding everything, for example before another file is opened."""
     _held.clear()
     _listen()
 
 
 def remarks(armature):
-    """What is wrong with an armature that is held live, as sentences."""
+    """Problems of an armature that is held live, as sentences."""
     here = _held.get(armature.session_uid)
     return [] if here is None else [here.problem] if here.problem else list(here.missed)
 
 
 def notes(armature):
-    """What locks and connections keep an armature that is held live from doing, as sentences."""
+    """Changes that locks and connections prevent on an armature that is held live, as sentences."""
     here = _held.get(armature.session_uid)
     return [] if here is None or here.problem else list(here.kept)
 
 
 @contextlib.contextmanager
 def paused():
-    """Hold nothing while this lasts."""
+    """Suspend live pins temporarily."""
     global _busy
     before, _busy = _busy, True
     try:
@@ -107,7 +107,7 @@ def paused():
 
 
 def _changed(scene, depsgraph=None):
-    """Called by Blender when something has changed, or the frame has."""
+    """Called by Blender after a change of the scene or the frame."""
     rendering = bpy.app.is_job_running("RENDER")  # type: ignore[func-returns-value]
     if not _held or _busy or rendering:
         return
@@ -118,7 +118,7 @@ def _changed(scene, depsgraph=None):
 
 
 def _undone(*_):
-    """Called by Blender when it has brought a pose back, before the animation plays over what was not keyed of it."""
+    """Called by Blender after undo, before the animation overwrites channels without keys."""
     for armature in filter(None, bpy.context.view_layer.objects):
         if here := _held.get(armature.session_uid):
             with contextlib.suppress(CannotBakeError):
@@ -126,7 +126,7 @@ def _undone(*_):
 
 
 def _follow(here, armature, depsgraph):
-    """Bend the pose for where pins are now, if that is news."""
+    """Solve the pose if pins have moved."""
     undone, here.undone = here.undone, None
     try:
         held = pins.held(armature)
@@ -145,12 +145,12 @@ def _follow(here, armature, depsgraph):
 
 
 def _known(here, held, now):
-    """What a pose was bent from that undo, say, has brought back; None if someone has posed it."""
+    """The base of a pose restored by undo, for example; None for a new pose."""
     return next((base for base in here.bases if hash(now.tobytes()) in base.left and base.bones == held.bones), None)
 
 
 def _seen(depsgraph, armature, held):
-    """The pose that is shown, to be bent."""
+    """The displayed pose, as a base."""
     return _Base(held.bones, clips.now(bpy.context, depsgraph, armature, held.bones), stage.read_pose(armature))
 
 
@@ -168,7 +168,7 @@ def _bend(here, armature):
 
 
 def _now(armature):
-    """All that channels say, and the object: what changes if anything but this changes it."""
+    """All channels and the object's matrix: they change if anything else changes the pose."""
     flat = np.empty(16 * (len(armature.pose.bones) + 1), np.float32)
     armature.pose.bones.foreach_get("matrix_basis", flat[16:])
     flat[:16] = np.ravel(armature.matrix_world)

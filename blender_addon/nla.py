@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake as an NLA strip: above the action that played, which goes on in a track below it.
+"""A bake as an NLA strip above the original action, which continues in a track below it.
 
-Nothing is stored about that: two tracks are a bake where they look like one, so what users change in the NLA Editor
-counts.
+No extra data are stored. Two tracks count as a bake if they have its structure, so edits in the NLA Editor are
+respected.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import bpy
 from . import actions, stage
 from .armatures import CannotBakeError, plays
 
-AS_IT_IS = {  # of a strip that plays its action as if it were the armature's own
+AS_IT_IS = {  # of a strip that plays its action unchanged
     "type": "CLIP",
     "mute": False,
     "blend_type": "REPLACE",
@@ -30,7 +30,7 @@ AS_IT_IS = {  # of a strip that plays its action as if it were the armature's ow
 
 
 def baked(animation):
-    """The tracks of a bake, (below, above), where nothing else plays; or None."""
+    """The tracks of a bake, (below, above), if nothing else plays; or None."""
     if animation is None or animation.action is not None or not animation.use_nla or animation.use_tweak_mode:
         return None
     tracks = list(animation.nla_tracks)
@@ -61,20 +61,20 @@ def _made_here(track):
 
 
 def shown(animation):
-    """The action to look at: the one that plays, or that of a baked strip."""
+    """The relevant action: the active one, or that of a baked strip."""
     tracks = baked(animation)
     return tracks[1].strips[0].action if tracks else animation and animation.action
 
 
 def playing(animation):
-    """What plays actions: the animation data, or the strips of a bake."""
+    """The sources of active actions: the animation data, or the strips of a bake."""
     tracks = baked(animation)
     return [track.strips[0] for track in tracks] if tracks else [animation]
 
 
 @contextlib.contextmanager
 def taken_down(armature, *, for_good=False):
-    """Let what plays below a baked strip be the armature's own action: for as long as this lasts, or from now on."""
+    """Make the action below a baked strip the armature's own, temporarily or permanently."""
     animation = armature.animation_data
     tracks = baked(animation)
     if tracks is None:
@@ -103,9 +103,9 @@ def taken_down(armature, *, for_good=False):
 
 @contextlib.contextmanager
 def pushed_down(plan, frames, scene):
-    """Let an action, as (armature, action, slot), play above the armature's own on these frames, in tracks of the NLA.
+    """Play an action, as (armature, action, slot), above the armature's own on these frames, in NLA tracks.
 
-    If what follows fails, the own one plays again, and the other one is gone.
+    If the following code fails, the armature's own action is restored and the other one removed.
     """
     armature, action, slot = plan
     animation, (_, own, own_slot) = armature.animation_data, actions.assigned(armature)
@@ -128,7 +128,7 @@ def pushed_down(plan, frames, scene):
 
 
 def _rename(animation):
-    """Call the strip of a bake, if there is one, as its action."""
+    """Name the strip of a bake, if there is one, after its action."""
     if tracks := baked(animation):
         (strip,) = tracks[1].strips
         tracks[1].name = strip.name = strip.action.name
@@ -144,7 +144,7 @@ def _fill(track, action, slot, ends, outside):
 
 
 def _span(animation, scene):
-    """From where to where a strip plays what an action does: its keys; all of the scene, if curves go on outside."""
+    """Frame range in which a strip plays its action: its keys, or the whole scene if curves extrapolate."""
     curves, ends = actions.curves(animation), _ends(animation)
     if not ends or any(curve.extrapolation != "CONSTANT" or len(curve.modifiers) for curve in curves):
         ends.append(stage.shown_range(scene))
@@ -153,12 +153,12 @@ def _span(animation, scene):
 
 
 def _ends(playing):
-    """The first and the last key of each curve that animation data or a strip plays."""
+    """The first and the last key of each curve of animation data or a strip."""
     return [curve.range() for curve in actions.curves(playing) if len(curve.keyframe_points)]
 
 
 def check(armature, channels):
-    """Refuse channels without keys in the armature's action: no strip below would put them back."""
+    """Refuse channels without keys in the armature's action, since no strip below would reset them."""
     keyed = {(curve.data_path, curve.array_index) for curve in actions.curves(armature.animation_data)}
     if loose := [channel for channel in channels if (channel.path, channel.index) not in keyed]:
         names = dict.fromkeys(f"{channel.group} ({channel.path.rpartition('.')[2]})" for channel in loose)

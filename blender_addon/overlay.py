@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The overlay of foot trails in the 3D viewport: switched on and off, and which trails are true now.
+"""The overlay of foot trails in the 3D viewport: on and off, and validity of the trails.
 
-Whether it is on is whether Blender calls it: nothing is stored in a file, and another file starts without it.
+The overlay is on while its draw handler is registered. Nothing is stored in a file, and each file starts without it.
 """
 
 import zlib
@@ -12,32 +12,32 @@ import numpy as np
 
 from . import actions, contacts, nla
 
-NEAR = 1e-4  # of the length of a leg: an object that is as far from where it was has moved
-LINEAR = 1  # how Blender numbers constant, 0, linear, 1, and other interpolations
+NEAR = 1e-4  # relative to the leg length: an object farther from its recorded position has moved
+LINEAR = 1  # Blender's numbers of interpolations: constant is 0, linear 1
 
-_kept = {}  # what to draw, by the uids of armatures and their actions, while Blender runs
-_handle = None  # what Blender knows the drawing by; None if it is off
+_kept = {}  # trails by the uids of armatures and their actions, while Blender runs
+_handle = None  # the draw handler; None if it is off
 
 
 @dataclass
 class Kept:
-    """The trails of an armature while it plays an action, and what that was then."""
+    """The trails of an armature with an action, and the state of both at that time."""
 
     trails: object  # trails.Trails
-    curves: int  # of the action that made them, as a checksum
-    unsure: bool = True  # something has changed since this was looked at
-    true: bool = False  # whether the action still makes these trails
-    picture: object = None  # what was drawn of them last
+    curves: int  # checksum of the curves of the action
+    unsure: bool = True  # something has changed since the last check
+    true: bool = False  # True if the action still has these trails
+    picture: object = None  # the last drawing of them
 
 
 def keep(armature, action, trails):
-    """Keep the trails of what an armature does when it plays an action."""
+    """Store the trails of an armature with an action."""
     actions.forget_gone(_kept)
     _kept[armature.session_uid, action.session_uid] = Kept(trails, _checksum(action, trails.bones))
 
 
 def current(armature):
-    """The Kept of what an armature plays, if that still makes these trails; or None."""
+    """The Kept trails of an armature's active action if they are still valid; or None."""
     action = nla.shown(armature.animation_data)
     kept = action and _kept.get((armature.session_uid, action.session_uid))
     if not kept:
@@ -48,7 +48,7 @@ def current(armature):
 
 
 def _look(kept, armature, action):
-    """See whether curves have changed: those of contacts change what is planted, those of bones make trails untrue."""
+    """Check for changed curves: those of contacts update the contacts, those of bones invalidate the trails."""
     kept.true = kept.curves == _checksum(action, kept.trails.bones)
     for key, weight in contacts.read(armature, kept.trails.keyed, kept.trails.frames).items():
         held = weight > 0.5
@@ -58,7 +58,7 @@ def _look(kept, armature, action):
 
 
 def _checksum(action, bones):
-    """Of the keys of the object and of these bones."""
+    """Checksum of the keys of the object and of these bones."""
     prefixes, total = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"]' for bone in bones), 0
     for _, strip in actions.layers_and_strips(action):
         for curve in (curve for bag in strip.channelbags for curve in bag.fcurves):
@@ -72,7 +72,7 @@ def _checksum(action, bones):
 def _keys_checksum(keys, total):
     kinds, numbers = np.empty(len(keys), np.int32), np.empty(2 * len(keys), np.float32)
     keys.foreach_get("interpolation", kinds)
-    straight = (kinds <= LINEAR).all()  # then handles do nothing, and are not read: it takes long
+    straight = (kinds <= LINEAR).all()  # handles have no effect then, and are skipped because reading them is slow
     for part in ("co",) if straight else ("co", "handle_left", "handle_right"):
         keys.foreach_get(part, numbers)
         total = zlib.crc32(numbers.data, total)
@@ -80,7 +80,7 @@ def _keys_checksum(keys, total):
 
 
 def _in_place(trails, armature, time):
-    """Whether the object is where it was: known on whole frames."""
+    """True if the object is at its recorded position; known on whole frames."""
     number = time - trails.frames[0]
     if number % 1 or not 0 <= number < len(trails.frames):
         return True
@@ -93,12 +93,12 @@ def _in_place(trails, armature, time):
 
 
 def is_on():
-    """Whether trails are drawn."""
+    """True if trails are drawn."""
     return _handle is not None
 
 
 def switch(on):
-    """Draw trails, or no more. Nothing is drawn, and nothing changes, where Blender has no window."""
+    """Switch the drawing of trails. Nothing happens if Blender has no window."""
     global _handle
     if on == is_on() or _windowless():
         return
@@ -126,7 +126,7 @@ def _windowless():
 
 
 def _leave(*_):
-    """Another file is about to be opened."""
+    """Called before another file is opened."""
     switch(False)
     _kept.clear()
 
@@ -156,17 +156,17 @@ def _draw_in(context):
     space, scene = context.space_data, context.scene
     if not (_kept and space.overlay.show_overlays):
         return
-    from . import paint  # here, where there is a window
+    from . import paint  # imported here, where there is a window
 
     armatures = {key[0] for key in _kept}
-    for item in filter(None, context.view_layer.objects):  # None is what has just been removed
+    for item in filter(None, context.view_layer.objects):  # None stands for an object just removed
         if item.session_uid in armatures and item.visible_get(viewport=space) and (kept := current(item)):
             kept.picture = kept.picture or paint.Picture(kept.trails)
             kept.picture.draw(scene.frame_current_final, context.preferences.system.pixel_size)
 
 
 def register():
-    """Let the window manager have the switch: what it shows is asked for, and nothing is stored."""
+    """Register the switch as a property of the window manager; its value is computed and not stored."""
     shown = bpy.props.BoolProperty(  # type: ignore[func-returns-value]
         name="Foot Trails",
         description="Show the paths and contacts of feet after a bake or Detect Contacts, with the path before the "
@@ -179,7 +179,7 @@ def register():
 
 
 def unregister():
-    """Draw nothing, keep nothing."""
+    """Stop drawing, and forget all trails."""
     switch(False)
     _kept.clear()
     del bpy.types.WindowManager.ikcore_foot_trails  # type: ignore[attr-defined]

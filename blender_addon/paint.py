@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How foot trails look: batches for the graphics card. Imported when they are drawn: without a window there is none.
+"""Drawing of foot trails: batches for the graphics card. Imported when needed, since it requires a window.
 
-Colours tell sides apart for the colour-blind, too (those of Okabe and Ito). What is behind something shows faintly.
+The colours of the sides are distinguishable for the colour-blind (Okabe and Ito). Hidden parts are drawn faintly.
 """
 
-# what the stubs of gpu do not know:
-# mypy: disable-error-code="func-returns-value, attr-defined, index"
+# not known to the stubs of gpu:
 
 import gpu
 import numpy as np
@@ -15,17 +14,17 @@ from . import trails
 
 COLORS = {"left": (0.90, 0.62, 0.0), "right": (0.34, 0.71, 0.91), "middle": (0.0, 0.62, 0.45)}
 GREY, DARK = (0.75, 0.75, 0.75), (0.05, 0.05, 0.05)
-DEPTHS = (("GREATER", 0.35), ("LESS_EQUAL", 1.0))  # and how opaque: what is behind, then what is in front
-BEFORE, PATH, PLANTED, OUTLINE = 1.5, 2.0, 5.0, 1.5  # widths of lines, in pixels
-FREE, HELD, RIM = 5.0, 10.0, 3.0  # sizes of points, in pixels
-RAISED = 0.005  # of the length of a leg: how far above the ground all is drawn, so as not to sink into it
+DEPTHS = (("GREATER", 0.35), ("LESS_EQUAL", 1.0))  # depth tests and opacities: hidden parts, then visible ones
+BEFORE, PATH, PLANTED, OUTLINE = 1.5, 2.0, 5.0, 1.5  # line widths, in pixels
+FREE, HELD, RIM = 5.0, 10.0, 3.0  # point sizes, in pixels
+RAISED = 0.005  # relative to the leg length: height above the ground, to avoid z-fighting
 
 FILL, LINE, POINT = "UNIFORM_COLOR", "POLYLINE_UNIFORM_COLOR", "POINT_UNIFORM_COLOR"
 SHAPES = {FILL: "TRIS", LINE: "LINES", POINT: "POINTS"}
 
 
 class Picture:
-    """The trails of an armature as the graphics card has them."""
+    """The trails of an armature as batches for the graphics card."""
 
     def __init__(self, all_legs):
         self._all, self._time = all_legs, None
@@ -33,13 +32,13 @@ class Picture:
         self._moving = []
 
     def draw(self, time, pixel):
-        """Draw them as they are at a time: `pixel` is how many pixels one is on this screen."""
+        """Draw them for a time; `pixel` is the interface scale of the screen."""
         if time != self._time:
             self._time, self._moving = time, [mark for leg in self._all.legs for mark in _points(self._all, leg, time)]
         kept = gpu.state.blend_get(), gpu.state.depth_test_get(), gpu.state.depth_mask_get()
         gpu.state.blend_set("ALPHA")
         gpu.state.depth_mask_set(False)
-        gpu.state.program_point_size_set(True)  # points are as large as their shader says
+        gpu.state.program_point_size_set(True)  # point sizes come from the shader
         try:
             with gpu.matrix.push_pop():
                 gpu.matrix.translate((0.0, 0.0, RAISED * self._all.legs[0].size))
@@ -51,7 +50,7 @@ class Picture:
                 for mark in self._moving:
                     mark.draw(1.0, pixel)
         finally:
-            gpu.state.program_point_size_set(False)  # as Blender has it; it cannot be asked
+            gpu.state.program_point_size_set(False)  # Blender's default, which cannot be queried
             gpu.state.blend_set(kept[0])
             gpu.state.depth_test_set(kept[1])
             gpu.state.depth_mask_set(kept[2])
@@ -71,7 +70,7 @@ def _marks(all_legs, leg):
 
 
 def _points(all_legs, leg, time):
-    """The points of a leg's sole, with a dark rim: larger where they are planted."""
+    """The points of a leg's sole, with a dark rim; points in contact are larger."""
     places, held = all_legs.at(leg, time)
     sizes = ((places[~held], FREE), (places[held], HELD))
     both = [(at, size + rim, color) for at, size in sizes for rim, color in ((RIM, DARK), (0, COLORS[leg.side]))]
@@ -79,7 +78,7 @@ def _points(all_legs, leg, time):
 
 
 class Mark:
-    """Fills, lines or points of one colour; their width in pixels."""
+    """Fills, lines or points of one colour, with a width in pixels."""
 
     def __init__(self, kind, places, color, width):
         self._kind, self._color, self._width = kind, color, width
@@ -87,7 +86,7 @@ class Mark:
         self._batch = batch_for_shader(self._shader, SHAPES[kind], {"pos": places.reshape(-1, 3)})
 
     def draw(self, opaque, pixel):
-        """Draw it, as opaque as this."""
+        """Draw it with this opacity."""
         self._shader.bind()
         self._shader.uniform_float("color", (*self._color[:3], self._color[3] * opaque))
         if self._kind == LINE:

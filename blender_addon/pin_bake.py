@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bake of pins: what an animation becomes where pins hold it, as keys in a copy of the action."""
+"""The bake of pins: an animation solved for its pins, as keys in a copy of the action."""
 
 import functools
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from .report import off
 
 @dataclass
 class Report:
-    """How a bake of pins went."""
+    """Results of a bake of pins."""
 
     pins: int
     frames: int
     changed: bool
     missed: list[str]  # sentences about pins that are not reached
-    kept: list[str]  # and about what locks and connections keep from being done
+    kept: list[str]  # sentences about changes that locks and connections prevent
 
     def troubled(self):
-        """Whether there is something to look at."""
+        """True if there is something to look at."""
         return bool(self.missed or self.kept or not self.changed)
 
     def sentence(self):
@@ -34,10 +34,10 @@ class Report:
 
 
 def bake(context, armature, held, frames):
-    """Bake what pins make of these frames into a new action.
+    """Bake these frames with pins into a new action.
 
-    A generator that yields the share that is done, and returns a Report. Nothing in the file changes before everything
-    that can fail is done.
+    A generator that yields progress, and returns a Report. The file is not changed before everything that can fail is
+    done.
     """
     with live.paused(), stage.restored(context, [armature], poses=True):
         reading, clip, places = yield from stage.between(_look(context, armature, held, frames), 0.0, 0.6)
@@ -55,7 +55,7 @@ def bake(context, armature, held, frames):
 
 
 def _look(context, armature, held, frames):
-    """What plays, the clip that is to be bent, and where pins are: a generator that yields the share that is done."""
+    """The active action, the clip to solve, and the positions of pins: a generator that yields progress."""
     source = pins.source(armature)
     reading = yield from stage.between(clips.read(context, armature, frames, held.bones), 0.0, 0.4)
     clip = reading.clip

@@ -19,16 +19,19 @@ from .ik_limits import Freedom
 from .legs import overridable
 from .rotations import quaternions, unit
 
-TITLE = "Baked Pins"  # what actions that are baked are called by
-BALANCED = "dls"  # the method that takes it
-WIDTH = 0.35  # of the length of a foot, at least: as wide it is
-LIMB, EVEN = 0.6, 0.5  # a knee is between two bones that are as much of their limb, and one as long as the other
-MIRRORED = 0.02  # of their length: how exactly the knee of the other side is the mirror image
-_weighed = {}  # what bones weigh, by the uids of their armatures: to look takes long
+TITLE = "Baked Pins"  # the name of baked actions
+BALANCED = "dls"  # the method that supports balance
+WIDTH = 0.35  # smallest width of a sole, relative to its length
+LIMB, EVEN = (
+    0.6,
+    0.5,
+)  # a knee joins two bones that make up at least LIMB of the limb, with a length ratio of at least EVEN
+MIRRORED = 0.02  # relative to their length: tolerance of the mirror image on the other side
+_weighed = {}  # bone masses by the uids of armatures: cached, because measuring is slow
 
 
 def _tell(item, context):
-    """Let Blender tell what is held live that how it is held has changed."""
+    """Notify live pins, through Blender, of changed settings."""
     item.id_data.update_tag(refresh={"DATA"})
 
 
@@ -83,7 +86,7 @@ class IKCORE_PG_pins(bpy.types.PropertyGroup):
 
 
 def pinned(context):
-    """The active object, or the armature that it is a pin of: what one drags is the active object."""
+    """The active object, or the armature of which it is a pin, because a dragged pin is the active object."""
     item = context.object
     if item is None or item.type == "ARMATURE":
         return item
@@ -92,49 +95,49 @@ def pinned(context):
 
 
 def forget():
-    """Let go of what is known of bodies: they are weighed anew."""
+    """Clear the cached masses."""
     _weighed.clear()
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A pin by value, and what it is held at."""
+    """A pin by value, with its target."""
 
     bone: str
     target: bpy.types.Object
     subtarget: str
     turned: bool
-    first: str  # the bone that its chain starts with
-    sole: tuple  # what it stands on: points in the space of the bone, at rest; none if it does not stand
+    first: str  # the first bone of its chain
+    sole: tuple  # support points in the space of the bone, at rest; empty if it supports no weight
 
     def place(self, depsgraph):
-        """Where it is held, in the world: a matrix."""
+        """World matrix of its target."""
         return stage.placed(self.target, self.subtarget, depsgraph)
 
 
 @dataclass(frozen=True)
 class Held:
-    """What holds an armature, by value: the same as long as nobody changes pins or how the body bends."""
+    """The pins of an armature by value: equal as long as pins and settings are unchanged."""
 
     pins: tuple[Pin, ...]
-    body: str | None  # the bone that may go elsewhere, if any
+    body: str | None  # the bone that may move freely, if any
     method: str
-    freedoms: dict  # what the bones of its chains may do, by name
-    knees: tuple  # (upper bone, lower bone, end) of each knee and elbow that is to bend one way
-    weights: dict | None  # where balance is kept, what bones weigh, and where in their own space
+    freedoms: dict  # allowed motion of the bones of its chains, by name
+    knees: tuple  # (upper bone, lower bone, end) of each knee and elbow with a bend direction
+    weights: dict | None  # if balance is kept: masses of bones, with centres in their own space
 
     @property
     def names(self):
-        """Those of the bones that are held."""
+        """The names of the pinned bones."""
         return [pin.bone for pin in self.pins]
 
     @property
     def bones(self):
-        """The names of the bones that are looked at, those above them being added; None for all, which weigh."""
+        """The names of the bones to read, to which ancestors are added; None for all, which have mass."""
         return None if self.weights else set(self.names)
 
     def places(self, depsgraph):
-        """Where pins are held, in the world: (pins, 4, 4)."""
+        """World matrices of the pins' targets: (pins, 4, 4)."""
         found = np.array([pin.place(depsgraph) for pin in self.pins])
         if not np.isfinite(found).all():
             lost = self.pins[int(np.argmin(np.isfinite(found).all(axis=(1, 2))))]
@@ -143,7 +146,7 @@ class Held:
 
 
 def held(armature):
-    """What holds an armature, or a CannotBakeError."""
+    """The pins of an armature by value, or a CannotBakeError."""
     kept, bones = armature.ikcore_pins, armature.pose.bones
     used = [pin for pin in kept.pins if pin.use]
     if not used:
@@ -165,7 +168,7 @@ def held(armature):
 
 
 def source(armature):
-    """What a bake starts from: the action that was baked, not what has come of it; None without an action."""
+    """The original action of a bake, not its result; None without an action."""
     animation = armature.animation_data
     if not animation or not animation.action:
         return None
@@ -173,12 +176,12 @@ def source(armature):
 
 
 def sides(armature, held, clip):
-    """To which side knees bend: {name of the lower bone: knees.OneWay}; clip is what pins bend."""
+    """Bend directions of knees: {name of the lower bone: knees.OneWay}; clip is to be solved."""
     return knees.one_way(held.knees, clip, _keyed(armature, held)) if held.knees else {}
 
 
 def _keyed(armature, held):
-    """What keys turn bones below knees to, relative to rest, by name: {name: (frames, 4)}."""
+    """Keyed rotations of bones below knees relative to rest, by name: {name: (frames, 4)}."""
     animation, action, found = armature.animation_data, source(armature), {}
     curves = actions.by_path(actions.curves_in(action, animation.action_slot)) if action else {}
     for _, name, _ in held.knees:
@@ -192,10 +195,10 @@ def _keyed(armature, held):
 
 
 def _knees(armature, pins, freedoms):
-    """The knees and elbows of chains, as (upper bone, lower bone, end), where IK settings leave the lower bone free.
+    """The knees and elbows of chains, as (upper bone, lower bone, end), if IK settings leave the lower bone free.
 
-    A limb goes from one bone that others branch from to the next, or to the pin. Its knee is between its two longest
-    bones, if these are most of it, are alike, and the armature has its mirror image: a tail and a spine have none.
+    A limb extends between branching bones, or to the pin. Its knee is between its two longest bones if these are most
+    of it and similar, and the armature has the mirror image. Tails and spines therefore have none.
     """
     bones, found = armature.data.bones, []
     numbers = np.empty(3 * len(bones), np.float32)
@@ -210,7 +213,7 @@ def _knees(armature, pins, freedoms):
 
 
 def _limbs(bone, first):
-    """The parts of a chain between bones that others branch from, each from its root to its end, which counts."""
+    """The parts of a chain between branching bones, each from its root to its end, inclusive."""
     limbs = [[]]
     for name in reversed(_chain(bone, first)):
         limbs[-1].append(name)
@@ -238,7 +241,7 @@ def _knee(limb, heads):
 
 
 def _freedom(bone):
-    """What IK settings let a bone do, without what is locked to those who pose by hand."""
+    """Allowed motion of a bone by its IK settings, without axes that are locked for posing."""
     free = Freedom.of(bone)
     pairs = zip(free.stiffness, bone.lock_rotation, strict=True)
     return Freedom(free.ranges, tuple(1.0 if locked else stiff for stiff, locked in pairs))
@@ -251,7 +254,7 @@ def _chain(bone, first):
 
 
 def _weights(armature, pins):
-    """What bones weigh, where balance can be kept."""
+    """Masses of bones, if balance can be kept."""
     if not any(pin.sole for pin in pins):
         raise CannotBakeError("Balance needs pins with Supports Weight: turn it on for the feet")
     if armature.ikcore_pins.method != BALANCED:
@@ -281,9 +284,9 @@ def _pin(armature, pin, body):
 
 
 def _sole(armature, bone):
-    """The corners of what a bone and those that hang on it stand on: a rectangle on the ground, in the bone's space.
+    """The support corners of a bone and its children: a rectangle on the ground, in the bone's space.
 
-    As they are at rest, along the way that they go from where the bone starts; in lengths of the world.
+    It is measured at rest, along the direction in which they extend from the bone's head, in world units.
     """
     world = armature.matrix_world
     ends = np.array(
@@ -303,7 +306,7 @@ def _sole(armature, bone):
 
 
 def _hangs(armature, target, subtarget, first):
-    """Whether a target goes where a bone takes it, through parents: constraints may say so too, which Blender tells."""
+    """True if a bone moves a target through parents. Constraints may do so too, but Blender reports that."""
     while target is not None:
         name = subtarget if target == armature else ""
         if name and first in {name, *(above.name for above in armature.pose.bones[name].parent_recursive)}:
@@ -313,12 +316,12 @@ def _hangs(armature, target, subtarget, first):
 
 
 def branching(bone):
-    """The name of the first bone from the root, on the way to this one, that others branch from; None without any."""
+    """The name of the first branching bone from the root to this one; None without any."""
     return next((each.name for each in reversed([bone, *bone.parent_recursive]) if _branches(each)), None)
 
 
 def _branches(bone):
-    """Whether several bones that others hang on hang on a bone."""
+    """True if several children of a bone have children themselves."""
     return sum(bool(child.children) for child in bone.children) > 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which frames to bake: as operators ask for them, and what they come to."""
+"""Frame ranges of bakes: the options of operators, and the resulting frames."""
 
 import math
 
@@ -7,7 +7,7 @@ from bpy.props import EnumProperty, IntProperty
 
 from . import actions
 
-LAST_FRAME = 1048574  # Blender's largest frame number, either way
+LAST_FRAME = 1048574  # Blender's largest absolute frame number
 RANGES = [
     ("ACTION", "Animation", "From the first to the last key, or the scene range without keys"),
     ("SCENE", "Scene", "The frame range of the scene, or its preview range if enabled"),
@@ -31,7 +31,7 @@ class FrameRange:
 
 
 def draw_range(layout, options):
-    """The options of a FrameRange."""
+    """Draw the options of a FrameRange."""
     layout.prop(options, "frame_range")
     if options.frame_range == "CUSTOM":
         column = layout.column(align=True)
@@ -40,7 +40,7 @@ def draw_range(layout, options):
 
 
 def chosen_range(options, scene, objects):
-    """The first and the last frame that are asked for, where these objects are what is animated; and a reason why not.
+    """The first and the last frame requested for these animated objects, and a reason for failure.
 
     One of the two is None.
     """
@@ -65,7 +65,7 @@ def scene_range(scene):
 def animated_range(objects):
     """Whole frames around all keys of these objects and of their parents.
 
-    None if there are no keys, or all of them on one frame: then something else moves them, if anything does.
+    None if there are no keys, or all are on one frame: something else may then move the objects.
     """
     everything = {above for item in objects if item is not None for above in _with_parents(item)}
     ranges = [ends for item in everything for ends in _key_ranges(item.animation_data)]
@@ -82,7 +82,7 @@ def _with_parents(item):
 
 
 def _key_ranges(animation):
-    """From where to where each curve has keys; for an action with a range set by hand, that range."""
+    """Frame range of each curve's keys; for an action with a manual range, that range."""
     curves = actions.curves(animation)
     if curves and animation.action.use_frame_range:
         return [(animation.action.frame_start, animation.action.frame_end)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""As few keys as a tolerance allows: smooth curves through some of the numbers of a bake, in columns. Without bpy.
+"""Key reduction within a tolerance: smooth curves through some rows of a bake's numbers. Without bpy.
 
-Between two Bezier keys whose handles are a third of the way to each other Blender plays a cubic with known slopes at
-its ends. So all that it will play is known here, frame by frame, and how far that is from the bake is measured on the
-limb itself. Arrays have frames along axis 0; keys are numbers of frames; slopes are changes a frame.
+Between two Bezier keys with handles a third of the way to each other, Blender plays a cubic with known end slopes. The
+playback is therefore known exactly, per frame, and its error is measured on the limb itself. Arrays have frames along
+axis 0. Keys are frame numbers. Slopes are changes per frame.
 """
 
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ import numpy as np
 from . import bridge
 from . import rotations as rot
 
-ORDER = 4  # a cubic departs from a smooth curve with this power of its length
-ALONE = 1e-9  # what is left of the neighbours of a row that is solved
-BETWEEN = 4.0  # how much farther off curves may be half a frame after each
-TIP = 0.25  # of the length of a limb: how far from a joint something counts whose turns are measured
-FIRM = 0.01  # how firmly slopes keep to those of the bake: enough for those that frames between keys say little about
+ORDER = 4  # the error of a cubic grows with this power of its length
+ALONE = 1e-9  # band elimination cut-off: largest remaining coupling to neighbouring rows
+BETWEEN = 4.0  # larger tolerance half a frame after each frame
+TIP = 0.25  # relative to the limb length: distance from a joint at which rotation errors are measured
+FIRM = 0.01  # Tikhonov weight of the baked slopes, for slopes that the frames between keys barely determine
 
 
 @dataclass
 class Bone:
-    """A bone, as the bake on every frame has it."""
+    """A bone, as baked on every frame."""
 
     place: np.ndarray  # (frames, 3), in the world
-    turn: np.ndarray  # (frames, 4), likewise
-    inherits: bool = True  # whether it turns with what it hangs on
-    mode: str = ""  # of its rotation channels, if it has some
-    rotation: np.ndarray | None = None  # (frames, 3 or 4): their numbers; those count that no curve has
-    axes: np.ndarray | None = None  # (frames, 3, 3): where its location channels lead in the world, if it has some
-    above: int | None = None  # the number of what it hangs on; None: the one before it
+    turn: np.ndarray  # (frames, 4), in the world
+    inherits: bool = True  # True if it rotates with its parent
+    mode: str = ""  # of its rotation channels, if it has any
+    rotation: np.ndarray | None = None  # (frames, 3 or 4): their numbers; used for channels without a curve
+    axes: np.ndarray | None = None  # (frames, 3, 3): world directions of its location channels, if it has any
+    above: int | None = None  # the number of its parent; None: the previous bone
 
 
 @dataclass
@@ -44,20 +44,20 @@ class Curve:
 
 
 class Limb:
-    """Bones, each below one before it, and the channels of theirs that share their keys."""
+    """Bones, each below an earlier one, and their channels with common keys."""
 
     def __init__(self, bones, curves):
         self.bones, self.curves = bones, curves
         self.numbers = np.stack([curve.values for curve in curves], axis=1)
         conjugate, multiply = bridge.rotations.conjugate, bridge.rotations.multiply
-        self._hung, self._back = {}, {}  # by bone that turns: from its channels to the world, and back
+        self._hung, self._back = {}, {}  # by rotating bone: from its channels to the world, and back
         for at, bone in enumerate(bones):
             if bone.mode:
                 self._hung[at] = multiply(bone.turn, conjugate(self._own(at, self.numbers)))
                 self._back[at] = conjugate(bone.turn)
 
     def moved(self, numbers):
-        """By how much bones are shifted and turned in the world if these are their numbers; None is not turned."""
+        """World-space translations and rotations of bones for these numbers; None for no rotation."""
         shifts, turns = [], []
         for at, bone in enumerate(self.bones):
             shift, turn = np.zeros_like(bone.place), None
@@ -76,7 +76,7 @@ class Limb:
         return shifts, turns
 
     def _own(self, at, numbers):
-        """What the rotation channels of a bone say."""
+        """The values of a bone's rotation channels."""
         values = self.bones[at].rotation.copy()
         for column, curve in enumerate(self.curves):
             if (curve.bone, curve.kind) == (at, "rotation"):
@@ -84,7 +84,7 @@ class Limb:
         return rot.quaternions(self.bones[at].mode, values)
 
     def _way(self, at, numbers):
-        """By how much the numbers of the location of a bone are others."""
+        """The changes of a bone's location channels."""
         values = np.zeros((len(numbers), 3))
         for column, curve in enumerate(self.curves):
             if (curve.bone, curve.kind) == (at, "location"):
@@ -93,7 +93,7 @@ class Limb:
 
 
 def carried(shift, turn, arm):
-    """How far something is shifted that is an arm away from what is shifted and turned."""
+    """Translation of a point at the end of an arm from something translated and rotated."""
     return shift if turn is None else shift + bridge.rotations.rotate(turn, arm) - arm
 
 
@@ -103,35 +103,35 @@ def size(vectors):
 
 
 def angle(turn):
-    """Of turns by little, in radians."""
+    """The angle of small rotations, in radians."""
     return 0.0 if turn is None else 2 * np.linalg.norm(turn[:, 1:], axis=1)
 
 
 def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
-    """The keys that are enough, and the slopes at them.
+    """The sufficient keys, and the slopes at them.
 
-    Between frames, where the bake says nothing, they are held less strictly against smooth curves through all frames.
+    Between frames, where the bake has no data, a larger tolerance from smooth curves through all frames applies.
 
     Parameters
     ----------
     numbers : (frames, channels) array
         The bake on every frame.
     excess : callable
-        Of other numbers: how far each frame is off, as a share of what is allowed.
+        Returns, for other numbers, the error of each frame relative to its tolerance.
     fixed : array of int
         Keys that stay, besides the first and the last.
     cycle : bool
-        Whether what comes after the end is the beginning.
+        True if the end is followed by the beginning.
     check : callable
-        Called now and then. What it raises ends the work.
+        Called repeatedly. An exception from it ends the work.
     """
     every = np.arange(len(numbers))
     between = played(numbers, every, slopes(numbers, every, cycle=cycle), 0.5)
 
     def worst(keys):
-        """How far each span is off: on its frames, and if they are fine half a frame after each.
+        """Error of each span: on its frames and, if these are good, half a frame after each.
 
-        There as it is in the pose of the frame before and in that of the next one, the farther of the two.
+        The latter is the larger error relative to the poses of the previous and of the next frame.
         """
         check()
         if len(keys) == 1:
@@ -150,10 +150,10 @@ def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
 
 
 def _enough(worst, keys):
-    """More and more keys, until no frame between them is off by too much. With a key on every frame none is."""
+    """Add keys until no frame between them exceeds its tolerance. None does with a key on every frame."""
     while True:
         off, gaps = worst(keys), np.diff(keys)
-        stuck = np.pad((off > 1) & (gaps == 1), 1)  # what is wrong there is the slope that a span beside it gives
+        stuck = np.pad((off > 1) & (gaps == 1), 1)  # the cause there is the slope from a neighbouring span
         bad = np.flatnonzero(((off > 1) | stuck[:-2] | stuck[2:]) & (gaps > 1))
         if not len(bad):
             return keys
@@ -163,7 +163,7 @@ def _enough(worst, keys):
 
 
 def _fewest(worst, keys, fixed):
-    """Those of these keys that are needed: every third is tried to do without, then the next ones."""
+    """Remove unneeded keys: every third is tried, then the next ones."""
     for turn in range(3):
         trial = np.setdiff1d(keys, fixed)[turn::3]
         while len(trial):
@@ -172,14 +172,14 @@ def _fewest(worst, keys, fixed):
             if not bad.any():
                 keys = fewer
                 break
-            span = np.searchsorted(fewer, trial)  # where they were is bad, or beside that, or farther off
+            span = np.searchsorted(fewer, trial)  # where they were is bad, or a neighbour, or the error there has grown
             here, beside = bad[span], bad[span - 1] | bad[span + 1]
             trial = trial[~here] if here.any() else trial[~beside] if beside.any() else trial[:0]
     return keys
 
 
 def played(numbers, keys, slopes, later=0.0):
-    """What Blender plays on every frame if there are these keys only, or some of a frame later."""
+    """Playback in Blender on every frame with these keys only, or a fraction of a frame later."""
     if len(keys) == 1:
         return numbers.copy()
     span, (one, out, two, back) = _cubics(keys, later)
@@ -189,7 +189,7 @@ def played(numbers, keys, slopes, later=0.0):
 
 
 def slopes(numbers, keys, *, cycle=False):
-    """Those with which curves through these keys come nearest to all numbers, by least squares."""
+    """The slopes that bring curves through these keys nearest to all numbers, by least squares."""
     if len(keys) == 1:
         return np.zeros((1, numbers.shape[1]))
     span, (one, out, two, back) = _cubics(keys)
@@ -197,7 +197,7 @@ def slopes(numbers, keys, *, cycle=False):
     total = np.add.reduceat(np.concatenate([out * out, back * back, out * back, out * left, back * left], 1), keys[:-1])
     count, wide = len(keys), numbers.shape[1]
     along, firm = np.gradient(numbers, axis=0)[keys], np.full((count, 1), FIRM)
-    if cycle:  # both ends have the same
+    if cycle:  # both ends have the same slope
         along[[0, -1]] = (along[0] + along[-1]) / 2
         firm[[0, -1]] = (1 + total[:, :2].max()) / FIRM**3
     middle, right = firm.copy(), firm * along
@@ -211,7 +211,7 @@ def slopes(numbers, keys, *, cycle=False):
 
 
 def _cubics(keys, later=0.0):
-    """The span that each frame but the last is in, and there the weights of both values and both slopes."""
+    """The span of each frame except the last, and the weights of both values and both slopes there."""
     gap = np.diff(keys)
     span = np.repeat(np.arange(len(gap)), gap)
     long = gap[span][:, np.newaxis]
@@ -221,7 +221,7 @@ def _cubics(keys, later=0.0):
 
 
 def _tridiagonal(below, middle, above, right):
-    """Solve it for all columns: each row is rid of its neighbours, then of those twice as far, until it is alone."""
+    """Solve for all columns by cyclic reduction: neighbours of each row are eliminated at doubling distances."""
     step = 1
     while step < len(middle):
         lower, upper = (-side / _shifted(middle, by, 1.0) for side, by in ((below, step), (above, -step)))
@@ -235,7 +235,7 @@ def _tridiagonal(below, middle, above, right):
 
 
 def _shifted(rows, by, fill=0.0):
-    """Rows, each in the place of one `by` rows further on."""
+    """Rows shifted by `by` places."""
     result = np.full_like(rows, fill)
     if by > 0:
         result[by:] = rows[:-by]

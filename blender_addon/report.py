@@ -86,7 +86,7 @@ class Report:
         return ". ".join([text, *self.remarks()])
 
     def reduced(self):
-        """How many keys there are."""
+        """The number of keys."""
         counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
         return f"Keys instead of {self.frames}: {counts}"
 
@@ -162,7 +162,7 @@ def _begins(baked):
 
 
 def root_moved(ready):
-    """Whether the preparation of a clip has changed the path of its root."""
+    """True if the preparation of a clip has changed the path of its root."""
     return any(note.remedy in ("add_root_motion", "fit_strides") for note in ready.notes)
 
 
@@ -239,7 +239,7 @@ def deviation(far, radians):
 
 
 def plain(value):
-    """A number in two digits, those of whole numbers in full, and never with an exponent."""
+    """A number with two digits, without an exponent; whole numbers in full."""
     text = f"{value:.2g}"
     return f"{value:.0f}" if "e+" in text else text if "e" not in text else f"{value:.6f}".rstrip("0")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The limbs of Rigify's rigs and of Mixamo's control rig: which bones are FK, which IK, and which are moved.
+"""Limbs of Rigify's rigs and of Mixamo's control rig: their FK bones, IK bones and controls.
 
-Nothing goes by names but that of the switch: what that switches between is read from constraints. A paw stands on its
-toe, which is one bone for FK and IK; over it a heel, which hangs on all of the leg, turns the foot. A hoof is such a
-toe, and has a bone more above it, the pastern.
+Only the switch is found by name. Its FK and IK bones are read from constraints. A paw stands on its toe, which is one
+bone for FK and IK. Above it a heel, parent of the whole leg, rotates the foot. A hoof is such a toe, with one more bone
+above it, the pastern.
 """
 
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from .armatures import Rig, chain_of
 from .limbs import is_selected
 
 SWITCHES = ("IK_FK", "ik_fk_switch")  # of Rigify; of Mixamo's control rig and Auto-Rig Pro
-NEAR = 1e-3  # of its length: a bone that starts as near to where another does starts there
+NEAR = 1e-3  # relative to its length: tolerance for bones with the same head
 COPIES = ("COPY_TRANSFORMS", "COPY_ROTATION")
 
 
 @dataclass(frozen=True)
 class Paw:
-    """What a limb of three bones has besides, or one of four, by name."""
+    """Additional bones of a limb with three bones, or four, by name."""
 
     toe: str
-    hanging: str  # what the toe hangs on: on the foot in FK, in IK where that stands on its socket
-    foot: str  # what that hangs on in FK
+    hanging: str  # the toe's parent: the foot in FK; in IK, the foot's socket
+    foot: str  # the toe's parent in FK
     socket: str
-    heel: str  # the control that turns what IK reaches for about the toe
-    pastern: str  # the control that turns a fourth bone about the toe, on which the heel stands; "" if there is none
+    heel: str  # the control that rotates the IK target about the toe
+    pastern: str  # the control that rotates a fourth bone about the toe, below the heel; "" if there is none
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class SwitchedLimb:
     object: bpy.types.Object
     switch: str  # the bone that has the switch
     fk: tuple[str, ...]
-    turned: tuple[str, ...]  # what an animator turns for these: themselves, or what they hang on
+    turned: tuple[str, ...]  # the FK controls: the bones themselves, or ancestors
     ik: tuple[str, ...]
-    shown: tuple[str, ...]  # what copies one of both
-    target: str  # what IK reaches for: the IK foot, or what that looks at
-    control: str  # what an animator moves for that
+    shown: tuple[str, ...]  # the bones that copy one of both
+    target: str  # the IK target: the IK foot, or the target of its constraint
+    control: str  # the control of that
     pole: str
-    rest: tuple[str, ...]  # controls between that and what IK reaches for
-    thigh: str  # what an animator turns for the first IK bone
+    rest: tuple[str, ...]  # controls between it and the IK target
+    thigh: str  # the control of the first IK bone
     paw: Paw | None
 
     @property
@@ -56,7 +56,7 @@ class SwitchedLimb:
 
     @property
     def word(self):
-        """What its switch is called."""
+        """The name of its switch."""
         return next(name for name in SWITCHES if name in self.bones[self.switch])
 
     @property
@@ -65,11 +65,11 @@ class SwitchedLimb:
         return f'{actions.path_of(self.bones[self.switch], "")[:-1]}["{self.word}"]'
 
     def poled(self):
-        """Whether its pole says where it bends to, not the twist of its first bone."""
+        """True if its pole defines the bend direction, not the twist of its first bone."""
         return bool(self.bones[self.switch].get("pole_vector", True))
 
     def solved(self):
-        """The bones that IK turns; a heel may hang on more of them."""
+        """The bones that IK rotates; a heel may have more of them as children."""
         above = {bone.name for bone in self.bones[self.paw.heel].parent_recursive} if self.paw else set()
         for bone in self.bones if self.paw else ():
             for chain in (chain_of(bone, each) for each in bone.constraints if each.type == "IK"):
@@ -82,29 +82,32 @@ class SwitchedLimb:
         return names + ([name for name in (self.paw.toe, self.paw.heel, self.paw.pastern) if name] if self.paw else [])
 
     def selected(self):
-        """Whether a bone of it is selected."""
+        """True if one of its bones is selected."""
         return any(is_selected(self.bones[name]) for name in self.controls())
 
 
 def switch_of(armature):
-    """The switch that a bone of an armature has, for limbs of any kind, by name; or None."""
+    """The switch of a bone of an armature, for limbs of any kind, by name; or None."""
     return next((name for bone in armature.pose.bones for name in SWITCHES if name in bone), None)
 
 
 def limbs(armature):
-    """All limbs of an armature that IK_FK switches, and whose IK turns two bones."""
+    """All switched limbs of an armature whose IK rotates two bones."""
     found = (_limb(armature, armature.path_resolve(above), bones) for above, bones in _switched(armature))
     return [limb for limb in found if limb]
 
 
 def standing(armature):
-    """The FK bones of the limbs that have toes, by name, as (thigh, shins, foot, toes): toes hang on a paw's foot."""
+    """The FK bones of limbs with toes, by name, as (thigh, shins, foot, toes).
+
+    A paw's toes are children of its foot.
+    """
     found, pose = [], armature.pose.bones
     for _, bones in _switched(armature):
         fk, _, _, hanging = _copies(armature, bones)
         fk = _turned(pose, fk)
         if not all(pose[one] in pose[other].parent_recursive for one, other in pairwise(fk)):
-            continue  # those hang on others, which are to be found
+            continue  # those have parents that are to be found
         if hanging and len(fk) > 2:
             found.append((fk[0], fk[1:-1], fk[-1], None))
         elif len(fk) > 3:
@@ -113,7 +116,7 @@ def standing(armature):
 
 
 def _switched(armature):
-    """Chains of bones that copy others as a switch says, as (data path of the bone that has it, bones root first)."""
+    """Chains of switched copying bones, as (data path of the bone with the switch, bones root first)."""
     drivers, found = Rig(armature).drivers, {}
     for path, (driver, *_) in drivers.items():
         for variable in driver.driver.variables if ".constraints[" in path else ():
@@ -124,7 +127,7 @@ def _switched(armature):
 
 
 def _chains(bones):
-    """Bones by what they hang on, root first: one switch may be for both legs."""
+    """Bones by hierarchy, root first: one switch may be for both legs."""
     chains = []
     for bone in sorted(dict.fromkeys(bones), key=lambda bone: len(bone.parent_recursive)):
         mine = next((chain for chain in chains if chain[0] in bone.parent_recursive), None)
@@ -135,9 +138,9 @@ def _chains(bones):
 
 
 def _copies(armature, bones):
-    """The names of what bones copy, (FK, IK), of these bones, and the others, which copy but one: paws stand on that.
+    """The names of the copied bones, (FK, IK), and the bones that copy only one: those on which paws stand.
 
-    No names if it is not one of two each.
+    No names if they are not two each.
     """
     copies = {bone: [each.subtarget for each in bone.constraints if each.type in COPIES] for bone in bones}
     hanging = [bone for bone in bones if len(copies[bone]) == 1]
@@ -157,7 +160,7 @@ def _copies(armature, bones):
 
 
 def _turned(pose, fk):
-    """What an animator turns for FK bones: a bone itself, or else the nearest above it on which the next one hangs."""
+    """The controls of FK bones: a bone itself, or the nearest ancestor that is a parent of the next one."""
     turned = []
     for name, below in zip(fk, (*fk[1:], None), strict=True):
         above = [pose[name], *pose[name].parent_recursive]
@@ -167,13 +170,13 @@ def _turned(pose, fk):
 
 
 def _same(pose, name, other):
-    """Whether one bone is another, or both start at one place at rest: IK may reach for what the foot looks at."""
+    """True if two bones are the same or have the same head at rest: IK may target the foot's own target."""
     one, two = (pose[each].bone for each in (name, other))
     return (one.head_local - two.head_local).length <= NEAR * two.length
 
 
 def _limb(armature, switch, bones):
-    """The limb of bones that copy one of two each, or None; one more may copy where a paw stands."""
+    """The limb of bones that copy one of two each, or None. One more may copy, for a paw."""
     fk, ik, shown, hanging = _copies(armature, bones)
     if len(fk) < 3 or len(hanging) > 1:
         return None
@@ -186,7 +189,7 @@ def _limb(armature, switch, bones):
         return None
     socket = next(each.subtarget for each in hanging[0].constraints if each.type in COPIES) if hanging else ik[2]
     paw = _paw(pose, hanging[0], socket, ik) if hanging else None
-    body = pose[ik[0]].parent_recursive  # what carries the hip too moves more than the foot
+    body = pose[ik[0]].parent_recursive  # ancestors of the hip move more than the foot
     stands = [bone for bone in (pose[socket], *pose[socket].parent_recursive) if bone not in body]
     above = [bone.name for bone in stands if not all(bone.lock_location)]
     thigh = [bone.name for bone in (pose[ik[0]], *pose[ik[0]].parent_recursive) if not all(bone.lock_rotation)]
@@ -202,7 +205,7 @@ def _limb(armature, switch, bones):
 
 
 def _paw(pose, hanging, socket, ik):
-    """What a limb has besides of which one bone hangs on its foot, or stands on a socket; or None."""
+    """The additional bones of a limb with a child bone on its foot or on a socket; or None."""
     toes = [bone.name for bone in hanging.children if not all(bone.lock_rotation)]
     heels = [bone.name for bone in pose[ik[2]].parent_recursive if not all(bone.lock_rotation)]
     turning = [bone.name for bone in pose[ik[-1]].parent_recursive if not all(bone.lock_rotation)]

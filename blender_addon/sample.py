@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads limbs over a range of frames from Blender into arrays.
 
-The IK stays switched on while sampling, so that targets which depend on some baked limb are right, and because without
-a pole it alone says where the knee goes. The pose *without* IK is rebuilt from what IK does not change: the parent of
-the first bone, and the rotation, location and scale channels of both. This takes one evaluation of the scene a frame
-for all limbs together; where all have poles, and nothing but curves moves what they hang on and reach for, none.
+IK stays enabled while sampling. Targets that depend on a baked limb are then correct, and without a pole only IK
+defines the knee's position. The pose without IK is reconstructed from data that IK does not change: the parent of the
+first bone, and the channels of both bones. This takes one evaluation of the scene per frame for all limbs. If all limbs
+have poles, and their parents and targets are animated by curves only, it takes none.
 """
 
 import dataclasses
@@ -19,13 +19,13 @@ from .curves import AGREES, Reader, bases
 from .joints import Bones, pieces
 from .solve import NO_TURN, Limbs
 
-READ = 0.9  # the share of sampling that is done when all is read
+READ = 0.9  # progress when everything is read
 COMPARED = [name for name in Limbs.__dataclass_fields__ if name not in {"shown", "has_pole", "rest_bend"}]
 
 
 @dataclass
 class Samples:
-    """What the bake needs besides `Limbs`: how the rotation channels of both bones hang in armature space."""
+    """Additional data of the bake: the spaces of both bones' rotation channels in armature space."""
 
     limbs: Limbs
     parents: np.ndarray  # (frames, limbs, 2, 4): rotation from armature space to the channel, for root and mid
@@ -33,7 +33,7 @@ class Samples:
     start: list  # per limb and bone: the channel's own numbers on the first frame
 
     def agree(self, shown, frames):
-        """Whether they are the same on some of the frames as others that are of those alone."""
+        """True if they agree, on some of the frames, with samples of those frames alone."""
         turns = ((self.parents, shown.parents), (self.channels, shown.channels))
         return all(same(getattr(self.limbs, name)[frames], getattr(shown.limbs, name)) for name in COMPARED) and all(
             same_turns(some[frames], others) for some, others in turns
@@ -41,7 +41,7 @@ class Samples:
 
 
 def sample(context, limbs, frames):
-    """Sample these limbs on these frames: a generator that yields the share that is done, and returns Samples."""
+    """Sample these limbs on these frames: a generator that yields progress, and returns Samples."""
     found = yield from stage.between(_by_curves(context, limbs, frames), 0.0, 1.0)
     if found is None:
         read = yield from stage.between(_by_scene(context, limbs, frames), 0.0, READ)
@@ -50,7 +50,7 @@ def sample(context, limbs, frames):
 
 
 def _sampled(limbs, raw, start):
-    """What was read of limbs as Samples."""
+    """Raw data of limbs as Samples."""
     each = []
     for some, share in pieces(range(len(limbs)), 2 * len(raw["world"])):
         for n in some:
@@ -64,7 +64,7 @@ def _sampled(limbs, raw, start):
 
 
 def _by_scene(context, limbs, frames):
-    """What is read on these frames, and the rotation channels on the first, as Blender evaluates the scene."""
+    """Raw data of these frames, and the rotation channels on the first, from the evaluated scene."""
     raw, groups, start = _empty(len(frames), len(limbs)), _by_armature(limbs, len(frames)), []
 
     def look(depsgraph, number):
@@ -80,10 +80,10 @@ def _by_scene(context, limbs, frames):
 
 
 def _by_curves(context, limbs, frames):
-    """Samples by curves alone; None where these do not say it all, which a few frames of the scene must confirm."""
+    """Samples from curves alone; None if these do not suffice, which a few frames of the scene must confirm."""
     reader = Reader(frames)
     if not all(limb.ik.pole_target for limb in limbs) or any(unread(reader, limb) for limb in limbs):
-        return None  # without a pole the limb goes on from where Blender's own solver has it
+        return None  # without a pole, the limb continues from the result of Blender's own solver
     made = yield from stage.between(_by_parts(reader, limbs), 0.0, 0.4)
     made = made or (yield from stage.between(_by_matrices(reader, limbs), 0.4, 0.8))
     few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
@@ -93,9 +93,9 @@ def _by_curves(context, limbs, frames):
 
 
 def _by_parts(reader, limbs):
-    """Samples of limbs all of whose bones hang as they are made and keep their shape: from turns, without matrices.
+    """Samples of limbs with plain bones of constant shape, from rotations without matrices.
 
-    A generator that yields the share that is done; returns None if there are other bones.
+    A generator that yields progress; returns None if there are other bones.
     """
     made = _room(len(reader.frames), limbs)
     for armature in dict.fromkeys(limb.object for limb in limbs):
@@ -118,7 +118,7 @@ def _by_parts(reader, limbs):
 
 
 def _room(frames, limbs):
-    """Samples of limbs with poles, to be put."""
+    """Empty samples of limbs with poles."""
     count = frames, len(limbs)
     points = {name: np.empty((*count, 3)) for name in ("root", "mid", "end", "goal", "pole")}
     numbers = {name: np.empty(count) for name in ("pole_angle", "influence")}
@@ -129,7 +129,7 @@ def _room(frames, limbs):
 
 
 def _hung(made, numbers, chains, channels, places, turned):
-    """Put where some limbs are, of bones by number that their channels turn: in armature space, tails last."""
+    """Store positions of some limbs, from bones by number and their rotations: in armature space, tails last."""
     tails = range(channels.shape[1], places.shape[1])
     read, (roots, mids) = made.limbs, chains.T
     for points, bones in ((read.root, roots), (read.mid, mids), (read.end, tails)):
@@ -142,7 +142,7 @@ def _hung(made, numbers, chains, channels, places, turned):
 
 
 def _wanted(read, reader, limb, n, back):
-    """Put what a limb wants, brought back from the world to its armature."""
+    """Store the targets of a limb, transformed from the world to its armature."""
     ik = limb.ik
     read.goal[:, n] = _moved(back, reader.place(ik.target, ik.subtarget)[:, :3, 3])
     read.pole[:, n] = _moved(back, reader.place(ik.pole_target, ik.pole_subtarget)[:, :3, 3])
@@ -157,7 +157,7 @@ def _by_matrices(reader, limbs):
 
 
 def _read_all(reader, limbs):
-    """What `_by_scene` reads, by curves."""
+    """The data that `_by_scene` reads, from curves."""
     raw, start = _empty(len(reader.frames), len(limbs)), []
     for n, limb in enumerate(limbs):
         start.append(_read(reader, limb, raw, n))
@@ -166,7 +166,7 @@ def _read_all(reader, limbs):
 
 
 def unread(reader, limb):
-    """Why curves do not say what moves a limb, besides its own constraint; or None."""
+    """The reason why curves do not determine a limb's motion, apart from its own constraint; or None."""
     ik, armature, above = limb.ik, limb.object, limb.root.parent
     reasons = [reader.unread(armature), reader.unread_settings(armature, limb.owner, limb.constraint)]
     reasons += [reader.unread_channels(armature, name) for name in limb.chain]
@@ -177,7 +177,10 @@ def unread(reader, limb):
 
 
 def _read(reader, limb, raw, n):
-    """What curves say of a limb; returns the rotation channels of its bones on the first frame."""
+    """Read a limb from curves.
+
+    Returns the rotation channels of its bones on the first frame.
+    """
     ik, armature = limb.ik, limb.object
     raw["shown"][:, n] = np.eye(4)
     raw["world"][:, n] = reader.world(armature)
@@ -193,12 +196,12 @@ def _read(reader, limb, raw, n):
 
 
 def same(some, others):
-    """Whether numbers are the same but for how Blender rounds them."""
+    """True if numbers agree within Blender's rounding."""
     return np.abs(some - others).max() <= AGREES * max(1.0, np.abs(others).max())
 
 
 def same_turns(some, others):
-    """The same of rotations, of either sign."""
+    """The same for rotations, of either sign."""
     return np.minimum(np.abs(some - others), np.abs(some + others)).max() <= AGREES
 
 
@@ -215,7 +218,7 @@ def _together(each):
 
 
 def _empty(frames, limbs):
-    """Room for what is read: matrices as Blender has them, points in world space."""
+    """Empty raw data: matrices as in Blender, points in world space."""
     count = (frames, limbs)
     return {
         "world": np.empty((*count, 4, 4)),
@@ -239,7 +242,7 @@ def _by_armature(limbs, count):
 
 
 class _Group:
-    """The limbs of one armature, and their numbers, over frames of the scene."""
+    """The limbs of one armature, and their data, over frames of the scene."""
 
     def __init__(self, armature, limbs, count):
         self.armature, bones = armature, armature.pose.bones
@@ -257,7 +260,7 @@ class _Group:
         self.world, self.settings = np.empty((count, 4, 4)), np.empty((count, len(limbs), 2))
 
     def read(self, depsgraph, number):
-        """Take what this frame shows."""
+        """Read this frame."""
         armature = self.armature.evaluated_get(depsgraph)
         bones = armature.pose.bones
         self.shown.read(bones, number)
@@ -268,7 +271,7 @@ class _Group:
         self.settings[number] = [(ik.pole_angle, ik.influence) for ik in each]
 
     def put(self, raw):
-        """Put it where it belongs among all limbs."""
+        """Store the data at the indices of its limbs."""
         shape = len(self.world), len(self.numbers), 2, 4, 4
         count = 2 * len(self.numbers)
         raw["shown"][:, self.numbers] = self.shown[:count].reshape(shape)
@@ -283,7 +286,7 @@ class _Group:
 
 
 def _channel(bone):
-    """The numbers of the rotation channel in use."""
+    """The numbers of the active rotation channel."""
     if bone.rotation_mode == "QUATERNION":
         return np.array(bone.rotation_quaternion)
     if bone.rotation_mode == "AXIS_ANGLE":
@@ -292,16 +295,16 @@ def _channel(bone):
 
 
 def _arrays(limbs, raw, start):
-    """From matrices to points and rotations, everything in armature space."""
+    """Convert matrices to points and rotations, everything in armature space."""
     pose, basis = raw["pose"], raw["basis"]
     _check_sizes(limbs, raw)
     parents = pose[..., :3, :3] @ rot.unsheared_inverse(basis)
     _check_parents(limbs, parents, basis)
     world = raw["world"]
-    to_armature = rot.inverse(world[:1] if (world == world[:1]).all() else world)  # as a rule it stands still
+    to_armature = rot.inverse(world[:1] if (world == world[:1]).all() else world)  # it is usually static
     lengths = np.array([limb.mid.bone.length for limb in limbs])[:, None]
     has_pole = np.array([limb.ik.pole_target is not None for limb in limbs])
-    # with a pole in line Blender shows no bones at all
+    # if the pole is in line, Blender displays no bones at all
     shown = np.where(has_pole[:, None, None, None], pose, raw["shown"])
     axes = rot.axes(pose)
     read = Limbs(
@@ -326,7 +329,7 @@ def _moved(matrices, points):
 
 
 def _rest_bend(limb):
-    """Where the knee is off the line root-end in the rest pose, as a share of that line, in axes of the first bone."""
+    """Offset of the knee from the line root-end at rest, relative to that line, in axes of the first bone."""
     root, mid = limb.root.bone, limb.mid.bone
     line = mid.tail_local - root.head_local
     bend = mid.head_local - root.head_local
@@ -337,7 +340,7 @@ def _rest_bend(limb):
 
 
 def _check_sizes(limbs, raw):
-    """Refuse what has no inverse or mirrors: an armature or a bone with a zero or negative scale."""
+    """Refuse matrices without inverse or with mirroring: an armature or a bone with a zero or negative scale."""
     for n, limb in enumerate(limbs):
         if np.any(np.abs(rot.volumes(raw["world"][:, n])) < 1e-20):
             raise CannotBakeError(f"{limb.object.name} has a scale of zero on some frame")
@@ -347,7 +350,7 @@ def _check_sizes(limbs, raw):
 
 
 def _check_parents(limbs, parents, basis):
-    """Refuse limbs whose bones hang in a space where turning a bone changes its shape, or its place."""
+    """Refuse limbs in whose parent space a rotation changes a bone's shape or position."""
     lengths = rot.sizes(parents)
     mean = lengths.mean(axis=-1, keepdims=True)
     dots = np.swapaxes(parents, -1, -2) @ parents - np.eye(3) * lengths[..., None, :] ** 2

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""As shown: where Blender's own solver has bones on every frame becomes keys, whatever the chain and its constraints.
+"""Bake As Shown: the pose displayed by Blender's own solver becomes keys, for any chain and constraints.
 
-All bones of a chain that are shown elsewhere than their channels say get keys: of the rotation, and where these differ,
-as when IK stretches bones, of location and scale. Everything else that moves these bones is in the keys too, so all
-their constraints are muted, not those of IK alone.
+Chain bones whose displayed pose differs from their channels get rotation keys. They also get location and scale keys if
+these differ, as when IK stretches bones. The keys include the effect of everything else that moves these bones, so all
+their constraints are muted, not only IK.
 """
 
 from dataclasses import dataclass, field
@@ -20,30 +20,30 @@ from .joints import Parts
 from .reduce import TIP
 from .report import deviation
 
-SEEN = 0.8  # the share that is done when all frames were seen
-# What is no change, as single precision rounds through a chain: of a rotation, in quaternions; of a place, as a share
-# of how far out bones are; of a scale, as Blender's solver, which leaves bones 2e-5 thicker, does.
+SEEN = 0.8  # progress after all frames are read
+# Tolerances, from single-precision rounding along a chain: of a rotation, in quaternions; of a location, relative to
+# the distance from the origin; of a scale, because Blender's solver makes bones 2e-5 thicker.
 TURNED, MOVED, SCALED = 5e-6, 3e-6, 5e-5
-# What is told of: of a place, as a share of how far bones of the chain are apart; of a direction, in radians.
+# Report thresholds: of a position, relative to the length of the chain's bones; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
 
 
 @dataclass
 class Report:
-    """How the bake of an armature went."""
+    """Results of the bake of an armature."""
 
     armature: str
     what: str  # what was baked, such as "2 IK"
-    bones: int  # those that got keys
+    bones: int  # bones that got keys
     frames: int
     stretched: list[str]  # bones whose scale has keys
-    muted: list[str]  # other constraints that are in the keys now
+    muted: list[str]  # other constraints whose effect is in the keys
     idle: list[str]  # IK that moved nothing
-    problems: list = field(default_factory=list)  # (frame, sentence) about bones that are not seen where they were
-    keys: str = ""  # how many there are, if not one on every frame
+    problems: list = field(default_factory=list)  # (frame, sentence) about bones not displayed as before
+    keys: str = ""  # their number, if not one on every frame
 
     def troubled(self):
-        """Whether there is something to look at."""
+        """True if there is something to look at."""
         return bool(self.idle or self.problems)
 
     def sentence(self):
@@ -63,7 +63,7 @@ def _many(count, what):
 
 
 def found(context, limbs, frames):
-    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found."""
+    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     chains = [_Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures]
     yield from stage.between(_look(context, chains, frames), 0.0, SEEN)
@@ -87,7 +87,7 @@ def _look(context, chains, frames):
 
 
 class _Chains:
-    """The bones that some IK of an armature moves, parents first: where they are shown, and the keys that say so."""
+    """The bones moved by some IK of an armature, parents first, with displayed poses and keys."""
 
     def __init__(self, armature, limbs, frames):
         bones = armature.pose.bones
@@ -106,7 +106,7 @@ class _Chains:
         self.channels, self.made, self.off, self.stretched, self.moving = [], {}, [], [], set()
 
     def read(self, depsgraph, number):
-        """Where bones are in this frame, and what their channels say."""
+        """Read the bones in this frame, and their channel values."""
         bones = self.armature.evaluated_get(depsgraph).pose.bones
         shown = self._matrices(bones, "matrix")
         self.shown[number], self.parents[number, self.hung] = shown[self.rows], shown[self.above]
@@ -120,7 +120,7 @@ class _Chains:
         return stage.matrices(self.flat)
 
     def keyed(self):
-        """Find the channels of all bones: a generator that yields the share that is done."""
+        """Compute the channels of all bones: a generator that yields progress."""
         rig = Rig(self.armature)
         for n, name in enumerate(self.names):
             bone = self.armature.pose.bones[name]
@@ -135,14 +135,14 @@ class _Chains:
             yield (n + 1) / len(self.names)
 
     def poses(self):
-        """Where keys put bones, and what they hang on, as Found has it."""
+        """The resulting poses of bones, and those of their parents, as in Found."""
         above = [self.parents[:, n].astype(float) if at is None else self.made[at] for n, at in enumerate(self.inside)]
         return {name: (self.made[n], above[n]) for n, name in enumerate(self.names)}
 
     def _held(self, n, bone, rig, parts):
-        """What the channels of a bone will say, those being made that say something else now."""
+        """The new channels of a bone, where its values change."""
         said, start = self.said[:, n].astype(float), self.start[n]
-        was, mirrored = Parts.of(said), (rot.volumes(said) < 0.0).any()  # of which its parts do not say what it is
+        was, mirrored = Parts.of(said), (rot.volumes(said) < 0.0).any()  # mirroring, which parts cannot represent
         out = MOVED * max(bone.bone.length, np.abs(self.shown[:, n, :3, 3]).max())
         connected = bone.parent is not None and bone.bone.use_connect
         if connected:
@@ -167,7 +167,7 @@ class _Chains:
         return parts
 
     def _check_scale(self, name, *matrices):
-        """Refuse what has no inverse or mirrors."""
+        """Refuse matrices without inverse or with mirroring."""
         for each in matrices:
             if not np.isfinite(each).all():
                 raise CannotBakeError(f"{name} is not displayed on some frame: its IK has no solution there")
@@ -175,7 +175,7 @@ class _Chains:
             raise CannotBakeError(f"{name} has a zero or negative scale, or a parent with one, on some frame")
 
     def _off(self, name, made, shown, frames, why, slack=0.0):
-        """How far a bone is off where it is shown, in times of what is worth a word; when; and a sentence."""
+        """Deviation of a bone from its displayed pose relative to the report threshold; its frame; and a sentence."""
         size, span = self.armature.data.bones[name].length, self._span()
         askew = np.linalg.norm(rot.axes(made) - rot.axes(shown), axis=-2).max(axis=-1)
         head = (made - shown)[:, :3, 3]
@@ -188,11 +188,11 @@ class _Chains:
         return times[worst], int(frames[worst]), f"{name}: {where} off at frame {frames[worst]}, because {why}"
 
     def _span(self):
-        """How long all bones are together."""
+        """Total length of all bones."""
         return sum(self.armature.data.bones[name].length for name in self.names)
 
     def report(self, context, frames, slack):
-        """How it went, when all is written."""
+        """The report, when all is written."""
         own = {(limb.owner, limb.constraint) for limb in self.limbs}
         return Report(
             self.armature.name,
@@ -206,13 +206,13 @@ class _Chains:
         )
 
     def _what(self):
-        """How many constraints there are, IK or others."""
+        """The number of constraints, IK or others."""
         if any(limb.ik.type != "IK" for limb in self.limbs):
             return _many(len(self.limbs), "constraint")
         return f"{len(self.limbs)} IK"
 
     def _away(self, context, slack):
-        """How far bones are seen off where they were, on some frames: nothing is taken for granted."""
+        """Deviations of bones from their former displayed poses, checked on some frames."""
         some = np.unique(np.linspace(0, len(self.frames) - 1, COMPARED).astype(int))
         was = self.shown[some].astype(float)
         stage.finished(_look(context, [self], self.frames[some]))
@@ -222,35 +222,35 @@ class _Chains:
 
 
 def _worst(off):
-    """What is said of the bone that is farthest off, if that is worth a word, and when: others come with it."""
+    """The message about the bone with the largest deviation, and its frame, if above the threshold."""
     times, *told = max(off, key=lambda each: each[0])
     return [] if times <= 1.0 else [tuple(told)]
 
 
 def _acting(limbs, bones):
-    """The constraints that keys stand for, as (bone, constraint): of these limbs, and all others of their bones."""
+    """The constraints that keys replace, as (bone, constraint): those of these limbs, and all others of their bones."""
     own = [(limb.owner, limb.constraint) for limb in limbs]
     others = [(bone.name, each.name) for bone in bones for each in bone.constraints if not each.mute]
     return list(dict.fromkeys([*own, *others]))
 
 
 def unwritable(bone, rig, kind):
-    """Why keys on the rotation, location or scale of a bone would not play as written, or None."""
+    """The reason why keys on a bone's rotation, location or scale would not play as written, or None."""
     reason = not_writable(bone, rig, kind)
     path = actions.rotation_path(bone) if kind == "rotation" else actions.path_of(bone, kind)
-    # the bake would be changed twice, and left out where it ends
+    # the modifier would apply to the baked keys again
     if reason is None and any(actions.reshaped(curve) for curve in rig.curves.get(path, ())):
         reason = f"{bone.name} has a modifier on its {kind} curve: apply or remove it first"
     return reason
 
 
 def switches(armature, bone, constraint):
-    """The drivers that switch a constraint on and off."""
+    """The drivers that enable and disable a constraint."""
     drivers = armature.animation_data.drivers if armature.animation_data else ()
     return [driver for driver in drivers if driver.data_path in switch_paths(armature.pose.bones[bone], constraint)]
 
 
 def switch_paths(bone, constraint):
-    """The data paths of what switches a constraint of a bone on and off."""
+    """The data paths that enable and disable a bone's constraint."""
     path = f'{actions.path_of(bone, "constraints")}["{bpy.utils.escape_identifier(constraint)}"]'
     return [f"{path}.{name}" for name in ("mute", "enabled")]

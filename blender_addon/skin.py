@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The skin of a character: which vertices follow which bone, for finding soles and what bones weigh."""
+"""The skin of a character: vertices by bone, for detecting soles and estimating masses."""
 
 import contextlib
 
@@ -9,12 +9,12 @@ from . import rotations as rot
 from .armatures import skins
 from .clips import scale_of
 
-NEAR = 0.01  # of the length of a bone: how far from its head another one starts that lies on it
-ENOUGH = 20000  # vertices of a mesh, to know what it weighs
+NEAR = 0.01  # relative to the bone length: tolerance for the head of another bone that coincides
+ENOUGH = 20000  # vertices of a mesh that suffice to estimate masses
 
 
 def read(context, armature):
-    """The vertices that follow each bone most, by its name, in the space of its joint: what Feet.detect takes."""
+    """The vertices by their most influential bone's name, in the space of its joint, as used by Feet.detect."""
     found, bones = {}, armature.data.bones
     following = {item: _followed(item, armature) for item in {*skins(armature), *armature.children}}
     if not any(following.values()):
@@ -31,7 +31,7 @@ def read(context, armature):
 
 
 def of_joints(armature, vertices, joints):
-    """Those that follow some joints or what lies on one: rigs have bones to be moved, and others that deform."""
+    """The vertices of some joints, or of coinciding bones, because rigs have separate control and deform bones."""
     bones, found = armature.data.bones, {name: points for name, points in vertices.items() if name in joints}
     scale = scale_of(armature, np.array(armature.matrix_world)[np.newaxis])
     for joint in (bones[name] for name in joints if name in bones and name not in found):
@@ -44,9 +44,9 @@ def of_joints(armature, vertices, joints):
 
 
 def weights(armature):
-    """What bones weigh, and where in their own space: by the box round the skin that follows them, as it was bound.
+    """Masses of bones, with centres in their own space, from the bounding box of their vertices as bound.
 
-    Where nothing follows any of them they weigh by their lengths.
+    If no vertices follow any of them, their lengths are used.
     """
     found, bones = {}, armature.data.bones
     for item in {*skins(armature), *armature.children}:
@@ -63,7 +63,7 @@ def weights(armature):
 
 
 def _followed(item, armature):
-    """What vertices of an object follow: the bone of each of its vertex groups, or one bone for all."""
+    """The bones that vertices of an object follow: one per vertex group, or one for all."""
     if item.type != "MESH":
         return {}
     if item.parent == armature and item.parent_type == "BONE":
@@ -73,7 +73,7 @@ def _followed(item, armature):
 
 
 def _collect(item, armature, followed, found, every=1):
-    """Add the vertices of a mesh, or every so many, to those of their bones, in the space of the armature at rest."""
+    """Add the vertices of a mesh, or every n-th, to those of their bones, in the space of the armature at rest."""
     vertices = item.data.vertices
     points = np.empty((len(vertices), 3), np.float32)
     vertices.foreach_get("co", points.ravel())
@@ -90,7 +90,7 @@ def _collect(item, armature, followed, found, every=1):
 
 
 def _most(vertex, followed):
-    """The vertex group of a bone that a vertex follows most, -1 for none."""
+    """The vertex group of the bone with the largest weight at a vertex, -1 for none."""
     groups = [group for group in vertex.groups if group.group in followed and group.weight > 0.0]
     return max(groups, key=lambda group: group.weight).group if groups else -1
 
@@ -105,7 +105,7 @@ def _outof(matrix, points):
 
 @contextlib.contextmanager
 def _at_rest(context, armature):
-    """The armature and what it deforms as they were bound."""
+    """Put the armature and the objects it deforms into rest position temporarily."""
     before = armature.data.pose_position
     armature.data.pose_position = "REST"
     try:

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender's two-bone IK constraint does, in closed form, on arrays. No bpy.
+"""The result of Blender's two-bone IK constraint in closed form, on arrays. No bpy.
 
-The constraint first turns the whole limb rigidly, then opens or closes the knee inside the plane that this leaves:
+The constraint first rotates the whole limb rigidly. It then opens or closes the knee in the resulting plane:
 
-* with a pole, two directions go where two others are: the line root-end to the line root-goal, and `up` into the half
-  plane of the pole, where up = cos(pole_angle) X + sin(pole_angle) Z of the root bone. So whatever angle the knee has
-  about that line from `up` it keeps, and a pole angle set on the rest pose puts the knee in the pole's half plane;
-* without a pole its iteration bends sideways as well, by an amount that no formula says: but the pose that it ends with
-  is shown on every frame. The limb goes on from there, in the plane that it is bent in there, the little that the end
-  is off. Where it is off by more, as the iterations were too few, the limb stays as it is shown. Where that pose is too
-  straight to say anything the shortest arc from root-end to root-goal turns the limb, which keeps the bend of the
-  animated pose.
+* with a pole, the rotation maps two directions to two others: the line root-end to the line root-goal, and `up` into
+  the half plane of the pole. up is cos(pole_angle) X + sin(pole_angle) Z of the root bone. The knee keeps its angle
+  from `up` about that line, so a pole angle set in the rest pose puts the knee into the pole's half plane;
 
-An influence below one moves the goal towards the animated end when there is no pole, and blends the resulting
-rotations of both bones when there is one.
+* without a pole, Blender's iteration also bends sideways, by an amount without a formula. Its final pose is displayed
+  on every frame, so the limb continues from there, in its bend plane, and only corrects the remaining error. If the
+  error is larger, because of too few iterations, the displayed pose is kept. If that pose is too straight to define a
+  plane, the shortest arc from root-end to root-goal rotates the limb, which keeps the bend of the animated pose.
 
-Space: every limb in the object space of its armature. Nothing here depends on the scale of that object.
+An influence below one moves the goal towards the animated end if there is no pole. If there is one, it blends the
+resulting rotations of both bones.
+
+Space: every limb is in the object space of its armature, and the result is independent of that object's scale.
 """
 
 from dataclasses import dataclass
@@ -25,41 +25,41 @@ import numpy as np
 from . import bridge
 from . import rotations as rot
 
-AWAY = 5e-3  # of the length of a leg: what is farther from where it was put is told of
-# A knee nearer to the line root-end than this share of the limb says nothing about where to bend: with the single
-# precision of Blender's matrices it is mostly rounding.
+AWAY = 5e-3  # in leg lengths: larger deviations are reported
+# A knee nearer to the line root-end than this share of the limb defines no bend direction, because it is mostly
+# single-precision rounding of Blender's matrices.
 STRAIGHT = 1e-4
-# The sine of the angle below which two directions count as one line, so that they span no plane.
+# The sine of the angle below which two directions count as collinear and define no plane.
 COLLINEAR = 1e-6
 NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass
 class Limbs:
-    """The animated pose of limbs without their IK, and what the IK wants: arrays over (frames, limbs)."""
+    """The animated pose of limbs without their IK, and the targets of the IK: arrays over (frames, limbs)."""
 
     root: np.ndarray  # (frames, limbs, 3): the head of the first bone
     mid: np.ndarray  # the head of the second
     end: np.ndarray  # the tail of the second
     root_axes: np.ndarray  # (frames, limbs, 3, 3): unit columns, the axes of the first bone
-    shown: np.ndarray  # (frames, limbs, 2, 4): rotations of both bones to where IK without a pole shows them
+    shown: np.ndarray  # (frames, limbs, 2, 4): rotations of both bones to their displayed pose by IK without a pole
     goal: np.ndarray  # (frames, limbs, 3)
-    pole: np.ndarray  # (frames, limbs, 3); what stands there for a limb without a pole is not used
+    pole: np.ndarray  # (frames, limbs, 3); ignored for a limb without a pole
     pole_angle: np.ndarray  # (frames, limbs)
     influence: np.ndarray  # (frames, limbs), 0 to 1
     has_pole: np.ndarray  # (limbs,), bool
-    rest_bend: np.ndarray  # (limbs, 3): where the knee is off the line in the rest pose, in axes of the first bone
+    rest_bend: np.ndarray  # (limbs, 3): offset of the knee from the line at rest, in axes of the first bone
 
 
 @dataclass
 class Solved:
-    """Rotations about the joints that take the animated pose to the solved one, and how it went."""
+    """Rotations about the joints from the animated pose to the solved one, and results."""
 
     root: np.ndarray  # (frames, limbs, 4)
     mid: np.ndarray  # (frames, limbs, 4); as if the first bone had not moved
     status: np.ndarray  # (frames, limbs), the flags of ikcore
-    short: np.ndarray  # (frames, limbs): how far the end that is shown, and kept, is off its goal, in lengths of limbs
-    undefined: np.ndarray  # (frames, limbs), bool: the pole, or `up`, lies on the line root-goal and says nothing
+    short: np.ndarray  # (frames, limbs): error of the displayed end that is kept, in limb lengths
+    undefined: np.ndarray  # (frames, limbs), bool: the pole, or `up`, lies on the line root-goal and defines no plane
 
 
 def solve(limbs):
@@ -86,9 +86,9 @@ def solve(limbs):
 
 
 def _start(limbs, goal):
-    """Where limbs are before the knee opens or closes, and where a pole says nothing.
+    """The limbs before the knee opens or closes, and where a pole is undefined.
 
-    The rotations of both bones to there, both bones there as vectors, and the direction of the knee off their line.
+    Returns the rotations of both bones to there, both bones as vectors, and the direction of the knee from their line.
     """
     rotate = bridge.rotations.rotate
     line, bend, straight = _bend(limbs)
@@ -102,7 +102,7 @@ def _start(limbs, goal):
 
 
 def _as_far_as_shown(limbs, goal):
-    """The goals, but the end that is shown where that is off what is in reach; and how far, in lengths of limbs."""
+    """The goals, or the displayed end if it missed a goal in reach; and its error, in limb lengths."""
     if limbs.has_pole.all():
         return goal, np.zeros(goal.shape[:-1])
     (arm, forearm), known = _bones_shown(limbs), _shown(limbs)[0]
@@ -116,13 +116,13 @@ def _as_far_as_shown(limbs, goal):
 
 
 def _bones_shown(limbs):
-    """Both bones as vectors, as Blender shows them."""
+    """Both bones as vectors, as Blender displays them."""
     bones = (limbs.mid - limbs.root, limbs.end - limbs.mid)
     return tuple(bridge.rotations.rotate(limbs.shown[..., n, :], bone) for n, bone in enumerate(bones))
 
 
 def _shown(limbs):
-    """Where what Blender shows is what to go on from, and there the knee off the line root-end."""
+    """Mask of limbs that continue from their displayed pose, and the offset of their knee from the line root-end."""
     if limbs.has_pole.all():
         return np.zeros(limbs.influence.shape, bool), np.zeros(limbs.goal.shape)
     arm, forearm = _bones_shown(limbs)
@@ -131,12 +131,12 @@ def _shown(limbs):
 
 
 def _reach(arm, forearm):
-    """The length of a limb that is straight."""
+    """The length of a straight limb."""
     return rot.lengths_of(arm) + rot.lengths_of(forearm)
 
 
 def _bend(limbs):
-    """The unit line root-end, the direction of the knee off it, and where the pose is too straight to tell."""
+    """The unit line root-end, the direction of the knee from it, and a mask of poses too straight to define one."""
     arm, forearm = limbs.mid - limbs.root, limbs.end - limbs.mid
     reach = _reach(arm, forearm)
     line, length = rot.unit(limbs.end - limbs.root)
@@ -154,24 +154,24 @@ def _bend(limbs):
 
 
 def _up(limbs):
-    """The direction across the first bone that the pole angle names, in armature space."""
+    """The direction perpendicular to the first bone that the pole angle defines, in armature space."""
     cosine, sine = np.cos(limbs.pole_angle)[..., None], np.sin(limbs.pole_angle)[..., None]
     return cosine * limbs.root_axes[..., 0] + sine * limbs.root_axes[..., 2]
 
 
 def _turn(limbs, line, goal):
-    """The rigid rotation of the limb about its root before the knee moves, and where the pole does not decide it."""
+    """The rigid rotation of the limb about its root, and a mask of limbs whose pole is undefined."""
     pole = np.where(limbs.has_pole[:, None], limbs.pole - limbs.root, 0.0)
     turn, decided = to_pole(line, _up(limbs), goal - limbs.root, pole)
     return turn, limbs.has_pole & ~decided
 
 
 def to_pole(line, up, goal, pole):
-    """The rotation that turns a chain as a whole about its root to its pole, and where the pole decides it.
+    """The rotation of a chain as a whole about its root to its pole, and a mask where the pole defines it.
 
-    It takes the unit line root-end to that of the goal, and `up` to the side of the pole. Where one of them lies on its
-    line Blender's frames are singular and its limb collapses: there the shortest arc keeps the bend of the pose.
-    Goal and pole are seen from the root.
+    It maps the unit line root-end to that of the goal, and `up` to the side of the pole. If `up` or the pole is on its
+    line, Blender's frames are singular and its limb collapses. Here, the shortest arc then keeps the bend of the pose.
+    Goal and pole are relative to the root.
     """
     aim, distance = rot.unit(goal)
     aim = np.where((distance > 0.0)[..., None], aim, line)
@@ -189,5 +189,5 @@ def _frame(a, b):
 
 
 def _straightened(bone, line, straight):
-    """A nearly straight bone laid on the line, so that rounding decides nothing."""
+    """A nearly straight bone placed on the line, so that rounding has no influence."""
     return np.where(straight[..., None], line * rot.lengths_of(bone)[..., None], bone)

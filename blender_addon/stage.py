@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scene as a stage: goes through frames, and leaves frame and poses as they were."""
+"""Visits frames of the scene, and restores frame and poses afterwards."""
 
 import contextlib
 import math
@@ -11,23 +11,23 @@ POSE_CHANNELS = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "
 
 
 def rate(scene):
-    """Frames of actions a second, time remapping included."""
+    """Frames of actions per second, with time remapping."""
     return scene.render.fps / scene.render.fps_base / _stretch(scene)
 
 
 def go(scene, frame):
-    """Evaluate the scene where a frame of actions is played: time remapping puts it on another of the scene."""
+    """Evaluate the scene at a frame of actions; time remapping maps it to another frame of the scene."""
     whole = math.floor(time := float(frame) * _stretch(scene))
     scene.frame_set(whole, subframe=time - whole)
 
 
 def shown_range(scene):
-    """The frames of actions that the scene's own range shows."""
+    """The frames of actions in the scene's own range."""
     return scene.frame_start / _stretch(scene), scene.frame_end / _stretch(scene)
 
 
 def visit(context, frames, look):
-    """Call `look` with the evaluated scene and the number of the frame; yields the share that is done."""
+    """Call `look` with the evaluated scene and the number of each frame; yields progress."""
     for number, frame in enumerate(frames):
         go(context.scene, frame)
         look(context.evaluated_depsgraph_get(), number)
@@ -35,7 +35,7 @@ def visit(context, frames, look):
 
 
 def add_empty(context, beside, name, shape, size):
-    """A new empty in the collection of an object; where that is linked or overridden, in that of the scene."""
+    """A new empty in the collection of an object, or in the scene's if that is linked or overridden."""
     own = [each for each in beside.users_collection if not each.library and not each.override_library]
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type, empty.empty_display_size = shape, size
@@ -44,18 +44,18 @@ def add_empty(context, beside, name, shape, size):
 
 
 def placed(target, bone, depsgraph):
-    """Where an object, or a bone of it, is in the world: a matrix."""
+    """The world matrix of an object, or of a bone of it."""
     target = target.evaluated_get(depsgraph)
     return target.matrix_world @ target.pose.bones[bone].matrix if bone else target.matrix_world
 
 
 def matrices(flat):
-    """Numbers as Blender hands them out, column after column, as matrices."""
+    """Numbers from Blender, in column-major order, as matrices."""
     return flat.reshape(-1, 4, 4).transpose(0, 2, 1)
 
 
 class Matrices:
-    """Matrices of some bones over frames: those of all bones of an armature come in one call a frame."""
+    """Matrices of some bones over frames; those of all bones of an armature are read in one call per frame."""
 
     def __init__(self, armature, rows, count, name="matrix"):
         self.name, self.rows = name, np.array(rows, int)
@@ -63,35 +63,37 @@ class Matrices:
         self.found = np.empty((count, len(rows), 16), np.float32)
 
     def read(self, bones, number):
-        """Take those of this frame from evaluated pose bones."""
+        """Read this frame from evaluated pose bones."""
         bones.foreach_get(self.name, self.flat.reshape(-1))
         self.found[number] = self.flat[self.rows]
 
     def __getitem__(self, bones):
         """Those of one bone or some, by number among the rows, (frames, ..., 4, 4)."""
         columns = self.found[:, bones]
-        return columns.reshape(*columns.shape[:-1], 4, 4).swapaxes(-1, -2).astype(float)  # as Blender has them
+        return (
+            columns.reshape(*columns.shape[:-1], 4, 4).swapaxes(-1, -2).astype(float)
+        )  # stored transposed, as in Blender
 
 
 class Places:
-    """Where (object, bone or "") are in the world over frames: each is read once a frame."""
+    """World matrices of (object, bone or "") over frames; each is read once per frame."""
 
     def __init__(self, handles, count):
         self.handles = list(dict.fromkeys(handles))
         self.found = np.empty((count, len(self.handles), 4, 4))
 
     def read(self, depsgraph, number):
-        """Take those of this frame."""
+        """Read this frame."""
         for row, (target, bone) in enumerate(self.handles):
             self.found[number, row] = placed(target, bone, depsgraph)
 
     def of(self, handles):
-        """Where these are, (frames, handles, 4, 4)."""
+        """The matrices of these, (frames, handles, 4, 4)."""
         return self.found[:, [self.handles.index(handle) for handle in handles]]
 
 
 def finished(steps):
-    """What a generator returns, at once."""
+    """Run a generator to its end, and return its result."""
     while True:
         try:
             next(steps)
@@ -100,7 +102,7 @@ def finished(steps):
 
 
 def between(steps, start, end):
-    """What a generator returns; the share of it that is done yielded as lying between two of something larger."""
+    """Run a generator as one part of a larger one, with progress between `start` and `end`, and return its result."""
     try:
         while True:
             yield start + (end - start) * next(steps)
@@ -112,7 +114,7 @@ def between(steps, start, end):
 
 @contextlib.contextmanager
 def restored(context, armatures, *, poses=False):
-    """Put the frame back; after a failure, or where asked for, also poses: a change of frame drops what has no key."""
+    """Restore the frame and, after a failure or if requested, poses, whose unkeyed channels a frame change resets."""
     scene = context.scene
     frame, subframe = scene.frame_current, scene.frame_subframe
     before = [read_pose(armature) for armature in armatures]
@@ -130,7 +132,7 @@ def restored(context, armatures, *, poses=False):
 
 
 def _stretch(scene):
-    """Frames of the scene in one of actions."""
+    """Frames of the scene per frame of actions."""
     return scene.render.frame_map_new / scene.render.frame_map_old
 
 
@@ -154,7 +156,7 @@ def write_pose(armature, pose):
 
 
 def value(armature, path):
-    """What a property is, by value; None if there is no such property."""
+    """The value of a property; None if there is no such property."""
     try:
         found = armature.path_resolve(path)
     except ValueError:
@@ -163,7 +165,7 @@ def value(armature, path):
 
 
 def set_value(armature, path, new):
-    """Set a property by value."""
+    """Set the value of a property."""
     if path.endswith('"]'):  # a custom property
         above, _, name = path[:-2].rpartition('["')
         owner(armature, above)[bpy.utils.unescape_identifier(name)] = new
@@ -173,5 +175,5 @@ def set_value(armature, path, new):
 
 
 def owner(armature, path):
-    """What a path leads to: the armature itself if it is empty."""
+    """The object at a path; the armature itself if it is empty."""
     return armature.path_resolve(path) if path else armature

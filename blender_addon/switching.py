@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys on the IK of rigs that Rigify makes, and Mixamo's control rig, by their FK, or the other way round.
+"""FK/IK matching of limbs in Rigify's rigs and Mixamo's control rig, by keys, in both directions.
 
-Controls between the foot and what IK reaches for, such as those of the roll, are set to rest, and what hangs on the
-foot is put after it is there. What turns knee and foot both, as thighs without a pole and the heels of paws do, is
-turned on until they are where they should be.
+Controls between the foot and the IK target, such as those of the roll, are reset, and children of the foot are placed
+after it. Controls that rotate both knee and foot, such as thighs without a pole and heels of paws, are found by
+iteration.
 """
 
 import contextlib
@@ -27,10 +27,10 @@ WHY = {  # some bones are off, as far as can be told
 
 
 def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True):
-    """Key IK controls where FK has limbs, or the other way round; `still`: as all is now, in the actions that play.
+    """Key IK controls to match FK limbs, or the other way round; `still`: the current pose, in active actions.
 
-    IK that may stretch its bones also shortens them where a target is in reach: if it is to be `rigid`, no longer.
-    A generator that yields the share that is done, and returns a report of each armature.
+    IK that may stretch its bones also shortens them for a near target. If it is to be `rigid`, stretching is disabled.
+    A generator that yields progress, and returns a report of each armature.
     """
     look, taken = (here if still else stage.visit), [Taken(limb, len(frames), to_ik) for limb in chosen]
 
@@ -54,7 +54,10 @@ def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True
 
 @contextlib.contextmanager
 def _unstretched(chosen):
-    """The IK bones of limbs that may not stretch any more; if what follows fails, they may again."""
+    """Disable stretching of the limbs' IK bones.
+
+    If the following code fails, it is restored.
+    """
     bones = [bone for limb in chosen for bone in limb.solved() if bone.ik_stretch > 0]
     before = [bone.ik_stretch for bone in bones]
     try:
@@ -68,7 +71,7 @@ def _unstretched(chosen):
 
 
 def hung(taken, frames, again, still):
-    """Key what hangs on feet that are in their places now: toes, poles, the twist of thighs without one."""
+    """Key the children of feet that are in place now: toes, poles, the twist of thighs without one."""
     yield from stage.between(again(), 0.0, 0.2)
     work = joined(taken, lambda each: each.second())
     with set_first(work) if still else contextlib.nullcontext():
@@ -76,7 +79,7 @@ def hung(taken, frames, again, still):
 
 
 def _twisted(taken, frames, again, still):
-    """Turn heels of paws, and thighs without a pole, on until all is where it should be; then look once more."""
+    """Iterate heels of paws, and thighs without a pole, until everything is in place; then verify once more."""
     free = [each for each in taken if each.turns]
     for number in range(ROUNDS if free else 0):
         yield from stage.between(again(), 0.2 + 0.7 * number / ROUNDS, 0.2 + 0.7 * (number + 1) / ROUNDS)
@@ -92,7 +95,7 @@ def _twisted(taken, frames, again, still):
 
 
 def joined(taken, channels):
-    """What to write of each armature, as (armature, channels)."""
+    """The channels to write for each armature, as (armature, channels)."""
     joined = {}
     for each in taken:
         joined.setdefault(each.limb.object, []).extend(channels(each))
@@ -100,19 +103,19 @@ def joined(taken, channels):
 
 
 class Taken:
-    """A limb over frames: where its FK and IK bones are, in the space of the armature, and the controls to key."""
+    """A limb over frames: its FK and IK bones, in armature space, and the controls to key."""
 
     def __init__(self, limb, count, to_ik):
         self.limb, self.to_ik = limb, to_ik
         self.fk, self.ik = np.empty((2, len(limb.fk), count, 4, 4))
         self.spaces, self.parents = np.empty((count, 4, 4)), np.tile(np.eye(4), (count, 1, 1))
-        self.toe, self.written = np.empty((count, 4, 4)), False  # where the toe of a paw was, before anything was
+        self.toe, self.written = np.empty((count, 4, 4)), False  # matrices of a paw's toe before any change
         self.turns = None
         self.controls = {name: Control(Handle(limb.object, name), count, names) for name, names in self.keyed()}
         self._check()
 
     def keyed(self):
-        """The controls to key, and which of their channels."""
+        """The controls to key, and their channels."""
         limb, both = self.limb, ["location", "rotation"]
         if not self.to_ik:
             fk = [(name, both[1:] if n < 3 else self.free(name)) for n, name in enumerate(limb.turned)]
@@ -122,26 +125,26 @@ class Taken:
         return ik + ([(name, both[1:]) for name in (limb.paw.heel, limb.paw.pastern) if name] if limb.paw else [])
 
     def free(self, name):
-        """Which channels a toe has: one that is connected cannot be moved, and is where its foot ends."""
+        """The channels of a toe: a connected one cannot be translated, and starts at its foot's tail."""
         return ["rotation"] if self.limb.bones[name].bone.use_connect else ["location", "rotation"]
 
     def _check(self):
-        """Refuse what keys of a bone, besides those of controls, would not move."""
+        """Refuse bones that keys would not move, besides those of controls."""
         rig, limb = Rig(self.limb.object), self.limb
         names = [*self.rest(), *([] if limb.poled() else [limb.thigh])] if limb.control in self.controls else []
         if reason := next(filter(None, (not_writable(limb.bones[name], rig, "rotation") for name in names)), None):
             raise CannotBakeError(reason)
 
     def rest(self):
-        """The controls that are set to rest."""
+        """The controls that are reset."""
         return (*self.limb.rest, self.limb.paw.toe) if self.limb.paw else self.limb.rest
 
     def toes(self):
-        """The IK bones that hang on the foot and have keys of their own."""
+        """The IK bones that are children of the foot and have their own keys."""
         return () if self.limb.paw else self.limb.ik[3:]
 
     def read(self, depsgraph, number):
-        """Where the bones are in this frame."""
+        """Read the bones in this frame."""
         armature = self.limb.object.evaluated_get(depsgraph)
         bones, self.spaces[number] = armature.pose.bones, armature.matrix_world
         self.read_fk(bones, number)
@@ -153,11 +156,11 @@ class Taken:
             control.read(depsgraph, number)
 
     def read_fk(self, bones, number):
-        """Where those of FK are."""
+        """Read the FK bones."""
         self.fk[:, number] = [bones[name].matrix for name in self.limb.fk]
 
     def first(self, switch):
-        """The channels to write before anything else."""
+        """The channels that are written first."""
         limb, paw, channels = self.limb, self.limb.paw, []
         self.written = True
         if self.to_ik:
@@ -179,7 +182,7 @@ class Taken:
         return channels
 
     def second(self):
-        """Those of what hangs on the foot, which is in its place."""
+        """The channels of children of the foot, which is in place."""
         limb = self.limb
         toes = zip(self.toes(), self.fk[3:], strict=False)
         channels = [each for name, wanted in toes for each in self.put(name, unscaled(wanted))]
@@ -198,11 +201,11 @@ class Taken:
         return channels
 
     def is_turned(self):
-        """Whether something has to be turned on until knee and foot are in their places."""
+        """True if a control must be iterated until knee and foot are in place."""
         return self.limb.paw or not self.limb.poled()
 
     def pastern(self):
-        """The channels that turn the bone over a hoof about that, which is in its place."""
+        """The channels that rotate the bone above a hoof about it; the hoof is in place."""
         limb = self.limb
         if not limb.paw or not limb.paw.pastern:
             return []
@@ -210,20 +213,20 @@ class Taken:
         return self.put(limb.paw.pastern, wanted, self.controls[limb.control])
 
     def heel(self):
-        """Where the heel of a paw has to be in the world for the foot to be in its place."""
+        """World matrices of a paw's heel with which the foot is in place."""
         return self.spaces @ self.carried(self.fk[2], self.limb.ik[2], self.limb.paw.heel)
 
     def carried(self, poses, name, other):
-        """Where a bone is that moves with another, without scale, if that is there: by how both are at rest."""
+        """Matrices of a bone that moves rigidly with another, without scale, from their rest poses."""
         at, of = (np.array(self.limb.bones[each].bone.matrix_local) for each in (name, other))
         return unscaled(poses) @ rot.inverse(at) @ of
 
     def put(self, name, poses, above=None):
-        """The channels that put a control where matrices in the space of the armature say."""
+        """The channels that move a control to matrices in the space of the armature."""
         return self.controls[name].put(self.spaces @ poses, above)
 
     def _at_rest(self, bone):
-        """The channels that put a control to rest, if keys or its pose have it elsewhere."""
+        """The channels that reset a control, if its keys or its pose are different."""
         numbers = {"QUATERNION": (1, 0, 0, 0), "AXIS_ANGLE": (0, 0, 1, 0)}.get(bone.rotation_mode, (0, 0, 0))
         curves, channels = Rig(self.limb.object).curves, []
         for name, path, still in (
@@ -236,7 +239,7 @@ class Taken:
 
 
 class _Turns:
-    """What turns knee and foot both, of a limb: the twist of a thigh without a pole, and the heel of a paw."""
+    """Controls of a limb that rotate both knee and foot: the twist of a poleless thigh, and the heel of a paw."""
 
     def __init__(self, taken):
         self.taken, self.limb = taken, taken.limb
@@ -252,7 +255,10 @@ class _Turns:
             self.turned = self.heel.basis(taken.heel()).turned
 
     def go_on(self):
-        """Take both on, by what knee and foot are off: by how much at most, in radians."""
+        """One iteration for both, from the errors of knee and foot.
+
+        Returns the largest error in radians.
+        """
         off = np.concatenate([each for each in (self._knee_off(), self._heel_off()) if each is not None], axis=-1)
         step = self.search.step(off)
         if self.thigh:
@@ -262,7 +268,7 @@ class _Turns:
         return np.abs(off).max()
 
     def channels(self):
-        """Those of both."""
+        """The channels of both."""
         channels = []
         if self.heel:
             basis = self.heel.basis(self.taken.heel())
@@ -276,18 +282,18 @@ class _Turns:
         return channels
 
     def _knee_off(self):
-        """By what angle about the line from hip to foot the knee is off, (frames, 1)."""
+        """Angle error of the knee about the line from hip to foot, (frames, 1)."""
         if not self.thigh:
             return None
         (hip, knee, foot), ik = self.taken.fk[:3, :, :3, 3], self.taken.ik[:, :, :3, 3]
         way, size = rot.unit(foot - hip)
         now, wanted = rot.across(ik[1] - ik[0], way), rot.across(knee - hip, way)
         angle = np.arctan2(np.sum(way * np.cross(now, wanted), axis=-1), np.sum(now * wanted, axis=-1))
-        angle[np.linalg.norm(wanted, axis=-1) < STRAIGHT * size] = 0.0  # no knee that could be off
+        angle[np.linalg.norm(wanted, axis=-1) < STRAIGHT * size] = 0.0  # a straight leg has no knee direction
         return angle[:, np.newaxis]
 
     def _heel_off(self):
-        """By what the quaternion of the heel is off, (frames, 4)."""
+        """Quaternion error of the heel, (frames, 4)."""
         if not self.heel:
             return None
         wanted = self.heel.basis(self.taken.heel()).turned
@@ -295,13 +301,13 @@ class _Turns:
 
 
 class _Search:
-    """Broyden's steps to where nothing is off, of every frame for itself; what is off is, at first, what to go by."""
+    """Broyden's method for a zero error, for every frame separately; the first step is the error itself."""
 
     def __init__(self):
-        self.before = None  # what was off, and the step that was gone
+        self.before = None  # the previous error and step
 
     def step(self, off):
-        """The next step, (frames, numbers), where the last one has left this off."""
+        """The next step, (frames, numbers), given the error after the last one."""
         if self.before is None:
             self.inverse = np.tile(np.eye(off.shape[1]), (len(off), 1, 1))
         else:
@@ -314,7 +320,7 @@ class _Search:
         return step
 
     def _learn(self, was, step, off):
-        """Make the inverse such that the last step would have gone by what it has changed, if it changed enough."""
+        """Update the inverse so that it predicts the last step from its error change, if that was large enough."""
         gone = np.einsum("nij,nj->ni", self.inverse, was - off)
         along = np.einsum("ni,nij->nj", step, self.inverse)
         size = np.sum(step * gone, axis=-1)
@@ -331,7 +337,7 @@ def unscaled(matrices):
 
 
 def _report(armature, taken, frames, title, eased):
-    """How near FK and IK of the limbs of an armature are to each other."""
+    """The distance between FK and IK of the limbs of an armature."""
     mine = [each for each in taken if each.limb.object == armature]
     sizes = [np.linalg.norm(np.diff(each.fk[:3, 0, :3, 3], axis=0), axis=-1).sum() for each in mine]
     far = [np.linalg.norm((each.fk - each.ik)[..., :3, 3], axis=-1) for each in mine]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What aims bones, solved anew: Damped Track, Track To and Locked Track, of one bone or of some that share a turn.
+"""Re-solve aim constraints: Damped Track, Track To and Locked Track, of single bones or bones that share the rotation.
 
-Bones turn in the order in which Blender goes through their constraints, each from what the one before has made of it.
+Bones rotate in the order of Blender's constraint evaluation, each from the result of the previous one.
 """
 
 import dataclasses
@@ -14,27 +14,27 @@ from . import rotations as rot
 from .background import in_thread
 from .report import in_degrees
 
-ASKEW = np.radians(0.05)  # what is told of
+ASKEW = np.radians(0.05)  # report threshold
 UNTURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass
 class _Aim:
-    """What a constraint asks for."""
+    """The settings of a constraint."""
 
     number: int  # of the limb
     label: str
     chain: tuple[str, ...]
     kind: str
-    forward: list  # the axis that is to point at the target
-    up: list | None  # the axis that is to be up, or is locked
-    of_target: bool  # whether up is that of the target
+    forward: list  # the axis that points at the target
+    up: list | None  # the up axis, or the locked one
+    of_target: bool  # True if up is that of the target
 
 
 def found(context, limbs, frames):
-    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found.
+    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found.
 
-    The bones of a limb share its turn.
+    The bones of a limb share its rotation.
     """
     return freed.found(context, limbs, frames, _Tracks)
 
@@ -55,7 +55,7 @@ class _Tracks(freed.Freed):
         return (yield from in_thread(lambda _: self._turned(clip, aims)))
 
     def _aim(self, n):
-        """What a constraint asks for, by value."""
+        """The settings of a constraint, by value."""
         limb, ik = self.limbs[n], self.limbs[n].ik
         forward, up = _axis(ik.track_axis), None
         if ik.type == "TRACK_TO":
@@ -67,7 +67,7 @@ class _Tracks(freed.Freed):
         )
 
     def _turned(self, clip, aims):
-        """The clip with all bones turned, one constraint after the other. Without bpy."""
+        """The clip with all bones rotated, one constraint after the other. Without bpy."""
         for aim in aims:
             joints = [clip.skeleton.index(name) for name in aim.chain]
             world = clip.skeleton.forward(clip.pose)
@@ -80,13 +80,13 @@ class _Tracks(freed.Freed):
             )
             influence = self.values["influence"][:, aim.number]
             self._note(aim, influence, aimed.error)
-            # not the influence of `look`: Blender goes evenly from one to the other
+            # not the influence of `look`: Blender interpolates uniformly
             turns = bridge.rotations.slerp(UNTURNED, aimed.deltas, influence[:, np.newaxis])
             clip = _turned(clip, joints, world.rotations, turns)
         return clip
 
     def _wanted(self, aim, place, turn):
-        """Where the axis of an aim is to point, and where the other one; what is up is far away."""
+        """Targets of the main axis and of the other one; an up target is far away."""
         target = self.places[:, aim.number, :3, 3]
         if aim.kind == "LOCKED_TRACK":
             locked = bridge.rotations.rotate(turn, np.array(aim.up))
@@ -97,8 +97,8 @@ class _Tracks(freed.Freed):
         return {"target": target}
 
     def _note(self, aim, influence, error):
-        """Keep where an axis does not point where it is to, if that is worth a word."""
-        off = np.where(influence == 1.0, np.nan_to_num(error, nan=np.pi), 0.0)  # or else it is not to point there
+        """Record the frame at which an axis misses its target most, if above the threshold."""
+        off = np.where(influence == 1.0, np.nan_to_num(error, nan=np.pi), 0.0)  # else it is not expected to reach it
         if off.max() > ASKEW:
             worst = int(off.argmax())
             frame = int(self.frames[worst])
@@ -107,14 +107,14 @@ class _Tracks(freed.Freed):
 
 
 def _axis(word):
-    """The axis of a word of Blender's, such as TRACK_NEGATIVE_X."""
+    """The axis of a Blender identifier such as TRACK_NEGATIVE_X."""
     axis = [0.0, 0.0, 0.0]
     axis["XYZ".index(word[-1])] = -1.0 if "NEGATIVE" in word else 1.0
     return axis
 
 
 def _turned(clip, joints, rotations, deltas):
-    """A clip some joints of which are turned in the world, each with the ones before it."""
+    """A clip with some joints rotated in the world, each together with the previous ones."""
     quat, parents, made = bridge.rotations, clip.skeleton.parents, np.array(clip.pose.rotations)
     for n, joint in enumerate(joints):
         own = deltas[:, n]

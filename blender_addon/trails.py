@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Trails of feet: where they go and where they are planted, as arrays to be drawn. Without bpy.
+"""Trails of feet: their paths and contacts, as arrays to be drawn. Without bpy.
 
-All places are in the world, in single precision, as graphics cards have them.
+All positions are in the world, in single precision, as graphics cards use them.
 """
 
 from dataclasses import dataclass
@@ -11,43 +11,43 @@ import numpy as np
 from . import bridge
 
 CORNERS = 32  # of a footprint
-ROUND = 0.04  # of the length of a leg: the radius of its corners, and of the print of a point
+ROUND = 0.04  # relative to the leg length: the radius of its corners, and of the print of a point
 
 
 @dataclass
 class Trail:
-    """That of a leg."""
+    """The trail of a leg."""
 
     name: str
     side: str
     size: float  # the length of the leg
-    points: dict  # of the sole, the one that leads first: name -> (frames, 3)
-    before: np.ndarray | None  # (frames, 3): where that one went before the bake
+    points: dict  # of the sole, the leading one first: name -> (frames, 3)
+    before: np.ndarray | None  # (frames, 3): path of the leading point before the bake
 
     @property
     def path(self):
-        """Where the leading point of the sole goes."""
+        """The path of the leading point of the sole."""
         return next(iter(self.points.values()))
 
 
 @dataclass
 class Trails:
-    """Those of an armature, and when which points are planted."""
+    """The trails of an armature, and the contacts of its points."""
 
     legs: list[Trail]
-    frames: np.ndarray  # of the action, one after the other
+    frames: np.ndarray  # of the action, in order
     held: dict  # (leg, point) -> (frames,) of bool
-    keyed: list  # the (leg, point) whose contact curves count, where there are some
-    bones: list[str]  # whose curves make the trails
-    world: np.ndarray  # (frames, 4, 4): the object; one frame if it stands still
+    keyed: list  # the (leg, point) whose contact curves are used, if they exist
+    bones: list[str]  # whose curves determine the trails
+    world: np.ndarray  # (frames, 4, 4): the object; one frame if it is static
 
     def planted(self, trail, point=None):
-        """When a leg is planted, or a point of its sole: all but the heel are with the ball."""
+        """Contact of a leg, or of a point of its sole: all points except the heel share that of the ball."""
         of_leg = {key[1]: held for key, held in self.held.items() if key[0] == trail.name}
         return of_leg.get("heel" if point == "heel" else "ball", _any(of_leg)) if point else _any(of_leg)
 
     def at(self, trail, time):
-        """The points of a sole at a time, (n, 3), and which of them are planted; none outside of the frames."""
+        """The points of a sole at a time, (n, 3), and which of them are in contact; none outside the frames."""
         number = time - self.frames[0]
         if not 0 <= number <= len(self.frames) - 1:
             return np.empty((0, 3), np.float32), np.empty(0, bool)
@@ -59,7 +59,7 @@ class Trails:
         return np.array(places, np.float32), np.array(held)
 
     def footprints(self, trail):
-        """Where a foot is planted, in the middle of each time: (n, CORNERS, 3), outlines of what stands then."""
+        """Footprints in the middle of each contact: outlines (n, CORNERS, 3) of the points in contact."""
         starts, stops = bridge.library.feet.metrics.runs(self.planted(trail)).T
         middles = (starts + stops - 1) // 2
         places = np.stack([places[middles] for places in trail.points.values()], axis=1)
@@ -68,12 +68,12 @@ class Trails:
 
 
 def of_bake(job, seen, baked):
-    """What a bake has made, and what of."""
+    """The trails of a bake, with those of its source."""
     return _of(job, seen, baked, baked.clip, baked.source)
 
 
 def of_source(job, seen, baked):
-    """What plays before a bake, and what it found planted."""
+    """The trails of the source of a bake, with its detected contacts."""
     return _of(job, seen, baked, seen.reading.clip)
 
 
@@ -92,7 +92,7 @@ def _of(job, seen, baked, clip, source=None):
 
 
 def pieces(path, held=None):
-    """A path as lines between frames, (n, 2, 3): all of it, or where both ends are planted."""
+    """A path as lines between frames, (n, 2, 3): all of it, or where both ends are in contact."""
     both = slice(None) if held is None else held[:-1] & held[1:]
     return np.stack([path[:-1], path[1:]], axis=1)[both]
 
@@ -115,7 +115,7 @@ def _length(leg, clip):
 
 
 def _rounded(places, counts, radius):
-    """Outlines of those of the points (n, points, 3) that count, seen from above, with round corners inside of them."""
+    """Outlines of the active points (n, points, 3) seen from above, with round corners inside."""
     weights = counts[..., np.newaxis] / counts.sum(axis=1)[:, np.newaxis, np.newaxis]
     inward = (weights * places).sum(axis=1, keepdims=True) - places
     far = np.linalg.norm(inward, axis=-1, keepdims=True)

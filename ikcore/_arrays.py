@@ -1,4 +1,4 @@
-"""What every typed function does with its arguments: one type of number, shapes checked, errors that say which."""
+"""Argument handling of the typed functions: one number type, checked shapes, and errors that name the argument."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ikcore import _core
 
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
-# What a gufunc takes for an optional operand that is not given: one of size 0.
+# The operand that a gufunc takes for an optional argument that is not given: an array of size 0.
 _NOT_GIVEN = {number: np.empty(0, number) for number in (_FLOAT, _DOUBLE)}
 
 
 def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
-    """The products of vectors (..., 3), in written order, so that the bits are the same everywhere."""
+    """Dot products of vectors (..., 3), summed in written order, so that the bits are the same on every machine."""
     if (found := _core.dot(a, b)) is not None:
         return found
     products = a * b
@@ -34,10 +34,10 @@ def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
 
 
 def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """The vectors (..., 3) at right angles to both, likewise."""
+    """Cross products of vectors (..., 3), likewise."""
     if (right := _core.cross(a, b)) is not None:
         return right
-    number = np.result_type(a.dtype, b.dtype)  # NumPy 1.26 would let arrays of no axes count for less
+    number = np.result_type(a.dtype, b.dtype)  # NumPy 1.26 would give 0-d arrays a lower type priority
     x, y, z, u, v, w = (vectors[..., axis].astype(number) for vectors in (a, b) for axis in range(3))
     first = y * w - z * v
     found = np.empty((*first.shape, 3), first.dtype)
@@ -46,7 +46,7 @@ def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def transformed(matrices: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
-    """Matrices (..., 3, 3) times vectors (..., 3), likewise: libraries for `@` differ from machine to machine."""
+    """Matrices (..., 3, 3) times vectors (..., 3), likewise: the libraries behind `@` differ between machines."""
     x, y, z = (vectors[..., axis : axis + 1] for axis in range(3))
     return np.asarray(matrices[..., 0] * x + matrices[..., 1] * y + matrices[..., 2] * z)
 
@@ -59,13 +59,13 @@ def size(vectors: NDArray[Any]) -> Any:
 
 
 def unit(vector: NDArray[Any]) -> NDArray[Any]:
-    """One vector at the length of 1, however long it is; of zero, zero."""
+    """A vector scaled to length 1, whatever its length; zero stays zero."""
     near = vector / (np.abs(vector).max() or 1)
     return np.asarray(near / (size(near) or 1))
 
 
 def percentile(values: NDArray[Any], percent: float) -> Any:
-    """Along the first axis, straight between two values; as NumPy has it, in a tenth of the time. None may be NaN."""
+    """Percentile along the first axis, linearly interpolated, as in NumPy but ten times as fast. NaN is not allowed."""
     ordered = np.sort(values, axis=0)
     at = (len(ordered) - 1) * (percent / 100)
     below, above = ordered[math.floor(at)], ordered[math.ceil(at)]
@@ -74,27 +74,27 @@ def percentile(values: NDArray[Any], percent: float) -> Any:
 
 
 def median(values: NDArray[Any]) -> Any:
-    """Along the first axis, the mean of the two in the middle; as NumPy has it, likewise."""
+    """Median along the first axis, as in NumPy, likewise."""
     ordered = np.sort(values, axis=0)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
-    """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
+    """Return float32 if the whole pose is float32 or narrower, else float64. Other arguments do not widen it."""
     return _FLOAT if all(map(_is_narrow, pose)) else _DOUBLE
 
 
 def _is_narrow(value: ArrayLike) -> bool:
-    if type(value) is np.ndarray:  # as a rule
+    if type(value) is np.ndarray:  # the usual case
         return value.dtype.kind == "f" and value.itemsize <= 4
     if is_rotation(value):
         return False
     if isinstance(value, (list, tuple, int, float)) and not _holds_arrays(value):
-        return False  # Python's numbers are doubles
+        return False  # Python floats are doubles
     try:
         dtype = np.asarray(value).dtype
     except ValueError:
-        return False  # rows of different lengths, as `rows` will say
+        return False  # rows of different lengths: `rows` raises the error
     return dtype.kind == "f" and dtype.itemsize <= 4
 
 
@@ -107,19 +107,19 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
     given: Any = value
     if (
         type(given) is np.ndarray
-        and given.dtype is dtype  # not only equal to it, which takes longer to find
+        and given.dtype is dtype  # identity is faster to test than equality
         and given.flags.aligned
         and given.shape[given.ndim - len(row) :] == row
-        and (not row or given.strides[-1])  # which is 0 where one number is broadcast along a row
+        and (not row or given.strides[-1])  # 0 if one number is broadcast along a row
     ):
-        return given  # as a rule
+        return given  # the usual case
     try:
         array = _quaternions(value) if row[-1:] == (4,) and is_rotation(value) else np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got rows of different lengths") from error
     if "numpy.ma" in sys.modules and isinstance(
         value, np.ma.MaskedArray
-    ):  # what nobody has asked for takes long to get
+    ):  # the mask of an array that has none is slow to get
         raise TypeError(f"{name}: expected an array without mask; fill it with NaN to have items left out")
     if array.dtype.kind not in "biuf":
         given = shown(value) if array.dtype.kind in "OUS" else array.dtype
@@ -128,17 +128,17 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got shape {array.shape}")
     if _fits(array, dtype):
         return array if not row or array.strides[-1] else array.copy(order="C")
-    with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
+    with np.errstate(all="ignore"):  # numbers too large become infinite, and the solver reports them
         return array.astype(dtype)
 
 
 def is_rotation(value: Any) -> bool:
-    """Whether it is a `Rotation` as SciPy has it."""
+    """True if the value is a `Rotation` as in SciPy."""
     return hasattr(value, "as_quat")
 
 
 def _quaternions(rotation: Any) -> NDArray[Any]:
-    """(..., 4), w first."""
+    """The rotation's quaternions (..., 4), w first."""
     try:
         return np.asarray(rotation.as_quat(scalar_first=True))
     except TypeError:  # SciPy before 1.14
@@ -146,7 +146,7 @@ def _quaternions(rotation: Any) -> NDArray[Any]:
 
 
 def _fits(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether C can read it; a field of a packed structured array may be anywhere."""
+    """True if C can read the array. A field of a packed structured array may be unaligned."""
     return array.dtype == dtype and array.flags.aligned
 
 
@@ -156,7 +156,7 @@ def optional_rows(name: str, value: ArrayLike | None, dtype: np.dtype[Any], *row
 
 
 def optional_number(name: str, value: ArrayLike | None, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Likewise for a number an item: an array of rows of one, which a gufunc can tell from none."""
+    """The same for one number per item: rows of one number, which a gufunc can distinguish from an absent operand."""
     return _NOT_GIVEN[dtype] if value is None else rows(name, value, dtype)[..., np.newaxis]
 
 
@@ -165,17 +165,17 @@ def _shape(row: tuple[int, ...]) -> str:
 
 
 def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int = 1) -> Any:
-    """Run a gufunc, on several threads if asked to and worth it.
+    """Run a gufunc, on several threads if requested and worthwhile.
 
-    If leading axes do not broadcast, say so by the names of the arguments.
+    If the leading axes do not broadcast, the error names the arguments.
     """
-    if type(workers) is not int or workers != 1:  # as a rule it is
+    if type(workers) is not int or workers != 1:  # usually it is
         workers = thread_count(workers)
     try:
         small = _is_small(inputs)
         if not outputs and not small:
             for array in inputs.values():  # any() with a generator takes twice as long
-                if array.ndim > 2:  # so sweeps over nothing but single numbers, which are cheap, are not noticed
+                if array.ndim > 2:  # so sweeps over single numbers only, which are cheap, are not detected
                     if shape := _sweep_with_short_rows(solver, inputs):
                         return _call_with_long_rows(solver, inputs, shape, workers)
                     break
@@ -192,7 +192,7 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
 
 
 def _is_small(inputs: dict[str, NDArray[Any]]) -> bool:
-    """Whether there are so few items that to look for the best way takes longer than to let NumPy find one."""
+    """True if the items are so few that choosing a memory layout takes longer than NumPy's default."""
     for array in inputs.values():
         if array.size >= _SHORT and (array.ndim > 3 or max(array.shape[:-1], default=0) >= _SHORT):
             return False
@@ -200,10 +200,10 @@ def _is_small(inputs: dict[str, NDArray[Any]]) -> bool:
 
 
 def _block_for(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """The arrays of a result in one block, which is made faster; none where NumPy makes them as well or better.
+    """Output arrays in one block of memory, which is allocated faster; empty if NumPy allocates them as well or better.
 
-    That is where there is one array, or one item, of which NumPy makes its own kind of number; and where several
-    leading axes are not in the order of C: the result is then in theirs.
+    NumPy does so for a single output, and for a single item, where it returns its own scalars. It also does if several
+    leading axes are not in C order, because the result then has the same order.
     """
     if solver.nout == 1 or not (shape := items_of(solver, inputs)):
         return ()
@@ -211,27 +211,32 @@ def _block_for(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[NDArr
 
 
 def _are_in_order(inputs: dict[str, NDArray[Any]], shape: tuple[int, ...]) -> bool:
-    """Whether the leading axes of the result are in the order of C, however it is made."""
+    """True if the leading axes of the result are in C order, whoever allocates it."""
     return len(shape) < 2 or all(array.flags.c_contiguous for array in inputs.values())
 
 
-# A call of C of so many items, or joints of items, takes a tenth of a second at most. Ctrl-C is heard between calls.
+# Items, or joints of items, per call of C: each call takes at most a tenth of a second. Ctrl-C is handled between
+# calls.
 AT_ONCE = 65_536
 
 
 def _may_be_long(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...]) -> bool:
-    """Whether it may need several blocks to hear Ctrl-C. Blocks must not change the order of axes in memory."""
+    """True if the call may need several blocks to handle Ctrl-C.
+
+    Blocks must not change the memory order of the axes.
+    """
     if not any(array.size >= AT_ONCE or array.ndim > 2 for array in inputs.values()):
         return False
     return bool(outputs) or _are_in_order(inputs, items_of(solver, inputs))
 
 
-# NumPy calls a solver once for every row of the last axis: in a row this short that costs more than the items do.
+# NumPy calls a solver once for every row of the last axis. For rows shorter than this, the calls cost more than the
+# items.
 _SHORT = 16
 
 
 def _sweep_with_short_rows(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
-    """The shape of a sweep such as (100000, 1) by (4,), else (). Where nothing broadcasts NumPy makes one long row."""
+    """The shape of a sweep such as (100000, 1) by (4,), else (). If nothing broadcasts, NumPy makes one long row."""
     if len(set(_leading_axes(solver, inputs).values())) == 1:
         return ()
     shape = items_of(solver, inputs)
@@ -241,7 +246,10 @@ def _sweep_with_short_rows(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) ->
 def _call_with_long_rows(
     solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...], workers: int
 ) -> Any:
-    """Run a sweep along its longest axis, which the results then have last in memory. The bits stay the same."""
+    """Run a sweep along its longest axis, which becomes the last axis of the results in memory.
+
+    The bits stay the same.
+    """
     longest = int(np.argmax(shape))
 
     def turned(array: NDArray[Any]) -> NDArray[Any]:
@@ -256,7 +264,7 @@ def _call_with_long_rows(
 
 
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
-    """The shape of a result without its rows."""
+    """The leading axes of a result."""
     leading = _leading_axes(solver, inputs)
     return broadcast_axes(solver.__name__, leading, {name: inputs[name].shape for name in leading})
 
@@ -264,9 +272,9 @@ def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ..
 def broadcast_axes(
     what: str, leading: dict[str, tuple[int, ...]], shapes: dict[str, tuple[int, ...]]
 ) -> tuple[int, ...]:
-    """What the leading axes of arguments broadcast to; if they do not, the shapes to show."""
+    """The common shape of the leading axes of arguments. If they do not broadcast, the error lists `shapes`."""
     distinct = set(leading.values()) - {()}
-    if len(distinct) < 2:  # as a rule; broadcast_shapes takes as long as a hundred solves
+    if len(distinct) < 2:  # usually; broadcast_shapes takes as long as a hundred solves
         return distinct.pop() if distinct else ()
     try:
         return np.broadcast_shapes(*distinct)
@@ -292,16 +300,16 @@ def _leading_axes(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> dict[str
 
 
 def shown(value: Any, written: Callable[[Any], str] = repr) -> str:
-    """A value as error messages have it: not at any length."""
+    """A value as text for error messages, shortened."""
     try:
         text = written(value)
-    except ValueError:  # a whole number of more digits than Python writes
+    except ValueError:  # an int with more digits than Python prints
         return "a number of very many digits"
     return text if len(text) <= 100 else f"{text[:80]}..."
 
 
 def plain(value: float, digits: int = 2) -> str:
-    """A number in so many digits, those of whole numbers in full, and never with an exponent: 1.1, 114, 0.000011."""
+    """A number with so many digits, never with an exponent; whole numbers in full: 1.1, 114, 0.000011."""
     text = f"{value:.{digits}g}"
     if "e" not in text:
         return text
@@ -309,7 +317,7 @@ def plain(value: float, digits: int = 2) -> str:
 
 
 def whole_number(value: Any) -> int:
-    """`value` as an int; TypeError where it is something else, True and False too."""
+    """`value` as an int; TypeError if it is anything else, including True and False."""
     if isinstance(value, bool):
         raise TypeError("expected a whole number")
     return operator.index(value)
@@ -322,16 +330,16 @@ def switch(name: str, value: Any) -> bool:
     return bool(value)
 
 
-# More threads than any use could be made of.
+# An upper bound of useful threads.
 _MOST_WORKERS = 1024
 
-# Fewer items than this are done about as soon by one thread: starting a second takes a few hundred microseconds.
+# For fewer items a second thread does not pay: starting it takes a few hundred microseconds.
 _WORTH_A_THREAD = 131_072
 
 
 def thread_count(workers: int) -> int:
-    """How many threads: -1 is one for every core this process may use."""
-    if type(workers) is int and workers == 1:  # as a rule
+    """The number of threads; -1 means one for every core that this process may use."""
+    if type(workers) is int and workers == 1:  # the usual case
         return 1
     try:
         workers = whole_number(workers)
@@ -362,7 +370,7 @@ def _call_in_blocks(
     if len(blocks) == 1:
         return solver(*inputs.values(), *outputs, order=order)
     outputs = outputs or _empty_outputs(solver, inputs, shape)
-    inputs = {  # no block may read what another has written
+    inputs = {  # no block may read memory that another has written
         name: array.copy() if any(np.may_share_memory(array, place) for place in outputs) else array
         for name, array in inputs.items()
     }
@@ -381,13 +389,16 @@ def _call_in_blocks(
 
 
 def _longest_list(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> int:
-    """How long the longest list of an item is, such as (n,3); 1 where there are none."""
+    """The length of the longest list of an item, such as (n,3); 1 if there is none."""
     given = zip(inputs.values(), _rows_of(solver.signature or ""), strict=False)
     return max((array.shape[-len(row)] for array, row in given if row and row[0] == "n"), default=1)
 
 
 def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None]) -> None:
-    """Do all items, on several threads if asked to and worth it: `work` is as many times what a closed form does."""
+    """Solve all items, on several threads if requested and worthwhile.
+
+    `work` is the cost of an item relative to a closed form.
+    """
     workers = thread_count(workers)
     blocks = _blocks(items, work, workers)
     if len(blocks) == 1:
@@ -397,7 +408,7 @@ def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None
 
 
 def _blocks(items: int, work: int, workers: int) -> list[slice]:
-    """A few for every thread where threads are worth it, and as many as it takes to hear of Ctrl-C between them."""
+    """Blocks of items: a few for every thread if threads pay, and enough to handle Ctrl-C between them."""
     count = math.ceil(items * work / AT_ONCE)
     if workers > 1 and items * work >= _WORTH_A_THREAD:
         count = max(count, 4 * workers)
@@ -405,17 +416,19 @@ def _blocks(items: int, work: int, workers: int) -> list[slice]:
     return [slice(items * k // count, items * (k + 1) // count) for k in range(count)]
 
 
-# A thread that waits for another hears of Ctrl-C so often, in seconds; where another thread or Windows got it, only so.
+# Seconds between checks for Ctrl-C while waiting for a thread. Needed if another thread or Windows receives it.
 _LISTENS_EVERY = 0.05
 
 
 def on_threads(
     blocks: Sequence[slice], workers: int, solve: Callable[[slice], None], stop: Callable[[], None] = lambda: None
 ) -> None:
-    """Do all blocks on so many threads, this one among them. Where one fails, no other is begun, and it is raised here.
+    """Solve all blocks on `workers` threads, including this one.
 
-    It is raised when all threads have ended, also for an interrupt; `stop` is called before, to make that soon.
-    With `threading` this thread would wait until the others have started, which takes as long as a thousand solves.
+    If a block fails, no other is begun, and the error is raised here.
+
+    The error is raised after all threads have ended, as is an interrupt; `stop` is called first to make them end soon.
+    The module `threading` is avoided, since it waits for threads to start, which takes as long as a thousand solves.
     """
     waiting, failures = deque(blocks), []
 
@@ -457,7 +470,7 @@ def on_threads(
 
 
 def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) -> NDArray[Any]:
-    """The block of an array with so many leading axes; all of it where it broadcasts along that axis."""
+    """The block of an array with so many leading axes; the whole array if it broadcasts along that axis."""
     at = axes + axis
     if at < 0 or array.shape[at] != length:
         return array
@@ -467,12 +480,12 @@ def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) 
 def _empty_outputs(
     solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Arrays for what a gufunc writes, in one block."""
+    """Output arrays of a gufunc, in one block of memory."""
     rows, number = _output_rows(solver), next(iter(inputs.values())).dtype.char
     sizes: dict[str, int] = {}
     if any(isinstance(size, str) for row, _ in rows for size in row):
         for array, row in zip(inputs.values(), _rows_of(solver.signature or ""), strict=False):
-            sizes |= zip(reversed(row), reversed(array.shape), strict=False)  # how long a list like (n,3) is
+            sizes |= zip(reversed(row), reversed(array.shape), strict=False)  # the lengths of lists such as (n,3)
     return _core.empty(
         tuple(
             [
@@ -485,7 +498,7 @@ def _empty_outputs(
 
 @functools.cache
 def _output_rows(solver: np.ufunc) -> tuple[tuple[tuple[str | int, ...], bool], ...]:
-    """Of every output its core dimensions, numbers where they are known, and whether it is of real numbers."""
+    """The core dimensions of every output, as numbers if known, and whether it holds real numbers."""
     made, types = (solver.signature or "").split("->")[1], solver.types[0].split("->")[1]
     rows = [tuple(size if size.isalpha() else int(size) for size in row) for row in _rows_of(made)]
     return tuple(zip(rows, [kind == "f" for kind in types], strict=True))
@@ -497,8 +510,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def single(found: type[_core.Result], *, pose: int) -> Callable[[_F], _F]:
     """Put the solver's function in C before its typed one: it takes a single item and leaves everything else to that.
 
-    `found` is the class of the result, `pose` how many arguments decide the type of number. The arguments are the
-    solver's inputs, `out` if there is one, `workers` and `strict`.
+    `found` is the class of the result; `pose` is the number of arguments that decide the number type. The arguments are
+    the solver's inputs, `out` if there is one, `workers` and `strict`.
     """
 
     def decorate(function: _F) -> _F:
@@ -514,7 +527,7 @@ def single(found: type[_core.Result], *, pose: int) -> Callable[[_F], _F]:
 
 
 def _bare_signature(function: Callable[..., Any]) -> inspect.Signature:
-    """Without types, as functions in C have it."""
+    """The signature without types, as that of C functions."""
     signature = inspect.signature(function)
     bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
     return signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)

@@ -1,7 +1,7 @@
-"""Where a kusudama lets an axis point: cones in a row and the paths between neighbours, as patches of a sphere.
+"""Allowed directions of a kusudama's axis: cones in a row and the paths between neighbours, as patches of a sphere.
 
-The same numbers come out everywhere: no function of NumPy that is more than algebra. How paths lie is said in
-src/ik/forms/limit_kusudama.h.
+The numbers are the same on every machine, because only algebraic functions of NumPy are used. The geometry of paths is
+derived in src/ik/forms/limit_kusudama.h.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ikcore._arrays import cross, dot, size, unit
 from ikcore.record import record
 
 Array = NDArray[Any]
-# Direction and angle.
+# A direction and an angle.
 Cone = tuple[tuple[float, ...], float]
 
-# An angle of 0 is as good as this, so that nothing is without an area.
+# Substitute for an angle of 0, so that every cone has an area.
 _LEAST = 1e-9
 
 
@@ -36,7 +36,7 @@ class _Round:
         return float(4 * np.pi * _sine(self.angle / 2) ** 2)
 
     def points(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """Points for numbers from 0 to 1, and which share of them to take so that they are uniform."""
+        """Points for numbers from 0 to 1, and the share of them to accept for a uniform distribution."""
         half, around = np.sqrt(u) * _sine(self.angle / 2), _turned(2 * np.pi * v)
         across = 2 * half * np.sqrt(1 - half**2)
         local = np.stack([1 - 2 * half**2, across * around[..., 0], across * around[..., 1]], axis=-1)
@@ -49,13 +49,13 @@ class _Round:
 
 @record
 class _Half:
-    """Half a path: what is between one of its circles and the great circle through the axes."""
+    """Half a path: the region between one of its circles and the great circle through the axes."""
 
     middle: Array
     centre: Array
     aside: Array
     normal: Array  # towards the circle
-    slope: float  # centre and aside along the first axis and the normal
+    slope: float  # components of centre and aside along the first axis and the normal
     height: float
     edge: float  # cosine of the circle's radius
     width: float  # angle to either axis, as seen from the centre
@@ -64,7 +64,7 @@ class _Half:
         return 4 * self.width * self.edge
 
     def points(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """Likewise: ways from the centre differ in how much lies between circle and great circle."""
+        """The same: directions from the centre differ in the length between circle and great circle."""
         way = _turned(self.width * (2 * v - 1))
         across = self.slope * way[..., 1]
         last = across / np.sqrt(self.height**2 + across**2)
@@ -80,14 +80,14 @@ class _Half:
 
 
 def pieces(cones: Sequence[Cone]) -> list[_Round | _Half]:
-    """The cones and, where there is a path, its halves; they overlap."""
+    """The cones and, where a path exists, its two halves; they overlap."""
     rounds = [_Round(unit(np.array(axis)), max(angle, _LEAST)) for axis, angle in cones]
     halves = [half for a, b in pairwise(rounds) for half in _path(a, b)]
     return [*rounds, *halves]
 
 
 def uniform_directions(cones: Sequence[Cone], numbers: Array) -> tuple[Array, Array]:
-    """Directions uniform within the cones and paths, from rows of five numbers each; and which of them to take."""
+    """Uniform directions within the cones and paths, from rows of five numbers, and a mask of those to accept."""
     parts = pieces(cones)
     edges = np.cumsum([part.area() for part in parts])
     which = np.minimum(np.searchsorted(edges / edges[-1], numbers[:, 0], side="right"), len(parts) - 1)
@@ -100,7 +100,7 @@ def uniform_directions(cones: Sequence[Cone], numbers: Array) -> tuple[Array, Ar
 
 
 def patches(cones: Sequence[Cone], steps: int) -> list[Array]:
-    """A grid of directions (steps, steps, 3) for each."""
+    """A grid of directions (steps, steps, 3) for each piece."""
     u, v = np.meshgrid(np.linspace(0, 1, steps), np.linspace(0, 1, steps))
     return [part.points(u, v)[0] for part in pieces(cones)]
 
@@ -123,7 +123,7 @@ def _path(first: _Round, second: _Round) -> list[_Half]:
 
 
 def _turned(angle: Array) -> Array:
-    """Cosine and sine."""
+    """Cosine and sine of an angle."""
     turned: Array = rotations.from_axis_angle([1, 0, 0], 2 * np.asarray(angle))[..., :2]
     return turned
 

@@ -1,4 +1,4 @@
-"""Files: how they are read; written whole or not at all; whether two are one; what they may ask for."""
+"""Files: reading, atomic writing, identity of paths, and limits on the memory that a file may request."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-_ROOM = 1 << 28  # bytes of memory that any file may ask for
-_SHARE = 100  # and so many more for every byte of its own
+_ROOM = 1 << 28  # bytes of memory that any file may request
+_SHARE = 100  # additional bytes per byte of the file
 
 _unfinished: set[Path] = set()
 
 
 def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
-    """Write text to a file, in UTF-8: all of it, or nothing, whatever gets in the way.
+    """Write text to a file in UTF-8, either completely or not at all.
 
-    It is written beside the file, and takes its place and its permissions when it is whole. A link stays a link, but
-    not a hard one; the owner is who writes. What is no file, such as a pipe, is written to as it is.
+    A temporary file beside it is written first. It then replaces the file and takes over its permissions. A symbolic
+    link is kept, a hard link is not; the current user becomes the owner. A path that is no regular file, such as a
+    pipe, is written directly.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
     Raises
     ------
     OSError
-        With the name of the file and why it cannot be written.
+        The error names the file and the reason.
     """
     try:
         mode = _mode(path)
@@ -47,7 +48,7 @@ def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> bytes:
-    """All of a file, or of a pipe.
+    """Return the contents of a file or of a pipe.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def read(path: str | os.PathLike[str]) -> bytes:
     Raises
     ------
     OSError
-        If there is none, or it is a device, which may have no end.
+        If there is no file, or it is a device, which may have no end.
     """
     with open(path, "rb") as file:
         mode = os.fstat(file.fileno()).st_mode
@@ -71,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 
 def _mode(path: str | os.PathLike[str]) -> int | None:
-    """Of what is there, None if nothing is."""
+    """The mode bits of the file at a path, None if there is none."""
     try:
         return os.stat(path).st_mode
     except FileNotFoundError:
@@ -81,19 +82,19 @@ def _mode(path: str | os.PathLike[str]) -> int | None:
 def _replace(path: str | os.PathLike[str], parts: Iterable[str], mode: int | None) -> None:
     to = Path(os.path.realpath(path) if os.path.islink(path) else path)
     if mode is not None and not os.access(to, os.W_OK):
-        _opened(to, "a").close()  # which says why
+        _opened(to, "a").close()  # raises the error that says why
     part = to.with_name(f".ikcore-{secrets.token_hex(8)}")
     _unfinished.add(part)
     try:
         with _opened(part, "x") as file:
             if mode is not None:
-                with suppress(OSError):  # some disks know no permissions
+                with suppress(OSError):  # some file systems have no permissions
                     part.chmod(stat.S_IMODE(mode))
             file.writelines(parts)
             file.flush()
-            os.fsync(file.fileno())  # some disks say only then that they are full
+            os.fsync(file.fileno())  # some file systems report only now that they are full
         part.replace(to)
-    except PermissionError as error:  # of the folder, as a rule: that of the file has been asked for
+    except PermissionError as error:  # usually of the folder: the file itself has been checked above
         raise PermissionError(error.errno, f"{error.strerror} to put another file in its place") from error
     finally:
         _drop(part)
@@ -104,19 +105,19 @@ def _opened(path: str | os.PathLike[str], mode: str) -> IO[str]:
 
 
 def _drop(part: Path) -> None:
-    with suppress(OSError):  # as a rule it is gone to where it belongs
+    with suppress(OSError):  # usually it has been renamed already
         part.unlink()
     _unfinished.discard(part)
 
 
 def drop_unfinished() -> None:
-    """Remove what is not whole yet, in a process that ends at once."""
+    """Remove temporary files, in a process that exits immediately."""
     for part in list(_unfinished):
         _drop(part)
 
 
 def known_as(path: str | os.PathLike[str]) -> set[object]:
-    """What tells a file from others: two paths lead to one if they have any of it in common.
+    """Identifiers of a file: two paths lead to the same file if they share one of them.
 
     Parameters
     ----------
@@ -126,8 +127,8 @@ def known_as(path: str | os.PathLike[str]) -> set[object]:
     Returns
     -------
     set
-        Where it is once links and dots are followed, and if it is there its number on its disk, which hard links and
-        other ways to spell its name have in common.
+        The resolved path and, if the file exists, its device and file number. Hard links and other spellings of the
+        name share the latter.
     """
     where = os.path.realpath(path)
     found: set[object] = {os.path.normcase(where)}
@@ -139,7 +140,7 @@ def known_as(path: str | os.PathLike[str]) -> set[object]:
 
 
 def too_much(asked: int, given: int) -> str | None:
-    """Whether a file asks for far more memory than what is in it can need: what it asks for, in words.
+    """Describe the memory that a file requests if it is far more than its contents can need.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def too_much(asked: int, given: int) -> str | None:
 
 
 def quoted(words: str) -> str:
-    """Words of a file for a sentence: in quotes, cut if there are many, with nothing that a terminal would obey."""
+    """Words of a file for a message: in quotes, shortened, and without control characters."""
     return repr(cut(words))
 
 

@@ -1,4 +1,4 @@
-"""The solvers as typed functions: arrays in, arrays out, a status for every item."""
+"""The closed-form solvers as typed functions on arrays, with a status for every item."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from ikcore.record import record
 
 @record
 class Limb(_core.Limb):
-    """What `two_bone` found, item by item.
+    """The result of `two_bone` per item.
 
-    The arrays of a batch are parts of one block of memory, which is free when the last of them is gone: who keeps one
-    array of many results copies it.
+    The arrays of a batch are parts of one block of memory. It is freed only when none of them is in use, so copy an
+    array to keep it alone.
 
     Attributes
     ----------
     root, mid : (..., 4) arrays
-        World-space delta rotations (w, x, y, z), w >= 0, of the two joints, for the pose that came in: a joint's local
-        rotation becomes ``W^-1 delta W local``, with W its parent's world rotation in that pose. The mid bone has then
-        turned by ``root * mid``.
+        World-space delta rotations (w, x, y, z), w >= 0, of the two joints, relative to the input pose. A joint's local
+        rotation becomes ``W^-1 delta W local``, where W is its parent's world rotation in that pose. The mid bone has
+        then turned by ``root * mid``.
     positions : (..., 3, 3) array
-        Where root, mid and end are afterwards.
+        Resulting positions of root, mid and end.
     status : (...) int32 array
         `Status` flags; 0 means that the end is on the target.
     error : (...) array
         Distance from the end to the target.
     flip : (...) array
-        The angle between the direction that decides the bend (pole or bend) and the line through root and target, in
-        radians: near 0 the limb is about to flip. pi/2 where neither is given.
+        The angle in radians between the direction that decides the bend (pole or bend) and the line through root and
+        target. Near 0 the limb is about to flip. pi/2 if neither is given.
     stretch : (...) array
-        The factor by which the bones are longer than they came in.
+        The factor by which the bones have been lengthened.
     """
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class Limb(_core.Limb):
         return cls(*_core.empty(tuple(rows)))
 
     def summary(self) -> str:
-        """The batch in words: how many reached, how many did not and why."""
+        """A summary of the batch: how many items reached their targets, and the reasons for the others."""
         return status.summarize("limb", self.status, self.error)
 
     def tip(
@@ -73,23 +73,24 @@ class Limb(_core.Limb):
         space_after: ArrayLike | None = None,
         influence: ArrayLike = 1.0,
     ) -> NDArray[Any]:
-        """Return the world-space delta rotation of the tip joint (foot, hand), for the pose that came in, as `root` is.
+        """Return the world-space delta rotation of the tip joint (foot, hand), relative to the input pose.
 
         Parameters
         ----------
         rule : {"local", "keep", "take", "maintain"}
-            ``local``: the tip follows the limb, nothing to do. ``keep``: it holds its world rotation, the usual one for
-            feet. ``take``: it takes the world rotation `target`; needs its present world rotation, `rotation`.
-            ``maintain``: it turns as a space does whose world rotation goes from `space` to `space_after`.
+            ``local``: the tip follows the limb. ``keep``: it keeps its world rotation, as feet usually do. ``take``: it
+            takes the world rotation `target`; this needs its present world rotation, `rotation`. ``maintain``: it turns
+            with a space whose world rotation changes from `space` to `space_after`.
         rotation, target, space, space_after : (..., 4) array_like
             World rotations (w, x, y, z).
         influence : (...) array_like, optional
-            From following the limb (0) to the rule (1), by the shortest way.
+            From following the limb (0) to the rule (1), by the shortest arc.
 
         Returns
         -------
         (..., 4) array
-            The tip's local rotation L becomes ``W^-1 delta W L``, W being its parent's world rotation as it came in.
+            The tip's local rotation L becomes ``W^-1 delta W L``, where W is its parent's world rotation in the input
+            pose.
 
         Examples
         --------
@@ -119,7 +120,7 @@ class Limb(_core.Limb):
         return rotations.slerp(follow, rotations.canonical(delta), share)
 
 
-# The world rotations a rule for the tip needs, before and after.
+# The world rotations that a rule for the tip needs, before and after.
 _TIP_RULES: dict[str, tuple[str, ...]] = {
     "local": (),
     "keep": (),
@@ -152,41 +153,42 @@ def two_bone(
     """Turn a limb of two bones so that its end meets the target: closed form, exact wherever the target is in reach.
 
     A target too far away leaves the limb straight and pointing at it; one too near leaves it folded. The bones keep
-    their length and their twist: the mid joint is a hinge.
+    their lengths and their twist: the mid joint is a hinge.
 
     Parameters
     ----------
     root, mid, end : (..., 3) array_like
-        Positions of the joints. Leading axes broadcast. float32 when all three are, else float64; everything else is
+        Positions of the joints. Leading axes broadcast. float32 if all three are, else float64; all other arguments are
         converted to that.
     target : (..., 3) array_like
-        Where the end should go.
+        Target position of the end.
     pole : (..., 3) array_like, optional
         The point the limb bends towards.
     bend : (..., 3) array_like, optional
-        The direction it bends towards where there is no pole, or the pole is on the line from root to target. Without
-        it the limb bends the way it is bent.
+        Bend direction, used if there is no pole or the pole is on the line from root to target. Without it the limb
+        keeps its present bend.
     hinge : (..., 3) array_like, optional
-        The axis the limb bends about: turning the second bone about it bends the limb. Tells forwards from backwards,
-        and which way a straight limb bends.
+        The axis of the hinge: a rotation of the second bone about it bends the limb. It defines the forward bend, and
+        how a straight limb bends.
     twist : (...) array_like, optional
-        Radians that the limb turns about the line from root to target, after the pole (default 0).
+        Rotation in radians about the line from root to target, after the pole (default 0).
     influence : (...) array_like, optional
-        The share of the rotations and of the stretch to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the
-        target, NaN included.
+        Share of the rotations and of the stretch, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even
+        NaN.
     soften : (...) array_like, optional
-        The share of the reach where the limb starts to give, 0 to 1 (default 1: not at all). Beyond, it approaches full
+        Share of the reach at which softening starts, 0 to 1 (default 1: none). Beyond it, the limb approaches full
         extension smoothly and never reaches it, so that the knee does not snap.
     stretch_start, stretch_max : (...) array_like, optional
-        The share of the reach from which the bones lengthen, and the most they lengthen by (default 1: not at all).
+        Share of the reach from which the bones lengthen, and their largest factor (default 1: none).
     min_bend, max_bend : (...) array_like, optional
-        The angle between the bones, 0 being straight, stays within these (default 0 and pi).
+        Range of the bend angle between the bones, 0 being straight (default 0 and pi).
     out : Limb, optional
-        Where to write the result: arrays of its very shapes and types, as `Limb.empty` makes them.
+        Output arrays of exactly the shapes and types of the result, as made by `Limb.empty`.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
-        Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning`.
+        Raise `UnusableError` if an item cannot be used (because of NaN, for instance), instead of one
+        `UnusableWarning`.
 
     Returns
     -------
@@ -235,13 +237,13 @@ def two_bone(
 
 @record
 class PlanarLimb(_core.PlanarLimb):
-    """What `two_bone_2d` found, item by item.
+    """The result of `two_bone_2d` per item.
 
     Attributes
     ----------
     angles : (..., 2, 2) array
         Joint angles of both branches: ``angles[..., 0, :]`` bends counter-clockwise, ``angles[..., 1, :]`` clockwise.
-        The first angle turns bone 1 from the x axis, the second bone 2 from bone 1.
+        The first angle is that of bone 1 from the x axis, the second that of bone 2 from bone 1.
     status : (...) int32 array
         `Status` flags; 0 means that the end is on the target.
     error : (...) array
@@ -255,7 +257,7 @@ class PlanarLimb(_core.PlanarLimb):
     error: NDArray[Any] = field()
 
     def summary(self) -> str:
-        """The batch in words: how many reached, how many did not and why."""
+        """A summary of the batch: how many items reached their targets, and the reasons for the others."""
         return status.summarize("limb", self.status, self.error)
 
 
@@ -270,11 +272,11 @@ def two_bone_2d(
     length1, length2 : (...) array_like
         Lengths of the bones. Leading axes broadcast.
     target : (..., 2) array_like
-        Where the end should go. float32 when lengths and target are, else float64.
+        Target position of the end. float32 if lengths and target are, else float64.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
-        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------
@@ -302,7 +304,7 @@ def two_bone_2d(
 
 @record
 class Aim(_core.Aim):
-    """What `aim` found, item by item.
+    """The result of `aim` per item.
 
     Attributes
     ----------
@@ -311,7 +313,7 @@ class Aim(_core.Aim):
     status : (...) int32 array
         `Status` flags; 0 means that the axis points at the target.
     error : (...) array
-        The angle left between the axis and the direction from its start to the target, radians.
+        Residual angle between the axis and the direction from its start to the target, in radians.
     """
 
     __slots__ = ()
@@ -321,7 +323,7 @@ class Aim(_core.Aim):
     error: NDArray[Any] = field()
 
     def summary(self) -> str:
-        """The batch in words: how many hit, how many did not and why."""
+        """A summary of the batch: how many items hit their targets, and the reasons for the others."""
         return status.summarize("joint", self.status, self.error)
 
 
@@ -340,15 +342,15 @@ def aim(
     workers: int = 1,
     strict: bool = False,
 ) -> Aim:
-    """Turn a joint so that an axis of it points at the target, as a head, an eye or a gun does.
+    """Turn a joint so that one of its axes points at the target, as a head, an eye or a gun does.
 
-    The joint takes the shortest way; with `up` and `pole` it also rolls until up is on the pole's side. Where the axis
-    starts beside the joint (`offset`) a target nearer than it passes by cannot be hit: TOO_NEAR.
+    The joint turns by the shortest arc; with `up` and `pole` it also rolls until up is on the pole's side. An axis that
+    starts beside the joint (`offset`) cannot hit a target that is nearer to the joint than the axis passes: TOO_NEAR.
 
     Parameters
     ----------
     position : (..., 3) array_like
-        Where the joint is. Leading axes broadcast. float32 when position and rotation are, else float64.
+        Position of the joint. Leading axes broadcast. float32 if position and rotation are, else float64.
     rotation : (..., 4) array_like
         The joint's world rotation (w, x, y, z).
     target : (..., 3) array_like
@@ -356,24 +358,24 @@ def aim(
     forward : (..., 3) array_like
         The axis to aim, in the joint's own space, of any length.
     offset : (..., 3) array_like, optional
-        Where the axis starts, in the joint's own space (default: at the joint).
+        Start of the axis, in the joint's own space (default: the joint).
     up : (..., 3) array_like, optional
         The axis to keep towards the pole, in the joint's own space. Needs `pole`.
     pole : (..., 3) array_like, optional
         A point. Needs `up`.
     twist : (...) array_like, optional
-        Radians that the joint turns about the line to the target, after the pole (default 0).
+        Rotation in radians about the line to the target, after the pole (default 0).
     influence : (...) array_like, optional
-        The share of the rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
+        Share of the rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
-        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------
     Aim
-        Delta rotation, status and angle left of every item.
+        Delta rotation, status and residual angle of every item.
 
     Examples
     --------
@@ -403,20 +405,20 @@ def aim(
 
 @record
 class Gaze:
-    """What `look` found, item by item.
+    """The result of `look` per item.
 
     Attributes
     ----------
     deltas : (..., n, 4) array
-        World-space delta rotations (w, x, y, z), w >= 0, of the joints, for the pose that came in: a joint's local
-        rotation becomes ``W^-1 delta W local``, with W its parent's world rotation in that pose. Joint k has then
+        World-space delta rotations (w, x, y, z), w >= 0, of the joints, relative to the input pose. A joint's local
+        rotation becomes ``W^-1 delta W local``, where W is its parent's world rotation in that pose. Joint k has then
         turned by ``deltas[0] * deltas[1] * ... * deltas[k]``.
     positions : (..., n, 3) array
-        Where the joints are afterwards.
+        Resulting positions of the joints.
     status : (...) int32 array
         `Status` flags; 0 means that the axis points at the target.
     error : (...) array
-        The angle left between the axis and the direction from its start to the target, radians.
+        Residual angle between the axis and the direction from its start to the target, in radians.
     """
 
     deltas: NDArray[Any]
@@ -425,7 +427,7 @@ class Gaze:
     error: NDArray[Any]
 
     def summary(self) -> str:
-        """The batch in words: how many hit, how many did not and why."""
+        """A summary of the batch: how many items hit their targets, and the reasons for the others."""
         return status.summarize("chain", self.status, self.error)
 
 
@@ -448,14 +450,14 @@ def look(
 ) -> Gaze:
     """Turn several joints together, spine to head, so that an axis of the last one points at the target.
 
-    Each joint takes a share of the turn by its weight; with `up` and `pole` also of the roll. `reference` and `clamp`
-    keep the axis within a cone. The last joint that has a weight does what is left, as `aim` does, so that the axis
-    meets the target exactly; nearer to that joint than the axis passes by it cannot: TOO_NEAR.
+    Each joint takes a share of the rotation by its weight, and of the roll if `up` and `pole` are given. `reference`
+    and `clamp` keep the axis within a cone. The last joint with a weight takes the residual, as `aim` does, so the axis
+    hits the target exactly. It cannot hit a target nearer to that joint than the axis passes: TOO_NEAR.
 
     Parameters
     ----------
     joints : (..., n, 3) array_like
-        Where the joints are, from the root to the tip. Leading axes broadcast. float32 when joints and rotation are,
+        Positions of the joints, from the root to the tip. Leading axes broadcast. float32 if joints and rotation are,
         else float64.
     rotation : (..., 4) array_like
         The last joint's world rotation (w, x, y, z).
@@ -464,31 +466,31 @@ def look(
     forward : (..., 3) array_like
         The axis to aim, in the last joint's own space, of any length.
     weights : (..., n) array_like, optional
-        How the joints share the turn; only the ratios count. Default: all alike. A negative one counts as 0.
+        Shares of the joints in the rotation; only ratios count. Default: equal. A negative one counts as 0.
     offset : (..., 3) array_like, optional
-        Where the axis starts, in the last joint's own space (default: at that joint).
+        Start of the axis, in the last joint's own space (default: that joint).
     up : (..., 3) array_like, optional
         The axis to keep towards the pole, in the last joint's own space. Needs `pole`.
     pole : (..., 3) array_like, optional
         A point. Needs `up`.
     reference : (..., 3) array_like, optional
-        The middle of the cone, a direction in the world: where the chest faces, say. Needs `clamp`.
+        Axis of the cone, a direction in the world, such as the facing of the chest. Needs `clamp`.
     clamp : (...) array_like, optional
-        How narrow the cone is, 0 to 1: it opens by (1 - clamp) pi to each side. Needs `reference`.
+        Narrowness of the cone, 0 to 1: its half angle is (1 - clamp) pi. Needs `reference`.
     clamp_start : (...) array_like, optional
-        The share of the cone's angle where the axis starts to give way, 0 to 1 (default 1: not at all). Beyond, it
+        Share of the cone's half angle at which softening starts, 0 to 1 (default 1: none). Beyond it, the axis
         approaches the cone smoothly and never reaches it. Needs `clamp`.
     influence : (...) array_like, optional
-        The share of every rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
+        Share of every rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
-        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------
     Gaze
-        Delta rotations, positions, status and angle left of every item.
+        Delta rotations, positions, status and residual angle of every item.
 
     Examples
     --------
@@ -536,7 +538,7 @@ def look(
 
 
 def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """The arrays of `out`, each of which must be just what the result is."""
+    """The arrays of `out`, each of which must have exactly the shape and type of the result."""
     if not isinstance(out, Limb):
         raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
     arrays = tuple(getattr(out, name) for name in Limb.__match_args__)
@@ -553,10 +555,10 @@ def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -
 
 @functools.lru_cache(maxsize=16)
 def _arrays_for(items: tuple[int, ...], dtype: np.dtype[Any]) -> list[tuple[str, np.dtype[Any], tuple[int, ...]]]:
-    """Name, type and shape of the fields of a Limb of so many items; a caller who reuses `out` asks for the same."""
+    """Name, type and shape of the fields of a Limb with so many items. Cached for callers that reuse `out`."""
     number = {"status": np.dtype(np.int32)}
     return [(name, number.get(name, dtype), (*items, *_ROWS.get(name, ()))) for name in Limb.__match_args__]
 
 
-# The shape of a row of those fields of Limb that are more than a number.
+# The row shape of the fields of Limb that hold more than one number per item.
 _ROWS = {"root": (4,), "mid": (4,), "positions": (3, 3)}

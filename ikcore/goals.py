@@ -1,7 +1,7 @@
 """Goals: small typed tasks that say where parts of a pose should be.
 
-What an animator or a researcher writes is a `Goal`; each makes one or two tasks of the kinds that the core knows
-(GOAL_KINDS in ik.h), in the numbers of one skeleton.
+Users write a `Goal`. Each goal makes one or two tasks of the kinds that the core knows (GOAL_KINDS in ik.h), in the
+numbers of one skeleton.
 """
 
 from __future__ import annotations
@@ -24,56 +24,57 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class Goal:
-    """A task for a pose: what every kind of goal is. Solvers take lists of them."""
+    """A task for a pose, the base of all kinds of goals. Solvers take lists of them."""
 
     __slots__ = ()
 
     influence: Array
 
     def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
+        """Refuse values that are invalid for every skeleton."""
         _check(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        """What it asks for, in the numbers of a skeleton."""
+        """The tasks of the goal, in the numbers of a skeleton."""
         raise NotImplementedError
 
 
 @record
 class Reach(Goal):
-    """A joint, or a point fixed to it, should be somewhere; and turned some way, if that is given.
+    """A joint, or a point fixed to it, should be at a position, and have a rotation if that is given.
 
-    The joints that turn for it are those from the start of `chain` down to `joint`: without `joint` itself where
-    neither `rotation` nor `offset` is given, since its turning would change nothing.
+    The joints from the start of `chain` down to `joint` may turn. If neither `rotation` nor `offset` is given, `joint`
+    itself does not, because its rotation would change nothing.
 
     Attributes
     ----------
     joint : str or int
         The joint, by name or index.
     position : (..., 3) array_like, optional
-        Where it should be, in the world.
+        Its target position, in the world.
     rotation : (..., 4) array_like, optional
-        Its rotation in the world, (w, x, y, z) of any length. Without it the joint keeps its local rotation and is
-        carried along; to keep a foot as it stands, give the rotation that it has.
+        Its target rotation in the world, (w, x, y, z) of any length. Without it the joint keeps its local rotation and
+        follows its parent. To keep a foot as it stands, give its present rotation.
     weight, rotation_weight : (...) array_like
-        How much position and rotation count beside other goals; only the ratio matters. 0: not at all, and then their
-        values may be NaN. A negative weight counts as 0, one that is not finite makes the item unusable. Limbs of
-        ``two_bone`` and rays of ``aim`` do not compete: there any weight above 0 counts as any other.
+        Weights of position and rotation among the goals; only ratios matter. At 0 a value is ignored and may be NaN. A
+        negative weight counts as 0, and one that is not finite makes the item unusable. Limbs of ``two_bone`` and rays
+        of ``aim`` do not compete: any weight above 0 counts as 1.
     influence : (...) array_like
-        The share of the way that the goal takes the pose, 0 to 1: at 0 the answer is the one without it, at 1 the one
-        with it, and between them its end is at that share of the way from one to the other: places by line, turns by
-        arc, numbers evenly. Below 0 counts as 0, above 1 as 1; one that is not finite makes the item unusable.
+        Share of the goal's effect on the pose, 0 to 1. At 0 the result is the one without the goal, at 1 the one with
+        it. In between, the end is at that share of the way from one to the other: positions along a line, rotations
+        along an arc, numbers linearly. Below 0 counts as 0, above 1 as 1. An influence that is not finite makes the
+        item unusable.
     chain : str or int, optional
-        The first joint that may turn: by its name, or by how many joints above `joint` may (2: upper arm and forearm
-        for a hand). Default: all, up to the root.
+        The first joint that may turn: its name, or the number of joints above `joint` (2: upper arm and forearm for a
+        hand). Default: all, up to the root.
     offset : (3,) array_like, optional
         The point that should be at `position`, in the space of the joint. Default: the joint.
     pole : (..., 3) array_like, optional
-        A point that the chain bends towards, turned as a whole about the line from its first joint to its end. Nothing
-        else may hang from that joint, and in iterative methods it may have no limit.
+        A point towards which the chain bends: the chain is rotated as a whole about the line from its first joint to
+        its end. The first joint may have no other children, and no limit in iterative methods.
     level : int
-        Goals of a level move nothing that those of levels before need, whatever they weigh. For methods that take
-        levels, as ``dls`` and ``fabrik``.
+        Strict priority, 0 first: a goal never disturbs goals of levels before it, whatever its weight. For methods with
+        levels, such as ``dls`` and ``fabrik``.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class Reach(Goal):
     >>> hand = ik.Reach("hand.L", position=[0.4, 1.2, 0.3], chain="upper_arm.L")
     >>> upright = ik.Reach("head", rotation=[1, 0, 0, 0], chain=0)
 
-    In `ikcore.solver` an ellipsis stands for an array that comes with the call:
+    In `ikcore.solver` an ellipsis stands for an array that is given in the call:
 
     >>> spec = ik.Reach("hand.L", position=..., chain=2)
     """
@@ -99,7 +100,7 @@ class Reach(Goal):
     level: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
+        """Refuse values that are invalid for every skeleton."""
         _check(self)
         _check_place_or_turn(self)
         if self.position is None and self.pole is not None:
@@ -115,36 +116,36 @@ class Reach(Goal):
 
 @record
 class Look(Goal):
-    """An axis of a joint should point at a place, as that of a head, a hand or a camera does.
+    """An axis of a joint should point at a position, as for a head, a hand or a camera.
 
-    The joints that turn for it are those from the start of `chain` down to `joint`, and the joint itself.
+    The joints from the start of `chain` down to and including `joint` may turn.
 
     Attributes
     ----------
     joint : str or int
         The joint, by name or index.
     axis : (3,) array_like
-        Which axis, in the space of the joint, of any length.
+        The axis, in the space of the joint, of any length.
     position : (..., 3) array_like, optional
-        Where it should point, in the world.
+        Its target, in the world.
     other : str or int, optional
-        In place of a position: the joint where it should point.
+        Instead of a position: the joint at which it should point.
     weight : (...) array_like
-        How much it counts, as in `Reach`; an angle counts as a `rotation` does there.
+        Its weight, as in `Reach`; its angle is weighted like a `rotation` there.
     influence : (...) array_like
-        The share of the way that it takes the pose, 0 to 1, as in `Reach`. Not of one that looks at another joint.
+        Share of the goal's effect on the pose, 0 to 1, as in `Reach`. Not for a target joint `other`.
     chain : str or int, optional
         The first joint that may turn, as in `Reach`. (For ``aim`` it is the joint itself, ``chain=0``.)
     offset : (3,) array_like, optional
-        Where the axis starts, in the space of the joint. Default: the joint.
+        Start of the axis, in the space of the joint. Default: the joint.
     other_offset : (3,) array_like, optional
-        A point of `other` to look at, in the space of that. Default: the joint.
+        A point of `other` as the target, in the space of `other`. Default: the joint.
     other_chain : str or int, optional
         The first joint that may turn for `other`. Default: none does.
     up : (3,) array_like, optional
         For ``aim``: an axis, in the space of the joint, that turns towards `pole`.
     pole : (..., 3) array_like, optional
-        For ``aim``: a point in the world. The joint rolls until `up` is on that side.
+        For ``aim``: a point in the world. The joint rolls until `up` is on its side.
     level : int
         As in `Reach`.
 
@@ -175,7 +176,7 @@ class Look(Goal):
     level: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
+        """Refuse values that are invalid for every skeleton."""
         _check(self)
         _check_end(self)
         if (self.up is None) != (self.pole is None):
@@ -190,24 +191,24 @@ class Look(Goal):
 
 @record
 class Distance(Goal):
-    """A joint, or a point fixed to it, should be so far from another, or from a place.
+    """A joint, or a point fixed to it, should be at a distance from another, or from a position.
 
     Attributes
     ----------
     joint : str or int
         The joint, by name or index.
     distance : (...) array_like
-        How far: 0 or more.
+        The target distance: 0 or more.
     other : str or int, optional
-        The joint from which;
+        The other joint;
     position : (..., 3) array_like, optional
-        or the place in the world.
+        or the position in the world.
     weight : (...) array_like
-        How much it counts, as in `Reach`.
+        Its weight, as in `Reach`.
     influence : (...) array_like
-        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
+        Share of the goal's effect on the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
-        The first joint that may turn, as in `Reach`. Default: the highest whose turning changes the distance.
+        The first joint that may turn, as in `Reach`. Default: the highest whose rotation changes the distance.
     offset, other_offset : (3,) array_like, optional
         The points, in the spaces of their joints. Default: the joints.
     other_chain : str or int, optional
@@ -243,7 +244,7 @@ class Distance(Goal):
     level: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
+        """Refuse values that are invalid for every skeleton."""
         _check(self)
         _check_end(self)
 
@@ -256,24 +257,24 @@ class Distance(Goal):
 
 @record
 class Relative(Goal):
-    """A joint should be somewhere, or turned some way, as seen from another: a hand on a hip, two hands on a bar.
+    """A joint should have a position, or a rotation, relative to another: a hand on a hip, two hands on a bar.
 
-    A closed loop is a chain whose end is held at another: ``Relative("last", "first", position=[...])``.
+    A closed loop is a chain whose end is fixed to another joint: ``Relative("last", "first", position=[...])``.
 
     Attributes
     ----------
     joint, other : str or int
-        The joint, and the one that sees it, by name or index.
+        The joint, and its reference joint, by name or index.
     position : (..., 3) array_like, optional
-        Where the joint should be, in the space of `other`: along its axes, in units of the world whatever its scale.
+        Target position of the joint in the space of `other`: along its axes, in world units whatever its scale.
     rotation : (..., 4) array_like, optional
-        Its rotation in that space, (w, x, y, z) of any length.
+        Target rotation in that space, (w, x, y, z) of any length.
     weight, rotation_weight : (...) array_like
-        How much they count, as in `Reach`.
+        Their weights, as in `Reach`.
     influence : (...) array_like
-        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
+        Share of the goal's effect on the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
-        The first joint that may turn, as in `Reach`. Default: the highest below what both hang from.
+        The first joint that may turn, as in `Reach`. Default: the highest below the common ancestor of both.
     offset : (3,) array_like, optional
         The point that should be at `position`, in the space of the joint. Default: the joint.
     other_chain : str or int, optional
@@ -308,7 +309,7 @@ class Relative(Goal):
     level: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
+        """Refuse values that are invalid for every skeleton."""
         _check(self)
         _check_place_or_turn(self)
 
@@ -322,18 +323,18 @@ class Relative(Goal):
 
 @record
 class CentreOfMass(Goal):
-    """The centre of mass of all joints should be somewhere; `Skeleton` says what they weigh.
+    """The centre of mass of all joints should be at a position; the masses are given to `Skeleton`.
 
     Attributes
     ----------
     position : (..., 3) array_like
-        Where it should be, in the world.
+        Its target position, in the world.
     weight : (...) array_like
-        How much it counts, as in `Reach`.
+        Its weight, as in `Reach`.
     influence : (...) array_like
-        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
+        Share of the goal's effect on the pose, 0 to 1, as in `Reach`.
     chain : str, optional
-        The name of the joint that may turn and slide with all that hangs from it. Default: all joints may.
+        The name of the joint that may turn and slide, with all joints below it. Default: all joints.
     level : int
         As in `Reach`.
 
@@ -354,7 +355,7 @@ class CentreOfMass(Goal):
     level: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
+        """Refuse values that are invalid for every skeleton."""
         _check(self)
         _check_chain_of_mass(self)
 
@@ -366,23 +367,23 @@ class CentreOfMass(Goal):
 class Inside(Goal):
     """A joint, or the centre of mass, should be on one side of a plane: clear of a wall, or over its feet.
 
-    Where it is, nothing moves for it; and it may stand right on the plane. `polygon` makes one for every side of that.
+    A joint on that side, or on the plane, is not moved. `polygon` makes one such goal for every side of a polygon.
 
     Attributes
     ----------
     joint : str, int or None
         The joint, by name or index; None: the centre of mass.
     position, normal : (..., 3) array_like
-        A point of the plane, in the world, and which way is its right side, of any length.
+        A point of the plane, in the world, and the normal of its allowed side, of any length.
     distance : (...) array_like
-        How far from the plane at least. Negative: so far beyond it is right as well.
+        Smallest allowed distance from the plane. A negative one allows positions so far beyond it.
     weight : (...) array_like
-        How much it counts, as in `Reach`.
+        Its weight, as in `Reach`.
     influence : (...) array_like
-        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
+        Share of the goal's effect on the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
-        The first joint that may turn for it, as in `Reach`; where it is for the centre of mass, as in `CentreOfMass`.
-        Default: what other goals move, and if there are none, all up to the root.
+        The first joint that may turn for it, as in `Reach`; for the centre of mass as in `CentreOfMass`. Default: the
+        joints that other goals move, and without other goals all up to the root.
     offset : (3,) array_like, optional
         The point, in the space of the joint. Default: the joint.
     level : int
@@ -410,7 +411,7 @@ class Inside(Goal):
     level: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
+        """Refuse values that are invalid for every skeleton."""
         _check(self)
         if self.joint is None:
             _check_chain_of_mass(self)
@@ -423,23 +424,23 @@ class Inside(Goal):
 
     @classmethod
     def polygon(cls, corners: ArrayLike, up: ArrayLike, joint: str | int | None = None, **options: Any) -> list[Inside]:
-        """Goals that keep a joint, or the centre of mass, over a convex polygon: one for every side.
+        """Make goals that keep a joint, or the centre of mass, over a convex polygon: one for every side.
 
         Parameters
         ----------
         corners : (n, 3) array_like
-            The corners one after another, either way round: the soles of the feet that stand, say.
+            The corners in order, clockwise or not: those of the soles of planted feet, for instance.
         up : (3,) array_like
-            Which way is up. How high anything is does not matter.
+            The up direction. Heights do not matter.
         joint : str or int, optional
             The joint (default: the centre of mass).
         **options
-            What else an `Inside` has; ``distance=0.02`` keeps it so far from every side.
+            Other arguments of `Inside`; ``distance=0.02`` keeps that distance from every side.
 
         Returns
         -------
         list of Inside
-            For the list of goals: ``[*Inside.polygon(...), hand]``.
+            Goals to insert into the list: ``[*Inside.polygon(...), hand]``.
 
         Examples
         --------
@@ -472,28 +473,28 @@ class Inside(Goal):
 
 @record
 class Outside(Goal):
-    """A bone should be clear of a capsule: of all places that are nearer than a distance to a straight axis.
+    """A bone should stay outside a capsule: all points within a distance of a straight axis.
 
-    The bone is the straight line to a joint from the one above; where `offset` is given, from the joint to that point.
-    Where it is clear, nothing moves for it; and it may touch. What counts is the pose that is found, not the way there.
+    The bone is the straight line to a joint from its parent or, if `offset` is given, from the joint to that point. A
+    bone that is outside, or touches, is not moved. Only the resulting pose counts, not the path to it.
 
     Attributes
     ----------
     joint : str or int
-        The joint where the bone ends, by name or index. (That of a root is the root alone.)
+        The joint where the bone ends, by name or index. (The bone of a root is a point.)
     position : (..., 3) array_like
-        Where the axis of the capsule starts, in the world.
+        Start of the capsule's axis, in the world.
     distance : (...) array_like
-        How far from the axis the bone stays at least: the radius of the capsule, and what the bone is thick. Below 0
-        it is always met.
+        Smallest allowed distance of the bone from the axis: the radius of the capsule plus that of the bone. A negative
+        one is always satisfied.
     end : (..., 3) array_like, optional
-        Where the axis ends. Default: where it starts, so that the capsule is a sphere.
+        End of the axis. Default: its start, which makes the capsule a sphere.
     weight : (...) array_like
-        How much it counts, as in `Reach`.
+        Its weight, as in `Reach`.
     influence : (...) array_like
-        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
+        Share of the goal's effect on the pose, 0 to 1, as in `Reach`.
     chain : str or int, optional
-        The first joint that may turn for it, as in `Reach`. Default: as of an `Inside`.
+        The first joint that may turn for it, as in `Reach`. Default: as for `Inside`.
     offset : (3,) array_like, optional
         A point in the space of the joint: the bone is then the line from the joint to it.
     level : int
@@ -528,18 +529,18 @@ class Outside(Goal):
 
 @record
 class Posture(Goal):
-    """A joint should be turned some way, as far as all other goals leave that open.
+    """A joint should have a local rotation, as far as all other goals leave it free.
 
     Attributes
     ----------
     joint : str or int
-        The joint, by name or index. It turns only where some other goal makes it.
+        The joint, by name or index. It turns only if another goal moves it.
     rotation : (..., 4) array_like, optional
-        The local rotation, (w, x, y, z) of any length. Default: what the skeleton prefers, as a rule rest.
+        The local rotation, (w, x, y, z) of any length. Default: the skeleton's preferred one, usually rest.
     weight : (...) array_like
-        The share of the way there that it goes in an iteration, 0 to 1.
+        Share of the rotation towards it per iteration, 0 to 1.
     influence : (...) array_like
-        The share of the way that it takes the pose, 0 to 1, as in `Reach`.
+        Share of the goal's effect on the pose, 0 to 1, as in `Reach`.
 
     Examples
     --------
@@ -562,7 +563,7 @@ class Posture(Goal):
         yield made.task("POSTURE", ("rotation", "weight"), joint=joint, chain=joint)
 
 
-# --- what no skeleton could make sense of -----------------------------------------------------------------------------
+# --- values that are invalid for every skeleton -----------------------------------------------------------------------
 
 
 def _name(goal: Any) -> str:
@@ -571,12 +572,12 @@ def _name(goal: Any) -> str:
 
 _HIGHEST_LEVEL = 1_000_000
 
-# The joints that a goal may do without.
+# The joints that may be None in a goal.
 _MAY_LACK = {(Inside, "joint"), (Look, "other"), (Distance, "other")}
 
 
 def _check(goal: Any) -> None:
-    """Joints are names or numbers, chains too, and levels numbers."""
+    """Check that joints are names or indices, chains too, and that levels are numbers."""
     for name in ("joint", "other"):
         joint = getattr(goal, name, "")
         if not is_name_or_number(joint) and not (joint is None and (type(goal), name) in _MAY_LACK):
@@ -586,7 +587,7 @@ def _check(goal: Any) -> None:
             check_chain(chain, f"{_name(goal)}.{name}")
     level = getattr(goal, "level", 0)
     if level == 0 and type(level) is int:
-        return  # as a rule
+        return  # the usual case
     if isinstance(level, str) or not is_name_or_number(level):
         raise TypeError(f"{_name(goal)}.level: expected a whole number, got {shown(level)}")
     if not 0 <= level <= _HIGHEST_LEVEL:
@@ -594,7 +595,7 @@ def _check(goal: Any) -> None:
 
 
 def _check_place_or_turn(goal: Reach | Relative) -> None:
-    """It asks for a position, or a rotation, or both."""
+    """Check that a position, a rotation or both are given."""
     if goal.position is None and goal.rotation is None:
         raise ValueError(f"{_name(goal)}: expected a position, a rotation or both, got neither")
     if goal.position is None and goal.offset is not None:
@@ -602,7 +603,7 @@ def _check_place_or_turn(goal: Reach | Relative) -> None:
 
 
 def _check_end(goal: Look | Distance) -> None:
-    """A goal between two ends says what the other one is: a joint, or a place in the world."""
+    """Check that a goal between two ends defines the other one: a joint, or a position in the world."""
     if (goal.other is None) == (goal.position is None):
         raise ValueError(f"{_name(goal)}: expected other, a joint, or position, a place: one of them")
     if goal.other is None and (goal.other_offset is not None or goal.other_chain is not None):
@@ -610,7 +611,7 @@ def _check_end(goal: Look | Distance) -> None:
 
 
 def _check_chain_of_mass(goal: CentreOfMass | Inside) -> None:
-    """Its chain is named: a number counts the joints above another one, and there is no other."""
+    """Check that the chain is named. A number would count joints above another one, and there is none."""
     if goal.chain is not None and not isinstance(goal.chain, str):
         raise TypeError(
             f"{_name(goal)}.chain: expected the name of a joint, got {shown(goal.chain)}; a number says how"
@@ -618,11 +619,11 @@ def _check_chain_of_mass(goal: CentreOfMass | Inside) -> None:
         )
 
 
-# --- arrays that come with a call -------------------------------------------------------------------------------------
+# --- arrays given in the call -----------------------------------------------------------------------------------------
 
 
 def open_arrays(goal: Goal) -> list[str]:
-    """The names of what is an ellipsis in a goal: it comes with the call of a `Solver`."""
+    """The names of the goal's fields that are an ellipsis: their arrays are given in the call of a `Solver`."""
     return [name for name in GOAL_ARRAYS if getattr(goal, name, None) is ...]
 
 

@@ -1,7 +1,7 @@
-"""What a joint may do: limits on its rotation relative to rest.
+"""Joint limits: the allowed rotations of a joint relative to rest.
 
-A `Limit` brings rotations back to the nearest allowed one, says how far outside they are, samples what is allowed, and
-draws it. Angles are radians. A rotation relative to rest is ``rest^-1 * local``; a skeleton sees to that itself.
+A `Limit` projects rotations to the nearest allowed one, measures their violation, samples what is allowed, and draws
+it. Angles are radians. A rotation relative to rest is ``rest^-1 * local``; a skeleton applies that itself.
 
 >>> import ikcore as ik
 >>> knee = ik.Limit.hinge([1, 0, 0], 0, 2.4)
@@ -32,45 +32,45 @@ Kind = Literal["free", "locked", "hinge", "ball", "euler", "kusudama"]
 
 _TURN = 2 * np.pi
 
-# The most cones of a kusudama: IK_CONES of ik.h.
+# Largest number of cones of a kusudama: IK_CONES of ik.h.
 _CONES = 16
 
-# Sums of unit vectors shorter than this have no direction.
+# Sums of unit vectors shorter than this have no defined direction.
 _OPPOSITE = 1e-6
 
 
 @record
 class Limit:
-    """What a joint may do. Made by `free`, `locked`, `hinge`, `cone`, `ball`, `euler` or `kusudama`; unchangeable.
+    """The limit of a joint, made by `free`, `locked`, `hinge`, `cone`, `ball`, `euler` or `kusudama`. Immutable.
 
-    A limit of an axis splits a rotation into a twist about that axis and a swing after it, which takes the axis to
-    where it leans. All limits are measured from rest, never from the pose that comes in.
+    A limit with an axis splits a rotation into a twist about that axis and a swing after it, which leans the axis. All
+    limits are relative to rest, never to the input pose.
 
     Attributes
     ----------
     kind : str
-        Which of them it is; a cone is a ball.
+        The kind of limit; a cone is a ball.
     frame : tuple of 4 floats
-        Rotation from the space of the limit, in which x is the axis of twist, to that of the joint.
+        Rotation from the space of the limit, in which x is the twist axis, to that of the joint.
     twist : tuple of 2 floats
         Lowest and highest angle about the axis.
     swing : tuple of 4 floats
-        How far the axis may lean towards +y, -y, +z and -z of the frame.
+        Largest angles by which the axis may lean towards +y, -y, +z and -z of the frame.
     axes : tuple of 3 ints
-        Of an Euler box: 0, 1, 2 for x, y, z, the one that turns first first, about fixed axes.
+        For an Euler box: 0, 1, 2 for x, y, z, in the order in which they turn, about fixed axes.
     lowest, highest : tuple of 3 floats
-        Of an Euler box: the bounds of the angle about each of `axes`.
+        For an Euler box: the bounds of the angle about each of `axes`.
     stiffness : tuple of 3 floats
-        About the axes of the frame: 0 moves freely, 1 not at all. For ``dls`` and ``ccd``.
+        About the axes of the frame: 0 moves freely, 1 does not move. For ``dls`` and ``ccd``.
     position : tuple of 2 tuples of 3 floats, or None
-        Given, the joint slides: the lowest and highest translation relative to its offset, in the space of its parent,
-        infinite ones being no bound. None: its translation stays what it is in the pose.
+        If given, the joint slides. Lowest and highest translation relative to its offset, in the space of its parent;
+        an infinite one is no bound. None: the translation stays as in the pose.
     speed : tuple of 2 floats
-        How fast the joint may turn, radians a second, and slide, lengths a second; infinite: as fast as it likes.
+        Largest speed of the joint, in radians a second, and of its sliding, in lengths a second; infinite: unlimited.
     acceleration : tuple of 2 floats
-        By how much these may change in a second.
+        Largest change of these in a second.
     cones : tuple of pairs
-        Of a kusudama: the direction of the middle of every cone, 3 floats, in the frame, and the angle from there to
+        For a kusudama: the direction of the middle of every cone, 3 floats, in the frame, and the angle from there to
         its side.
     """
 
@@ -90,7 +90,7 @@ class Limit:
     __eq__, __hash__ = same_fields, hash_of_fields
 
     def __post_init__(self) -> None:
-        """Refuse what is no limit, however it was made."""
+        """Refuse values that are no limit."""
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {shown(self.kind)}")
         if not any(_numbers("frame", self.frame, 4)):
@@ -148,16 +148,17 @@ class Limit:
         Parameters
         ----------
         stiffness : float or (3,) array_like, default: 0
-            How much the joint resists to be moved, about each axis of the limit: 0 not, 1 it does not move. For
-            ``dls``, which distributes motion, and ``ccd``; other methods refuse it. No part of what is allowed.
+            Resistance of the joint to motion about each axis of the limit: 0 none, 1 it does not move. For ``dls``,
+            which distributes motion, and ``ccd``; other methods refuse it. It does not change what is allowed.
         position : (2, 3) array_like, optional
-            The joint slides: lowest and highest translation relative to its offset, in the space of its parent, where
-            an axis with equal bounds does not. Never relative to the pose that comes in: for a root without an offset
-            this is a range of the world. Infinite: any way. For ``fabrik``, ``ccd`` and ``dls``; others refuse it.
+            If given, the joint slides. Lowest and highest translation relative to its offset, in the space of its
+            parent; an axis with equal bounds is fixed. It is never relative to the input pose: for a root without an
+            offset this is a range in the world. Infinite: unlimited. For ``fabrik``, ``ccd`` and ``dls``; others refuse
+            it.
         speed, acceleration : float or (float, float), optional
-            How fast the joint may turn from frame to frame, in radians a second, and by how much that may change in a
-            second. Of a pair the second is the same for sliding, in lengths; one number is for both. They hold in
-            sequences, with ``fps``; of other poses they say nothing, and they are no part of what is allowed.
+            Largest speed of the joint from frame to frame, in radians a second, and its largest change in a second. The
+            second of a pair is the same for sliding, in lengths; one number is for both. They hold in sequences with
+            ``fps`` and are no part of what is allowed.
 
         Returns
         -------
@@ -179,9 +180,9 @@ class Limit:
         Parameters
         ----------
         position : (2, 3) array_like, optional
-            As of `free`: a sliding joint is locked with a position.
+            As for `free`: a sliding joint is locked with a position.
         speed, acceleration : float or (float, float), optional
-            As of `free`.
+            As for `free`.
 
         Returns
         -------
@@ -205,16 +206,16 @@ class Limit:
         speed: ArrayLike = np.inf,
         acceleration: ArrayLike = np.inf,
     ) -> Limit:
-        """Turns about an axis, within a range.
+        """The joint turns about an axis, within a range.
 
         Parameters
         ----------
         axis : (3,) array_like
-            In the joint's own space; of any length.
+            The axis in the joint's own space, of any length.
         low, high : float
-            Lowest and highest angle, from -2 pi to 2 pi. A range of a whole turn or more is no range.
+            Lowest and highest angle, from -2 pi to 2 pi. A range of a whole turn or more is no limit.
         stiffness, position, speed, acceleration : array_like, optional
-            As of `free`.
+            As for `free`.
 
         Returns
         -------
@@ -222,7 +223,7 @@ class Limit:
 
         Examples
         --------
-        A range of more than half a turn: what is outside goes to the bound that is nearer the way round.
+        A range of more than half a turn: angles outside go to the nearer bound on the circle.
 
         >>> door = Limit.hinge([0, 0, 1], 0, 4)
         >>> angle = rotations.to_axis_angle(
@@ -245,18 +246,18 @@ class Limit:
         speed: ArrayLike = np.inf,
         acceleration: ArrayLike = np.inf,
     ) -> Limit:
-        """The axis leans no more than an angle, and twists within a range.
+        """The axis leans by at most an angle, and twists within a range.
 
         Parameters
         ----------
         axis : (3,) array_like
-            The bone, say, in the joint's own space; of any length.
+            The axis, such as the bone, in the joint's own space; of any length.
         angle : float
-            How far it may lean, 0 to pi.
+            The largest lean, 0 to pi.
         twist : (float, float), optional
-            Lowest and highest angle about the axis; without it any.
+            Lowest and highest angle about the axis (default: unlimited).
         stiffness, position, speed, acceleration : array_like, optional
-            As of `free`.
+            As for `free`.
 
         Returns
         -------
@@ -264,7 +265,7 @@ class Limit:
 
         Examples
         --------
-        The axis is brought back along the great circle; how much the joint is twisted stays.
+        The axis is brought back along the great circle; the twist of the joint is kept.
 
         >>> limit = Limit.cone([0, 0, 1], np.pi / 6)
         >>> q = limit.project(rotations.shortest_arc([0, 0, 1], [1, 0, 0]))
@@ -286,23 +287,23 @@ class Limit:
         speed: ArrayLike = np.inf,
         acceleration: ArrayLike = np.inf,
     ) -> Limit:
-        """The axis leans differently far to four sides, and twists within a range.
+        """The axis leans by different angles to four sides, and twists within a range.
 
-        In between the sides, sine of half the angle is bounded by an ellipse. Its nearest point is where the axis is
-        brought back to.
+        Between the sides, the sine of half the angle is bounded by an ellipse. The axis is brought back to the nearest
+        point of it.
 
         Parameters
         ----------
         axis : (3,) array_like
-            The bone, say, in the joint's own space; of any length.
+            The axis, such as the bone, in the joint's own space; of any length.
         swing : (float, float, float, float)
-            How far it may lean towards y, -y, z and -z, each 0 to pi, where y is `side` and z is axis x side.
+            The largest leans towards y, -y, z and -z, each 0 to pi, where y is `side` and z is axis x side.
         side : (3,) array_like, optional
-            A direction that is not along the axis; made perpendicular to it. Without it some perpendicular.
+            A direction that is not along the axis; made perpendicular to it (default: a fixed perpendicular).
         twist : (float, float), optional
-            Lowest and highest angle about the axis; without it any.
+            Lowest and highest angle about the axis (default: unlimited).
         stiffness, position, speed, acceleration : array_like, optional
-            As of `free`.
+            As for `free`.
 
         Returns
         -------
@@ -331,20 +332,19 @@ class Limit:
         speed: ArrayLike = np.inf,
         acceleration: ArrayLike = np.inf,
     ) -> Limit:
-        """Three angles about the joint's own axes, each within a range.
+        """The three angles about the joint's own axes stay within ranges.
 
-        A rotation is allowed when one of its sets of angles lies in the box. Of all allowed rotations the nearest is
-        taken, which is not always the one with every angle clamped for itself.
+        A rotation is allowed if one of its sets of angles lies in the box. The nearest allowed rotation is not always
+        the one in which every angle is clamped separately.
 
         Parameters
         ----------
         order : str
-            Three different axes, as `rotations.to_euler` has them: "XYZ" intrinsic, "xyz" extrinsic. Blender's XYZ is
-            "xyz".
+            Three different axes, as in `rotations.to_euler`: "XYZ" intrinsic, "xyz" extrinsic. Blender's XYZ is "xyz".
         low, high : (3,) array_like
             Lowest and highest angle, in the order of the letters, each from -2 pi to 2 pi.
         stiffness, position, speed, acceleration : array_like, optional
-            As of `free`.
+            As for `free`.
 
         Returns
         -------
@@ -377,22 +377,22 @@ class Limit:
         speed: ArrayLike = np.inf,
         acceleration: ArrayLike = np.inf,
     ) -> Limit:
-        """The axis stays within cones in a row, or on the path from one to the next, and twists within a range.
+        """The axis stays within a sequence of cones, or on the path from one to the next, and twists within a range.
 
-        A path is what two circles that touch both its cones leave between them; the smaller the cones, the narrower it
-        is. There is none where one cone holds the other, and where both together span half a turn they overlap.
+        A path is the region between two circles that touch both its cones; it narrows with smaller cones. If one cone
+        contains the other, there is none. If both together span half a turn, the cones overlap.
 
         Parameters
         ----------
         axis : (3,) array_like
-            The bone, say, in the joint's own space; of any length. It need not be in a cone.
+            The axis, such as the bone, in the joint's own space; of any length. It need not be in a cone.
         cones : sequence of ((3,) array_like, float)
-            1 to 16 directions where the axis may point, likewise in the joint's own space at rest, each with the
-            angle by which it may lean from there, 0 to pi.
+            1 to 16 directions, also in the joint's own space at rest, each with the angle by which the axis may lean
+            from it, 0 to pi.
         twist : (float, float), optional
-            Lowest and highest angle about the axis; without it any.
+            Lowest and highest angle about the axis (default: unlimited).
         stiffness, position, speed, acceleration : array_like, optional
-            As of `free`.
+            As for `free`.
 
         Returns
         -------
@@ -418,17 +418,17 @@ class Limit:
         return _made("kusudama", stiffness, position, speed, acceleration, **parts)
 
     def __repr__(self) -> str:
-        """What makes the same limit again: all that is not as it is by default."""
+        """An expression that makes the same limit: all fields that differ from their defaults."""
         given = [item for item in fields(self) if getattr(self, item.name) != item.default]
         return f"Limit({', '.join(f'{item.name}={getattr(self, item.name)!r}' for item in given)})"
 
     def project(self, q: ArrayLike) -> Array:
         """The nearest allowed rotations.
 
-        What is allowed, or outside by no more than rounding, comes back with the same bits; so projecting twice is
-        projecting once. The result is of the same sign as what went in. A ball and a kusudama first keep the twist as
-        near as they can, then the swing; all other kinds give the rotation that is fewest radians away. After a swing
-        of half a turn a joint counts as not twisted.
+        Allowed rotations, and those outside by no more than rounding, keep their bits. Projecting twice is therefore
+        projecting once. The result has the same sign as the input. A ball and a kusudama keep the twist as near as
+        possible first, then the swing. All other kinds give the rotation that is fewest radians away. After a swing of
+        half a turn, a joint counts as not twisted.
 
         Parameters
         ----------
@@ -449,7 +449,7 @@ class Limit:
         return self._project(q)[0]
 
     def violation(self, q: ArrayLike) -> Array:
-        """How far outside rotations are, in radians: the angle to what `project` gives, 0 inside.
+        """The violation in radians: the angle to the result of `project`, 0 inside.
 
         Parameters
         ----------
@@ -480,7 +480,7 @@ class Limit:
         return projected, violation
 
     def parameters(self) -> tuple[float, ...]:
-        """Its numbers, in the order of an ik_limit (ik.h), and how many cones it has.
+        """The numbers, in the order of an ik_limit (ik.h), and the number of cones.
 
         >>> Limit.locked().parameters()[:5]
         (1, 1.0, 0.0, 0.0, 0.0)
@@ -494,7 +494,7 @@ class Limit:
         return (kind, *turns, slides, *position, *timed, len(self.cones))
 
     def project_position(self, position: ArrayLike) -> Array:
-        """Translations within the range of `position`; any, where there is none.
+        """Translations clamped to `position`; unchanged if there is none.
 
         Parameters
         ----------
@@ -519,17 +519,17 @@ class Limit:
         return np.clip(given, low, high)
 
     def sample(self, n: int, seed: int = 0) -> Array:
-        """Draw allowed rotations, uniformly: equal volumes of rotations are equally likely.
+        """Draw allowed rotations uniformly: equal volumes of rotations are equally likely.
 
-        Of an Euler box, rotations that two sets of angles in the box stand for are twice as likely. The same numbers
-        come out everywhere and from every version of NumPy.
+        A rotation of an Euler box that two sets of angles in it describe is twice as likely. The numbers are the same
+        on every machine and with every version of NumPy.
 
         Parameters
         ----------
         n : int
-            How many.
+            The number of rotations.
         seed : int, default: 0
-            Another seed gives other rotations.
+            A different seed gives different rotations.
 
         Returns
         -------
@@ -581,14 +581,14 @@ class Limit:
         return rotations.multiply(swings, _about(0, _within(self.twist, u[taken][:n, 5])))
 
     def draw(self, ax: Any = None) -> Any:
-        """Draw what is allowed, on a sphere about the joint: where its axis may point and how far it may twist.
+        """Draw the limit on a sphere about the joint: allowed directions of its axis and the range of its twist.
 
         Needs matplotlib (``pip install 'ikcore[plot]'``).
 
         Parameters
         ----------
         ax : matplotlib 3-D axes, optional
-            Where to draw; without it on a new figure.
+            Axes to draw on (default: a new figure).
 
         Returns
         -------
@@ -625,7 +625,7 @@ def _made(
 
 
 def _pair(name: str, value: ArrayLike) -> tuple[float, ...]:
-    """For turning and for sliding: one number is for both."""
+    """Values for turning and for sliding; one number stands for both."""
     given = rows(name, value, np.dtype(np.float64))
     if given.shape not in ((), (2,)) or not (given > 0).all():
         raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(value)}")
@@ -654,7 +654,7 @@ def _range(name: str, low: float, high: float) -> tuple[float, float]:
 
 
 def _read(cones: Sequence[tuple[ArrayLike, float]]) -> list[tuple[Array, float]]:
-    """Pairs of a unit vector, of zero none, and an angle."""
+    """Pairs of a unit vector (zero stays zero) and an angle."""
     try:
         pairs = [(direction, _numbers("cones", [angle], 1)[0]) for direction, angle in cones]
     except (TypeError, ValueError) as error:
@@ -676,12 +676,12 @@ def _frame(axis: ArrayLike, side: ArrayLike | None) -> tuple[float, ...]:
 # --- sampling --------------------------------------------------------------------------------------------------------
 
 
-# So many have numbers of their own.
+# The largest number of samples with distinct counters.
 _MOST_SAMPLES = 2**32 // 3
 
 
 def _uniform(n: int, seed: int) -> Array:
-    """Three rows of n numbers in [0, 1): SplitMix64 (Steele, Lea and Flood 2014), every number by its own counter."""
+    """Three rows of n numbers in [0, 1) by SplitMix64 (Steele, Lea and Flood 2014), with one counter per number."""
     counter = np.arange(1, 3 * n + 1, dtype=np.uint64) + np.uint64(seed % 2**32 << 32)
     x = counter * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -701,7 +701,7 @@ def _within(bounds: tuple[float, ...], u: Array) -> Array:
 
 def _swings(swing: tuple[float, ...], u: Array, v: Array) -> Array:
     """Directions uniform on the sphere: sines of half angles uniform in the plane, quadrant by quadrant."""
-    sines = np.maximum(_about(0, np.array(swing))[:, 1], 1e-9)  # a line is a very thin ellipse
+    sines = np.maximum(_about(0, np.array(swing))[:, 1], 1e-9)  # a line counts as a very thin ellipse
     y, z = sines[[0, 1, 1, 0]], sines[[2, 2, 3, 3]]
     edges = np.cumsum(y * z) / np.sum(y * z)
     quadrant = np.minimum(np.searchsorted(edges, v, side="right"), 3)
@@ -715,7 +715,7 @@ def _swings(swing: tuple[float, ...], u: Array, v: Array) -> Array:
 
 
 def _middle_angles(bounds: tuple[float, ...], u: Array) -> Array:
-    """Angles of density |cos|: the integral of that, from 0, is 2 k + sin(angle - k pi) in the k-th half turn."""
+    """Angles of density |cos|: its integral from 0 is 2 k + sin(angle - k pi) in the k-th half turn."""
     low, high = bounds
     ends = np.array([low, min(high, low + _TURN)])
     k = np.round(ends / np.pi)
@@ -735,11 +735,11 @@ def _middle_angles(bounds: tuple[float, ...], u: Array) -> Array:
 def human_arm(side: str) -> dict[str, Limit]:
     """The joints of an arm: shoulder, elbow, forearm and wrist.
 
-    At rest the body stands with its arms stretched out sideways, palms forward; +Y is up, +Z forward, +X left, and the
-    axes of every joint are those of the world. Angles are what the American Academy of Orthopaedic Surgeons gives as
-    the normal range of motion (Joint Motion, 1965): shoulder abduction 180 degrees and adduction 45, both from the
-    hanging arm, internal rotation 70, external 90; elbow 0 to 150; pronation and supination 80 each; wrist flexion 80,
-    extension 70, radial deviation 20, ulnar 30. Forwards and backwards at the height of the shoulder it is 130 and 40.
+    At rest the body stands with its arms stretched out sideways, palms forward. The axes of every joint are those of
+    the world: +Y up, +Z forward, +X left. Angles are the normal range of motion of the American Academy of Orthopaedic
+    Surgeons (Joint Motion, 1965). Shoulder abduction is 180 degrees and adduction 45, both from the hanging arm;
+    internal rotation 70, external 90. Elbow 0 to 150; pronation and supination 80 each. Wrist flexion 80, extension 70,
+    radial deviation 20, ulnar 30. Forwards and backwards at the height of the shoulder, the arm moves by 130 and 40.
 
     Parameters
     ----------
@@ -761,7 +761,7 @@ def human_arm(side: str) -> dict[str, Limit]:
     """
     left = _is_left(side)
     outwards = [1, 0, 0] if left else [-1, 0, 0]
-    # z of the frame, axis x side, is forwards on the left and backwards on the right
+    # z of the frame, axis x side, points forwards on the left and backwards on the right
     reach = (90, 135, 130, 40) if left else (90, 135, 40, 130)
     bend = (20, 30, 80, 70) if left else (20, 30, 70, 80)
     rotation = (-90, 70) if left else (-70, 90)
@@ -776,9 +776,9 @@ def human_arm(side: str) -> dict[str, Limit]:
 def human_leg(side: str) -> dict[str, Limit]:
     """The joints of a leg: hip, knee, ankle and toe.
 
-    Axes, rest and source as of `human_arm`; at rest the legs are straight down and the feet point forward. Hip flexion
-    120 degrees, extension 30, abduction 45, adduction 30, rotation 45 both ways; knee 0 to 135; ankle dorsiflexion 20,
-    plantar flexion 50, inversion 35, eversion 15; toe extension 70, flexion 45.
+    Axes, rest pose and source as for `human_arm`; at rest the legs are straight down and the feet point forward. Hip
+    flexion is 120 degrees, extension 30, abduction 45, adduction 30, rotation 45 both ways. Knee 0 to 135. Ankle
+    dorsiflexion 20, plantar flexion 50, inversion 35, eversion 15. Toe extension 70, flexion 45.
 
     Parameters
     ----------
@@ -797,7 +797,7 @@ def human_leg(side: str) -> dict[str, Limit]:
     array([0.    , 0.1438])
     """
     left = _is_left(side)
-    swing = (120, 30, 30, 45) if left else (120, 30, 45, 30)  # z of the frame is to the right
+    swing = (120, 30, 30, 45) if left else (120, 30, 45, 30)  # z of the frame points to the right
     tilt = (-35, 15) if left else (-15, 35)  # about +Z
     low, high = zip(tilt, (0, 0), (-20, 50), strict=True)
     return {

@@ -1,4 +1,4 @@
-"""A pose: what every joint of a skeleton does, relative to its parent."""
+"""Poses: local transforms of all joints of a skeleton, relative to their parents."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ikcore.record import record
 
 @record
 class Pose:
-    """Local rotations of all joints of a skeleton, with translations and scales where they are animated; any number.
+    """Local rotations of all joints of a skeleton, with translations and scales if animated; one pose or many.
 
     Parameters
     ----------
     rotations : (..., joints, 4) array_like
-        Quaternions (w, x, y, z) of any length; zero is none. Leading axes, those before the joints, broadcast.
+        Quaternions (w, x, y, z) of any length; zero is the identity. Leading axes, those before the joints, broadcast.
     translations : (..., joints, 3) array_like, optional
-        Where each joint is in its parent's space, a root in the world's (default: the skeleton's offsets).
+        Position of each joint in its parent's space, of a root in the world (default: the skeleton's offsets).
     scales : (..., joints, 3) array_like, optional
         Factors along the joint's own axes (default 1).
 
     Attributes
     ----------
     rotations, translations, scales : arrays or None
-        As given, with the same leading axes. All float32 if all that is given was, else float64. They share memory with
-        what was given where they can, and are read-only.
+        The given arrays with common leading axes. They are float32 if all given ones were, else float64. They are
+        read-only and share memory with the given arrays where possible.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Pose:
 
     @staticmethod
     def of_item(rotations: NDArray[Any], translations: NDArray[Any] | None, scales: NDArray[Any] | None) -> Pose:
-        """The pose of read-only arrays that fit each other, but that there may be more leading axes to rotations."""
+        """The pose of read-only arrays that fit each other, except that `rotations` may have more leading axes."""
         pose = _new(Pose)
         _set_rotations(pose, rotations)
         _set_translations(pose, _beside(translations, rotations))
@@ -68,14 +68,14 @@ class Pose:
         return pose
 
     def _keep(self, given: dict[str, NDArray[Any]]) -> None:
-        """Take arrays that fit each other but for their leading axes."""
+        """Store arrays that fit each other except for their leading axes."""
         shape = leading_axes("pose", given)
         for name in _PARTS:
             array = given.get(name)
             object.__setattr__(self, name, None if array is None else read_only(with_axes(array, shape)))
 
     def turned(self, rotations: NDArray[Any], translations: NDArray[Any] | None = None) -> Pose:
-        """The pose with other rotations of the same joints and type, and other translations where they are given."""
+        """The pose with other rotations of the same joints and type, and with other translations if given."""
         pose = object.__new__(Pose)
         moved = self.translations if translations is None else translations
         given = {"rotations": rotations, "translations": moved, "scales": self.scales}
@@ -89,7 +89,7 @@ class Pose:
 
     @property
     def joints(self) -> int:
-        """How many joints it has."""
+        """The number of joints."""
         return int(self.rotations.shape[-2])
 
     @property
@@ -142,7 +142,7 @@ def joint_rows(name: str, value: ArrayLike, dtype: np.dtype[Any], size: int) -> 
 
 
 def leading_axes(what: str, arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
-    """What the axes before the joints broadcast to."""
+    """The common shape of the axes before the joints."""
     leading = {name: array.shape[:-2] for name, array in arrays.items()}
     return broadcast_axes(what, leading, {name: array.shape for name, array in arrays.items()})
 
@@ -153,12 +153,12 @@ def with_axes(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _beside(array: NDArray[Any] | None, rotations: NDArray[Any]) -> NDArray[Any] | None:
-    """The array with the axes that rotations have before the joints."""
+    """The array broadcast to the leading axes of the rotations."""
     return array if array is None or array.ndim == rotations.ndim else with_axes(array, rotations.shape[:-2])
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view that cannot be written through."""
+    """A read-only view."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,8 +1,8 @@
-"""Classes that hold a few values and do not change: frozen dataclasses that take a quarter of the time to make.
+"""Immutable classes with a few values: frozen dataclasses that take a quarter of the time to create.
 
-A frozen dataclass has four functions or more written and compiled for itself, each time Python imports it. Here that is
-`__init__` alone; the others are the same for all. All else is a dataclass: fields, `dataclasses.replace`, how a checker
-reads it.
+A frozen dataclass has four or more functions generated and compiled for it, each time Python imports it. These classes
+generate `__init__` only and share the others. In all else they are dataclasses: fields, `dataclasses.replace`, and
+static type checks.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Make a class one of values that are set once, with slots.
+    """Make a class immutable, with slots.
 
-    An object is equal to itself alone, unless the class says ``__eq__, __hash__ = same_fields, hash_of_fields``.
+    An object is equal only to itself, unless the class says ``__eq__, __hash__ = same_fields, hash_of_fields``.
     """
     made: Any = dataclass(init=False, repr=False, eq=False, slots="__slots__" not in vars(cls))(cls)
     for name, function in vars(_Shared).items():
@@ -29,12 +29,12 @@ def record(cls: type[T]) -> type[T]:
 
 
 def same_fields(self: Any, other: object) -> bool:
-    """Whether another object of the same class has equal fields."""
+    """True if another object of the same class has equal fields."""
     return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
 
 
 def hash_of_fields(self: Any) -> int:
-    """Of two that are equal the same."""
+    """A hash that is the same for equal objects."""
     return hash(_compared(self))
 
 
@@ -43,7 +43,7 @@ def _compared(self: Any) -> tuple[Any, ...]:
 
 
 def _init_of(cls: Any) -> Any:
-    """The function that sets the fields: from positional arguments, then from those by name alone."""
+    """The function that sets the fields: from positional arguments, then from keyword-only ones."""
     all_ = fields(cls)
     positional = [item for item in all_ if item.init and not item.kw_only]
     by_name = [item for item in all_ if item.init and item.kw_only]
@@ -65,7 +65,7 @@ def _argument(item: Any) -> str:
 
 
 class _Shared:
-    """What every record does."""
+    """Methods that all records share."""
 
     def __repr__(self: Any) -> str:
         shown = [f"{item.name}={getattr(self, item.name)!r}" for item in fields(self) if item.repr]

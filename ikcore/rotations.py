@@ -1,15 +1,15 @@
 """Rotation algebra on arrays of quaternions.
 
-Quaternions are (w, x, y, z), Hamilton: ``multiply(a, b)`` applies b first. Angles are radians. Leading axes broadcast;
-results are float32 when all rotations and vectors given are, else float64.
+Quaternions are (w, x, y, z), Hamilton: ``multiply(a, b)`` applies b first. Angles are radians. Leading axes broadcast.
+Results are float32 if all rotations and vectors given are, else float64.
 
-Every function takes ``out=``: where to write the result, an array (or a pair of them) of its shape and type, which may
-be an input. ``workers=`` is how many threads compute, -1 for all cores; the result is the same to the bit. Only
-`continuous`, `to_xyzw` and `from_xyzw`, which compute next to nothing, have none.
+Every function takes ``out=``: where to write the result, an array (or a pair of them) of its shape and type. It may be
+an input. ``workers=`` is the number of threads, -1 for all cores; the result is the same to the bit. `continuous`,
+`to_xyzw` and `from_xyzw` have no ``workers``, because they compute nearly nothing.
 
-A quaternion of any length stands for the rotation it points to, and zero for none; `multiply` and `conjugate` alone are
-the plain products. An item with a NaN or infinity in it comes out as NaN, and disturbs no other. The same input gives
-the same bits on every processor, however large the batch.
+A quaternion of any length stands for the rotation it points to, and zero for the identity. Only `multiply` and
+`conjugate` are the plain products. An item with a NaN or infinity in it becomes NaN, and changes no other item. The
+same input gives the same bits on every processor, however large the batch.
 
 >>> import numpy as np
 >>> import ikcore as ik
@@ -41,17 +41,17 @@ def _one(solver: np.ufunc, dtype: np.dtype[Any], out: Array | None, workers: int
 
 
 def _plain(solver: np.ufunc, dtype: np.dtype[Any], operands: dict[str, tuple[Any, ...]]) -> Array | None:
-    """The result where NumPy can be called as it is: of arrays that fit, with one leading axis at most."""
+    """The result if NumPy can be called directly: for arrays that fit, with at most one leading axis."""
     values = []
     for value, *row in operands.values():
         if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim > 2 or value.ndim < len(row):
             return None
-        if row and not value.strides[-1]:  # to the core that is packed
+        if row and not value.strides[-1]:  # the core would take it for packed
             return None
         values.append(value)
     try:
         made: Array = solver(*values)
-    except ValueError:  # what does not fit, the usual way says
+    except ValueError:  # the general path raises the error
         return None
     return made
 
@@ -73,7 +73,7 @@ def _call(
 ) -> Any:
     places = tuple([_checked(array, dtype) for array in outputs])
     inputs = {}
-    for name, (value, *row) in operands.items():  # a comprehension, and a generator more so, takes longer to begin
+    for name, (value, *row) in operands.items():  # a comprehension, and even more a generator, takes longer to start
         inputs[name] = optional_rows(name, value, dtype, *row)
     return call(solver, inputs, places, workers)
 
@@ -86,7 +86,7 @@ def _checked(out: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _written(result: Array, out: Array | None) -> Array:
-    """The result of what needs no gufunc."""
+    """The result of a function without a gufunc, written to `out` if that is given."""
     if out is None:
         return result
     if _checked(out, result.dtype).shape != result.shape:
@@ -103,7 +103,7 @@ def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: i
     a, b : (..., 4) array_like
         The factors.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     q : (..., 4) array_like
         Quaternions. They are not brought to unit length.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -142,14 +142,14 @@ def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
 
 
 def normalize(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """The same rotation with unit length, and the same sign. What has unit length already keeps its bits.
+    """The same rotation with unit length and the same sign. A unit quaternion keeps its bits.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions of any length; zero gives the identity.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -166,19 +166,19 @@ def normalize(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
 
 
 def canonical(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """Of the two unit quaternions of a rotation the one with w >= 0.
+    """The one of a rotation's two unit quaternions that has w >= 0.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions of any length.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     (..., 4) array
-        Unit quaternions with w >= 0; where w is 0 the first of x, y, z that is not 0 is positive.
+        Unit quaternions with w >= 0. If w is 0, the first of x, y, z that is not 0 is positive.
 
     Examples
     --------
@@ -190,19 +190,19 @@ def canonical(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
 
 
 def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
-    """Signs chosen along axis 0, as keyframes need them: each row on the side of the row before it.
+    """Signs chosen along axis 0, as keyframes need them: each row has the sign nearer to the row before it.
 
     Parameters
     ----------
     q : (n, ..., 4) array_like
         Quaternions over time. The first row keeps its sign, and all keep their length.
     out : optional
-        Where to write the result: see `ikcore.rotations`.
+        Output array: see `ikcore.rotations`.
 
     Returns
     -------
     (n, ..., 4) array
-        The same rotations, neighbours never more than a right angle apart.
+        The same rotations; neighbours are never more than a right angle apart.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
     if keys.ndim < 2:
         raise ValueError(f"q: expected an array of shape (n, ..., 4), got shape {keys.shape}")
     products = keys[1:] * keys[:-1]
-    # added in written order, as np.sum does not promise
+    # added in written order, which np.sum does not guarantee
     dots = products[..., 0] + products[..., 1] + products[..., 2] + products[..., 3]
     signs = np.ones(keys.shape[:-1], keys.dtype)
     np.cumprod(np.where(dots < 0, -1, 1), axis=0, out=signs[1:])
@@ -223,7 +223,7 @@ def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
 
 
 def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """Vectors turned by quaternions.
+    """Vectors rotated by quaternions.
 
     Parameters
     ----------
@@ -232,12 +232,12 @@ def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int
     v : (..., 3) array_like
         Vectors.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     (..., 3) array
-        The vectors turned.
+        The rotated vectors.
 
     Examples
     --------
@@ -257,10 +257,10 @@ def shortest_arc(
     a, b : (..., 3) array_like
         Directions of any length. A zero vector gives the identity.
     axis : (..., 3) array_like, optional
-        What to turn about, by half a turn, where a and b are opposite. It is made perpendicular to a. Without it, or
-        where it is parallel to a, some perpendicular is taken, always the same.
+        The axis of the half turn between opposite a and b. It is made perpendicular to a. If it is not given, or
+        parallel to a, a fixed perpendicular is used.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -281,10 +281,10 @@ def exp(v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     Parameters
     ----------
     v : (..., 3) array_like
-        Rotation vectors. Angles beyond half a turn give w < 0. The error is a rounding up to 3e6 radians (float32:
-        1e4) and grows from there.
+        Rotation vectors. Angles beyond half a turn give w < 0. The error is within rounding up to 3e6 radians (float32:
+        1e4) and grows beyond.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -301,19 +301,19 @@ def exp(v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
 
 
 def log(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """Rotation vectors of quaternions, the shorter way round.
+    """Rotation vectors of quaternions, by the shorter way.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     (..., 3) array
-        Rotation vectors no longer than pi. Of half a turn, that with the first number that is not 0 positive.
+        Rotation vectors no longer than pi. For half a turn, the first component that is not 0 is positive.
 
     Examples
     --------
@@ -325,16 +325,16 @@ def log(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """From a to b the shorter way, at constant speed.
+    """Interpolate from a to b by the shorter way, at constant speed.
 
     Parameters
     ----------
     a, b : (..., 4) array_like
         Rotations.
     t : (...) array_like
-        How far: 0 gives exactly a, 1 exactly b (or -b, whichever is nearer to a). It may lie outside.
+        The position: 0 gives exactly a, 1 exactly b (or -b, whichever is nearer to a). It may lie outside.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -361,15 +361,15 @@ def swing_twist(
     q : (..., 4) array_like
         Rotations.
     axis : (..., 3) array_like
-        What the twist turns about, of any length; of zero there is no twist.
+        The axis of the twist, of any length; for zero there is no twist.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     swing, twist : (..., 4) arrays
-        Unit quaternions with w >= 0; ``multiply(swing, twist)`` is q or -q. After a swing of half a turn any twist
-        would do, and it is none.
+        Unit quaternions with w >= 0; ``multiply(swing, twist)`` is q or -q. After a swing of half a turn the twist is
+        undefined, and returned as the identity.
 
     Examples
     --------
@@ -381,14 +381,14 @@ def swing_twist(
 
 
 def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """Rotation matrices, to multiply column vectors with.
+    """Rotation matrices, which multiply column vectors.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -411,10 +411,10 @@ def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int = 1
     Parameters
     ----------
     matrix : (..., 3, 3) array_like
-        Rotation matrices. One that is off by more than rounding gives a rotation near it; `best_fit` of its columns
+        Rotation matrices. A matrix whose error exceeds rounding gives a rotation near it. `best_fit` of its columns
         gives the nearest.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -430,19 +430,19 @@ def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int = 1
 
 
 def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int = 1) -> tuple[Array, Array]:
-    """Unit axis and angle of rotations, the shorter way round.
+    """Unit axis and angle of rotations, by the shorter way.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     axis : (..., 3) array
-        Unit vectors; x where there is no rotation.
+        Unit vectors; x for the identity.
     angle : (...) array
         In [0, pi].
 
@@ -468,7 +468,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
     angle : (...) array_like
         Angles. Beyond half a turn they give w < 0.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -485,19 +485,19 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
 
 
 def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """The first two columns of the matrix, one after the other: a representation without jumps, for learning.
+    """The first two columns of the matrix, one after the other: a continuous representation, for learning.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     (..., 6) array
-        Where the rotation takes x, and where it takes y.
+        The images of x and of y under the rotation.
 
     Notes
     -----
@@ -512,15 +512,15 @@ def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
 
 
 def from_6d(columns: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
-    """Rotations from two vectors, as a network gives them.
+    """Rotations from two vectors, as a network predicts them.
 
     Parameters
     ----------
     columns : (..., 6) array_like
-        Two vectors of any length. The first is kept as a direction, the second made perpendicular to it (Gram-Schmidt);
-        where that leaves nothing, some perpendicular is taken.
+        Two vectors of any length. The first is kept as a direction, and the second is made perpendicular to it
+        (Gram-Schmidt). If that leaves nothing, a fixed perpendicular is used.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -543,18 +543,18 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int
     q : (..., 4) array_like
         Rotations.
     order : str
-        Three axes, as in SciPy: capitals such as "XYZ" turn about the axes of the body (intrinsic), small letters such
-        as "xyz" about those of the world (extrinsic), the first letter first. Blender's XYZ is "xyz" here. No axis
-        twice in succession.
+        Three axes, as in SciPy, the first letter first. Capitals such as "XYZ" are the axes of the body (intrinsic),
+        small letters such as "xyz" those of the world (extrinsic). Blender's XYZ is "xyz" here. Neighbouring axes must
+        differ.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     (..., 3) array
-        Radians, in the order of the letters. First and last are in [-pi, pi]; the middle one is in [0, pi] where they
-        share an axis, else in [-pi/2, pi/2]. In gimbal lock, where only their sum or difference is defined, the angle
-        of the axis that turns with the others is 0: the last of intrinsic orders, the first of extrinsic ones.
+        Radians, in the order of the letters. First and last are in [-pi, pi]. The middle one is in [0, pi] if they
+        share an axis, else in [-pi/2, pi/2]. In gimbal lock only their sum or difference is defined. The angle of the
+        axis that turns with the others is then 0: the last of intrinsic orders, the first of extrinsic ones.
 
     Examples
     --------
@@ -579,12 +579,12 @@ def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, worke
     order : str
         Three axes: see `to_euler`.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     (..., 4) array
-        Unit quaternions, of the sign that follows from the angles.
+        Unit quaternions, with the sign that follows from the angles.
 
     Examples
     --------
@@ -598,7 +598,7 @@ def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, worke
 
 
 def _euler_axes(order: str, dtype: np.dtype[Any]) -> tuple[Array, int]:
-    """Axes in intrinsic order, and the step that puts angles in it: turns about the axes of the world come reversed."""
+    """Axes in intrinsic order, and the step that puts angles in it: extrinsic orders are reversed."""
     letters = [("xyz" if str(order).islower() else "XYZ").find(letter) for letter in str(order)]
     if len(letters) != 3 or -1 in letters or letters[1] in (letters[0], letters[2]):
         raise ValueError(f"order: expected three axes such as 'XYZ' (intrinsic) or 'zxz' (extrinsic), got {order!r}")
@@ -614,7 +614,7 @@ def to_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     q : (..., 4) array_like
         Quaternions (w, x, y, z).
     out : optional
-        Where to write the result: see `ikcore.rotations`.
+        Output array: see `ikcore.rotations`.
 
     Returns
     -------
@@ -635,9 +635,9 @@ def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     Parameters
     ----------
     q : (..., 4) array_like
-        Quaternions (x, y, z, w), or a SciPy `Rotation`, of which the order is known.
+        Quaternions (x, y, z, w), or a SciPy `Rotation`, whose order is known.
     out : optional
-        Where to write the result: see `ikcore.rotations`.
+        Output array: see `ikcore.rotations`.
 
     Returns
     -------
@@ -670,25 +670,25 @@ def best_fit(
     Parameters
     ----------
     points, targets : (..., n, 3) array_like
-        What is turned, and where it should go. To fit a translation too, subtract from each list its (weighted) mean.
+        The points to rotate, and their targets. To fit a translation too, subtract the (weighted) mean from each list.
     weights : (..., n) array_like, optional
-        Of the squared distances; default 1. A negative one counts as 0.
+        Weights of the squared distances; default 1. A negative one counts as 0.
     out, workers : optional
-        Where to write the result, on how many threads: see `ikcore.rotations`.
+        Output array, and number of threads: see `ikcore.rotations`.
 
     Returns
     -------
     rotation : (..., 4) array
-        Canonical unit quaternions. Where several rotations are equally good the smallest: of points on one line through
-        the origin the shortest arc, of no points none.
+        Canonical unit quaternions. If several rotations are equally good, the smallest: the shortest arc for points on
+        a line through the origin, the identity for no points.
     rmsd : (...) array
-        Weighted root mean square of the distances that are left.
+        Weighted root mean square of the remaining distances.
 
     Notes
     -----
-    The top eigenvector of the matrix of B. Horn, "Closed-form solution of absolute orientation using unit quaternions",
-    1987, which is also that of QCP (D. Theobald, 2005), found by Jacobi's method. QCP's own, by cofactors, has no
-    answer for points on a line.
+    The eigenvector of the largest eigenvalue, by Jacobi's method, of the matrix of B. Horn, "Closed-form solution of
+    absolute orientation using unit quaternions", 1987. QCP (D. Theobald, 2005) uses the same matrix; its cofactors have
+    no solution for points on a line.
 
     Examples
     --------

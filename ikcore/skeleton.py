@@ -17,20 +17,20 @@ from ikcore.pose import Pose, joint_rows, leading_axes
 from ikcore.record import record
 from ikcore.span import Span, span_of
 
-# By name or index of the joint (a mapping of both takes no mapping of one, hence Any), or one for each joint.
+# By name or index of the joint (typed Any, since a mapping of both is not a mapping of one), or one for each joint.
 Limits = Mapping[Any, Limit] | Sequence[Limit | None]
 
 
 @record
 class World:
-    """Where the joints of a skeleton are in the world.
+    """World positions and rotations of the joints of a skeleton.
 
     Attributes
     ----------
     positions : (..., joints, 3) array
         Positions of the joints.
     rotations : (..., joints, 4) array
-        World rotations (w, x, y, z), of unit length where `Skeleton.forward` made them.
+        World rotations (w, x, y, z); of unit length if `Skeleton.forward` made them.
     """
 
     positions: NDArray[Any]
@@ -43,23 +43,23 @@ class Skeleton:
     Parameters
     ----------
     parents : (joints,) array_like of int
-        The parent of every joint, -1 for a root. In any order; there may be several roots.
+        The parent of every joint, -1 for a root. Joints may be in any order, and there may be several roots.
     offsets : (joints, 3) array_like
-        Where every joint is at rest, in its parent's space; a root in the world's.
+        Position of every joint at rest, in its parent's space; of a root in the world.
     rest : (joints, 4) array_like, optional
-        Local rotations at rest (w, x, y, z), of any length (default: none). Limits are measured from them.
+        Local rotations at rest (w, x, y, z), of any length (default: identity). Limits are relative to them.
     names : sequence of str, optional
         One for each joint, all different (default: "0", "1", and so on).
     limits : mapping or sequence, optional
-        Limits by name or index, or one for each joint, None being free.
+        Limits by name or index, or one for each joint, where None is free.
     masses : (joints,) array_like, optional
-        What hangs on every joint and on no joint below, in any unit (default: none, so that there is no centre of
-        mass).
+        Mass attached to every joint, without the joints below it, in any unit (default: none; there is then no centre
+        of mass).
     centres : (joints, 3) array_like, optional
-        Where the middle of that mass is, in the space of the joint (default: at the joint).
+        Centre of that mass, in the space of the joint (default: at the joint).
     preferred : (joints, 4) array_like, optional
-        Local rotations (w, x, y, z), of any length, that joints are drawn to where no goal objects, as `dls` does by
-        `posture` (default: rest).
+        Preferred local rotations (w, x, y, z), of any length, approached in the null space of all goals, as by the
+        option `posture` of `dls` (default: rest).
     caps : (joints,) array_like, optional
         The most that every joint turns each time that a method visits it which turns one joint after the other, as
         `ccd` does, in radians (default: 0, as far as is best).
@@ -117,7 +117,7 @@ class Skeleton:
         given = parameters if any(self._limits) else None
         self._data = _core.Skeleton(tree, at, turned, given, numbers, cones or None)
         self._rest = Pose(self._data.rests)
-        self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
+        self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were requested
         self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single.py
 
     @classmethod
@@ -127,11 +127,11 @@ class Skeleton:
         Parameters
         ----------
         points : (joints, 3) array_like
-            Where the joints are at rest.
+            Positions of the joints at rest.
         names : sequence of str, optional
-            As of a `Skeleton`.
+            As for a `Skeleton`.
         limits : dict or sequence of Limit, optional
-            Likewise.
+            As for a `Skeleton`.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class Skeleton:
 
     @property
     def offsets(self) -> NDArray[np.float64]:
-        """(joints, 3) array, read-only: where every joint is at rest, in its parent's space."""
+        """(joints, 3) array, read-only: the position of every joint at rest, in its parent's space."""
         return self._data.offsets
 
     @property
@@ -177,12 +177,12 @@ class Skeleton:
 
     @property
     def masses(self) -> NDArray[np.float64]:
-        """(joints,) array, read-only: the mass that hangs on every joint and on no joint below, 0 being none."""
+        """(joints,) array, read-only: the mass attached to every joint, without the joints below it; 0 is none."""
         return self._numbers[:, 0]
 
     @property
     def centres(self) -> NDArray[np.float64]:
-        """(joints, 3) array, read-only: where the middle of that mass is, in the space of the joint."""
+        """(joints, 3) array, read-only: the centre of that mass, in the space of the joint."""
         return self._numbers[:, 1:4]
 
     @property
@@ -225,7 +225,7 @@ class Skeleton:
         if isinstance(joint, str):
             if joint in self._index:
                 return self._index[joint]
-            import difflib  # takes a while, and most names are right
+            import difflib  # importing it is slow, and most names are correct
 
             lower = {name.lower(): name for name in self._names}
             near = difflib.get_close_matches(joint.lower(), lower, 1)
@@ -244,24 +244,24 @@ class Skeleton:
         return tuple(np.flatnonzero(self.parents == self.index(joint)).tolist())
 
     def forward(self, pose: Pose, *, workers: int = 1) -> World:
-        """Where the joints are in the world: forward kinematics, composed as glTF does.
+        """World positions and rotations of the joints: forward kinematics, composed as glTF does.
 
-        A joint's matrix is its parent's times translation, rotation and scale, so the children of an unevenly scaled
-        joint may be sheared. Its position is exactly where that matrix takes the origin; its rotation is the nearest
-        one to the matrix, which without scales is the product of the local rotations.
+        A joint's matrix is its parent's times translation, rotation and scale. Children of a non-uniformly scaled joint
+        may therefore be sheared. The position is exactly the image of the origin. The rotation is the nearest one to
+        the matrix, and without scales the product of the local rotations.
 
         Parameters
         ----------
         pose : Pose
-            One or many. What it is made of, float32 or float64, the result is.
+            One pose or many. The result has its type, float32 or float64.
         workers : int, optional
-            How many threads, -1 for all cores. The result is the same to the bit.
+            Number of threads, -1 for all cores. The result is the same to the bit.
 
         Returns
         -------
         World
-            Positions and rotations, with the leading axes of the pose. A NaN or infinity in a pose makes NaN of what
-            depends on it, and of nothing else.
+            Positions and rotations, with the leading axes of the pose. A NaN or infinity in a pose makes everything
+            that depends on it NaN, and nothing else.
 
         Examples
         --------
@@ -289,12 +289,12 @@ class Skeleton:
         world : World
             Positions and rotations of all joints. Rotations may have any length.
         workers : int, optional
-            How many threads, -1 for all cores.
+            Number of threads, -1 for all cores.
 
         Returns
         -------
         Pose
-            With translations, as bones may have any length in the world.
+            The pose with translations, because bones may have any length in the world.
 
         Examples
         --------
@@ -320,21 +320,21 @@ class Skeleton:
         return Pose(turned, moved)
 
     def reach(self, joint: str | int, chain: str | int | None = None, *, pose: Pose | None = None) -> Span:
-        """How near and how far a chain can bring a joint, if its joints turn freely and none slides.
+        """Smallest and largest distance at which a chain can hold a joint, if joints turn freely and none slides.
 
         Parameters
         ----------
         joint : str or int
             The end of the chain.
         chain : str or int, optional
-            Its start, by name or by how many joints above, as `Reach` has it (default: the root).
+            Its start, by name or by the number of joints above, as in `Reach` (default: the root).
         pose : Pose, optional
-            One or many: translations and scales change the bones (default: at rest).
+            One pose or many: translations and scales change the bones (default: at rest).
 
         Returns
         -------
         Span
-            Where the chain starts, its inner and outer radius; it classifies targets.
+            Position of the chain's start, inner and outer radius. It classifies targets.
 
         Examples
         --------
@@ -410,11 +410,11 @@ class Skeleton:
             raise ValueError(f"{name}: expected {len(self)} joints as the skeleton has, got {joints}")
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], *sizes: int) -> tuple[NDArray[Any], ...]:
-        """Arrays with rows of these sizes for every joint."""
+        """Arrays with rows of these sizes, one row for every joint."""
         return _core.empty(tuple([((*shape, len(self), size), dtype.char) for size in sizes]))
 
     def _run(self, function: Any, arrays: tuple[NDArray[Any] | None, ...], workers: int) -> None:
-        """Call C on arrays of one shape (but for their last axis), all leading axes made one."""
+        """Call C on arrays of one shape (except for their last axis), with all leading axes merged into one."""
         first = arrays[0]
         assert first is not None
         items = math.prod(first.shape[:-2])
@@ -430,7 +430,7 @@ class Skeleton:
 
 
 def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str = "chain") -> int:
-    """The first joint of a chain down to `joint`, given as `Reach` has it; `where` it is given."""
+    """The first joint of a chain that ends at `joint`, given as in `Reach`; `where` names it in errors."""
     check_chain(chain, where)
     above, end = ancestors(skeleton, joint), skeleton.names[joint]
     if chain is None:
@@ -447,7 +447,7 @@ def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str
 
 
 def index_of(skeleton: Skeleton, joint: str | int, where: str) -> int:
-    """`Skeleton.index`; what it refuses says where that is given."""
+    """`Skeleton.index`, with `where` in its errors."""
     try:
         return skeleton.index(joint)
     except (TypeError, ValueError) as error:
@@ -461,7 +461,7 @@ def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
 
 
 def followed(skeleton: Skeleton, joints: Sequence[str | int]) -> list[int]:
-    """The numbers of joints each of which is the child of the one before."""
+    """The indices of joints, each of which is the child of the previous one."""
     if isinstance(joints, str) or not isinstance(joints, Iterable):
         raise TypeError(f"joints: expected a list of joints, got {joints!r}")
     chain = [index_of(skeleton, joint, f"joints[{at}]") for at, joint in enumerate(joints)]
@@ -473,7 +473,7 @@ def followed(skeleton: Skeleton, joints: Sequence[str | int]) -> list[int]:
 
 
 def check_unscaled(skeleton: Skeleton, pose: Pose) -> None:
-    """Refuse what is no pose of the skeleton, and one with scales."""
+    """Refuse values that are no pose of the skeleton, and poses with scales."""
     if not isinstance(pose, Pose):
         raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
     skeleton._check_joints("pose", pose.joints)
@@ -492,14 +492,14 @@ def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
 
 
 def check_chain(chain: Any, name: str = "chain") -> None:
-    """Refuse what cannot be the start of a chain."""
+    """Refuse values that cannot be the start of a chain."""
     if chain is not None and not is_name_or_number(chain):
         raise TypeError(f"{name}: expected a joint's name, or how many joints above may turn, got {shown(chain)}")
 
 
 def is_name_or_number(value: Any) -> bool:
-    """Whether it could be the name of a joint, or its index."""
-    if type(value) is int or isinstance(value, str):  # as a rule
+    """True if it could be the name of a joint, or its index."""
+    if type(value) is int or isinstance(value, str):  # the usual case
         return True
     try:
         return whole_number(value) is not None
@@ -510,27 +510,28 @@ def is_name_or_number(value: Any) -> bool:
 def jacobian(
     skeleton: Skeleton, pose: Pose, joint: str | int, offset: ArrayLike | None = None, *, workers: int = 1
 ) -> NDArray[Any]:
-    """How a joint, or a point fixed to it, moves and turns when joints turn a little.
+    """Derivative of the position and rotation of a joint, or of a point fixed to it, by the joint rotations.
 
     Parameters
     ----------
     skeleton : Skeleton
         The skeleton. Its limits do not matter.
     pose : Pose
-        One or many. What it is made of, float32 or float64, the result is.
+        One pose or many. The result has its type, float32 or float64.
     joint : str or int
         The joint, by name or index.
     offset : (3,) array_like, optional
         The point, in the space of the joint (default: the joint).
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
 
     Returns
     -------
     (..., 6, 3 * joints) array
-        Three columns for every joint: its turning about the x, y and z axis of the world, by radians. In each the
-        velocity of the point, then the angular velocity of the joint. Zero unless a joint is `joint` or above it.
-        Where joint j is a hinge about the world axis a, its one column is ``J[..., 3 * j : 3 * j + 3] @ a``.
+        Three columns for every joint: its rotation about the x, y and z axis of the world, in radians. Each column is
+        the velocity of the point, then the angular velocity of the joint. It is zero unless the column's joint is
+        `joint` or above it. If joint j is a hinge about the world axis a, its one column is ``J[..., 3 * j : 3 * j + 3]
+        @ a``.
 
     Examples
     --------
@@ -564,7 +565,7 @@ def jacobian(
     return columns.reshape(*pose.shape, 6, 3 * len(skeleton))
 
 
-# The numbers of an ik_limit that does not limit.
+# The numbers of an ik_limit that allows everything.
 _FREE = Limit.free().parameters()
 
 
@@ -578,7 +579,7 @@ def _whole_numbers(parents: ArrayLike) -> NDArray[Any]:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"parents: expected a list of whole numbers, got {array.dtype} of shape {array.shape}")
     if array.dtype.kind == "u":
-        array = np.minimum(array, np.iinfo(np.int32).max)  # which is no joint either
+        array = np.minimum(array, np.iinfo(np.int32).max)  # which is no joint index either
     return array.astype(np.int64)
 
 
@@ -648,6 +649,6 @@ def _unique_names(names: Sequence[str] | None, joints: int) -> tuple[str, ...]:
 
 
 def _listed(names: Any) -> str:
-    """The first few of many."""
+    """A list of names as text: the first six, and the last."""
     names = list(names)
     return ", ".join(names[:6]) + (f", ... {names[-1]}" if len(names) > 6 else "")

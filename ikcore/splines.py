@@ -1,4 +1,4 @@
-"""A chain laid along a curve: arrays in, arrays out, and a pose of a skeleton where that is wanted."""
+"""A chain laid along a curve, as a typed function on arrays; its result can be applied to a pose of a skeleton."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ikcore.skeleton import Skeleton, check_unscaled, followed
 
 @record
 class Spline:
-    """What `spline` found, item by item.
+    """The result of `spline` per item.
 
     Attributes
     ----------
     deltas : (..., n, 4) array
-        World-space delta rotations (w, x, y, z), w >= 0, of the joints, for the pose that came in: a joint's local
-        rotation becomes ``W^-1 delta W local``, with W its parent's world rotation in that pose. Joint k has then
-        turned by ``deltas[0] * deltas[1] * ... * deltas[k]``. The last one follows the last bone.
+        World-space delta rotations (w, x, y, z), w >= 0, of the joints, relative to the input pose. A joint's local
+        rotation becomes ``W^-1 delta W local``, where W is its parent's world rotation in that pose. Joint k has then
+        turned by ``deltas[0] * deltas[1] * ... * deltas[k]``. The last joint follows the last bone.
     positions : (..., n, 3) array
-        Where the joints are afterwards, the root first.
+        Resulting positions of the joints, the root first.
     stretches : (..., n) array
-        Of every bone the factor of its length, which is that of the next joint's translation; of the last joint 1.
+        Length factor of every bone, to be applied to the translation of the next joint; 1 for the last joint.
     status : (...) int32 array
         `Status` flags; 0 means that all joints are on the curve.
     error : (...) array
-        The largest distance from a joint to its place on the curve; to the curve's end where the chain goes on beyond.
+        Largest distance from a joint to its point on the curve. For joints beyond the curve, the distance to its end.
     """
 
     deltas: NDArray[Any]
@@ -42,11 +42,11 @@ class Spline:
     error: NDArray[Any]
 
     def summary(self) -> str:
-        """The batch in words: how many lie on their curves, how many do not and why."""
+        """A summary of the batch: how many chains lie on their curves, and the reasons for the others."""
         return status.summarize("chain", self.status, self.error)
 
     def pose(self, skeleton: Skeleton, pose: Pose, joints: Sequence[str | int]) -> Pose:
-        """Return the pose that came in with the chain laid along the curve.
+        """Return the input pose with the chain laid along the curve.
 
         Parameters
         ----------
@@ -55,12 +55,12 @@ class Spline:
         pose : Pose
             The pose whose joints were given to `spline`, without scales.
         joints : list of (str or int)
-            These joints, each the child of the one before.
+            These joints, each the child of the previous one.
 
         Returns
         -------
         Pose
-            With other rotations of these joints, and other translations too.
+            The pose with new rotations of these joints, and new translations.
         """
         chain = followed(skeleton, joints)
         if len(chain) != self.deltas.shape[-2]:
@@ -99,43 +99,44 @@ def spline(
     workers: int = 1,
     strict: bool = False,
 ) -> Spline:
-    """Lay a chain along a curve, as a tail, a spine or a rope goes: bone by bone, every joint on the curve.
+    """Lay a chain along a curve, as for a tail, a spine or a rope: bone by bone, with every joint on the curve.
 
-    The root goes to the curve's start. Every other joint stands where the curve is first a bone's length away from the
-    joint before it: bones keep their lengths. Where the curve ends before the chain the rest goes straight on
-    (TOO_SHORT). From bone to bone the chain turns by the shortest arc, so that it does not roll of itself.
+    The root moves to the curve's start. Every other joint is placed where the curve is first a bone length away from
+    the previous joint, so bones keep their lengths. If the curve is shorter than the chain, the rest continues straight
+    (TOO_SHORT). From bone to bone the chain turns by the shortest arc, so it does not roll by itself.
 
     Parameters
     ----------
     joints : (..., n, 3) array_like
-        Where the joints are, from the root to the tip, two or more. Leading axes broadcast. float32 when joints and
+        Positions of the joints, from the root to the tip, two or more. Leading axes broadcast. float32 if joints and
         curve are, else float64.
     curve : (..., 1 + 3 * pieces, 3) array_like
         The points of cubic Bezier pieces that share their ends: start, two handles, end and so on. `curve_through`
-        makes them of points to go through.
+        computes them from points on the curve.
     stretch : {"bones", "even"}, optional
-        Lay the chain over the whole curve, measured along it: "bones" keeps the ratios of the bones' lengths, "even"
-        makes all bones get as much. Default: bones keep their lengths.
+        Lay the chain over the whole curve, measured by arc length: "bones" keeps the ratios of the bone lengths, "even"
+        makes all bones equal. Default: bones keep their lengths.
     root_weight : (...) array_like, optional
-        The share of the way to the curve's start that the root goes, 0 to 1 (default 1). For the rest the curve comes
-        to the root: at 0 the root stays.
+        Share of the root's motion to the curve's start, 0 to 1 (default 1). The curve moves to the root by the rest: at
+        0 the root stays.
     tilts : (..., pieces + 1) array_like, optional
-        Radians that the bones roll about the curve, at the ends of its pieces (default 0); in between as its parameter.
+        Roll of the bones about the curve in radians, at the ends of its pieces (default 0); linear in the curve's
+        parameter in between.
     start_axis : (..., 3) array_like, optional
-        A direction fixed to the first bone, in the world as the joints come in. Needs `start_up`.
+        A direction fixed to the first bone, in world space for the input positions. Needs `start_up`.
     start_up : (..., 3) array_like, optional
-        The direction in the world to whose side the first bone's axis rolls. Needs `start_axis`.
+        The world direction to which the first bone's axis rolls. Needs `start_axis`.
     end_axis, end_up : (..., 3) array_like, optional
-        The same of the last bone. What it rolls more than the first is shared out by the length in between.
+        The same for the last bone. The difference of the two rolls is distributed by length in between.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
-        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------
     Spline
-        Delta rotations, positions, stretches, status and error of every item; `Spline.pose` makes a pose of them.
+        Delta rotations, positions, stretches, status and error of every item; `Spline.pose` applies them to a pose.
 
     Examples
     --------
@@ -186,7 +187,7 @@ def spline(
 
 
 def _shares(stretch: str | None, joints: NDArray[Any]) -> NDArray[Any]:
-    """What every bone gets of the curve; none where bones keep their lengths."""
+    """Each bone's share of the curve; empty if bones keep their lengths."""
     if stretch is None:
         return np.empty(0, joints.dtype)
     if stretch not in ("bones", "even"):
@@ -194,7 +195,7 @@ def _shares(stretch: str | None, joints: NDArray[Any]) -> NDArray[Any]:
     if stretch == "even":
         return np.ones(joints.shape[-2], joints.dtype)
     shares = np.zeros(joints.shape[:-1], joints.dtype)
-    with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
+    with np.errstate(all="ignore"):  # numbers too large become infinite, and the solver reports them
         bones = joints[..., 1:, :] - joints[..., :-1, :]
         exponents = np.frexp(np.max(np.abs(bones), axis=(-2, -1), keepdims=True))[1]
         shares[..., :-1] = size(np.ldexp(bones, -exponents))  # near 1, so that no square underflows
@@ -202,9 +203,9 @@ def _shares(stretch: str | None, joints: NDArray[Any]) -> NDArray[Any]:
 
 
 def curve_through(points: ArrayLike) -> NDArray[Any]:
-    """Return the curve, for `spline`, that goes through points: at each along the line between its neighbours.
+    """Return the curve, for `spline`, through points. At each point it is parallel to the line between the neighbours.
 
-    That is Catmull and Rom's. Its first and last piece bend as parabolas do; two points make a straight line.
+    It is a Catmull-Rom spline. Its first and last piece are parabolas; two points make a straight line.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ def curve_through(points: ArrayLike) -> NDArray[Any]:
     Returns
     -------
     (..., 3 * m - 2, 3) array
-        The points of cubic Bezier pieces, of which every third is given.
+        The points of cubic Bezier pieces; every third is one of the given points.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The command ``ikcore`` while it starts: importing takes a moment, and an interrupt ends it then as it does later.
+"""Start of the command ``ikcore``: makes an interrupt during the slow imports end it as cleanly as later ones.
 
-That begins when this module is imported, and ends with `done`.
+The handler is installed when this module is imported, and removed by `done`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import os
 import sys
 from itertools import pairwise
 
-# `signal` and `threading` are imported where they are used: who calls the library does not wait for them.
+# `signal` and `threading` are imported where they are used, so that users of the library need not wait for them.
 
 
 def done() -> None:
-    """From here on an interrupt is an exception again."""
+    """Make an interrupt an exception again."""
     import signal
 
     if signal.getsignal(signal.SIGINT) is _end:
@@ -21,7 +21,7 @@ def done() -> None:
 
 
 def _is_command() -> bool:
-    started = (getattr(sys, "argv", None) or [""])[0]  # a host of Python need not have any
+    started = (getattr(sys, "argv", None) or [""])[0]  # a program that embeds Python may have no argv
     folder, name = os.path.split(started)
     module = ("-m", "ikcore") in pairwise(sys.orig_argv) or (os.path.basename(folder), name) == (
         "ikcore",
@@ -31,7 +31,7 @@ def _is_command() -> bool:
 
 
 def _listen() -> None:
-    """Where an interrupt would be a traceback, and nobody else listens."""
+    """Install the handler, if an interrupt would print a traceback and no other handler is installed."""
     import signal
     import threading
 
@@ -41,7 +41,7 @@ def _listen() -> None:
 
 
 def _end(*_: object) -> None:
-    if "--multiprocessing-fork" not in sys.orig_argv:  # or else it is a worker, and who waits for it says so
+    if "--multiprocessing-fork" not in sys.orig_argv:  # else it is a worker, and the parent process prints this
         os.write(2, b"ikcore: interrupted\n")
     os._exit(130)
 

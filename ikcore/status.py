@@ -1,4 +1,4 @@
-"""What a solver says of each item: flags with a name and a sentence, both from the C core."""
+"""The status of solved items: flags with a name and a sentence, both from the C core."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _KNOWN = sum(_SENTENCES)
 
 
 class Status(IntFlag):
-    """Flags of one item; 0 means reached, nothing to say.
+    """Flags of one item; 0 means that all goals are reached.
 
-    Several notable flags may stand together, and the pose is valid. INPUT_OUTSIDE is about the pose that came in: alone
-    it says that the goals are reached. An unusable flag means that the input cannot be
-    used and the pose is the input's.
+    Several notable flags may be set together, and the pose is valid. INPUT_OUTSIDE concerns the input pose; alone it
+    means that the goals are reached. An unusable flag means that the input cannot be used, and the output pose is the
+    input's.
 
     Examples
     --------
@@ -59,31 +59,31 @@ class Status(IntFlag):
 
     @property
     def sentence(self) -> str:
-        """The flags in words."""
+        """The sentences of all flags that are set."""
         unknown = self & ~_KNOWN
         said = [_SENTENCES[flag] for flag in self & _KNOWN] + [f"unknown flags {int(unknown):#x}"] * bool(unknown)
         return "; ".join(said) or "reached"
 
     @property
     def usable(self) -> bool:
-        """Whether the input could be used."""
+        """True if the input could be used."""
         return self < _core.UNUSABLE
 
 
-# It says nothing of the pose that was found.
+# This flag does not concern the solved pose.
 INPUT_OUTSIDE = int(Status.INPUT_OUTSIDE)
 
 
 class UnusableWarning(RuntimeWarning):
-    """Some items of a batch could not be used and keep the pose they came with."""
+    """Some items of a batch could not be used and keep their input pose."""
 
 
 class UnusableError(ValueError):
-    """The same with ``strict=True``."""
+    """The same as an error, with ``strict=True``."""
 
 
 def count(status: NDArray[np.int32] | np.int32) -> dict[Status, int]:
-    """How many items have each flag, for the flags that occur.
+    """The number of items with each flag, for the flags that occur.
 
     >>> count(np.array([0, 1, 5], np.int32))
     {<Status.TOO_FAR: 1>: 2, <Status.POLE_UNDEFINED: 4>: 1}
@@ -93,7 +93,7 @@ def count(status: NDArray[np.int32] | np.int32) -> dict[Status, int]:
 
 
 def summarize(noun: str, status: NDArray[np.int32] | np.int32, error: NDArray[Any] | np.floating[Any]) -> str:
-    """A batch in words: how many reached, how many have each flag, and the largest error of each.
+    """A summary of a batch: how many items reached their goals, how many have each flag, and the largest error of each.
 
     >>> print(summarize("limb", np.array([0, 0, 1], np.int32), np.array([1e-16, 0.0, 0.5])))
     2 of 3 limbs reached, largest error 1e-16
@@ -108,13 +108,13 @@ def summarize(noun: str, status: NDArray[np.int32] | np.int32, error: NDArray[An
 
 
 def _largest(error: NDArray[Any] | np.floating[Any], where: NDArray[np.bool_] | np.bool_) -> str:
-    """Words for the largest error of some items, if any."""
+    """Text for the largest error of some items, if there are any."""
     where = np.logical_and(where, np.isfinite(error))
     return f", largest error {np.max(error, where=where, initial=0):.3g}" if np.any(where) else ""
 
 
 def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict: bool) -> None:
-    """Warn once for all unusable items of a batch, or raise. For the code that called ikcore."""
+    """Warn once about all unusable items of a batch, or raise. The warning points to the code that called ikcore."""
     worst = status.max(initial=0) if status.ndim else status
     if worst < _core.UNUSABLE:
         return
@@ -129,7 +129,7 @@ def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict
 
 
 def _levels_within() -> int:
-    """How many frames, from the caller's on, belong to this package."""
+    """The number of stack frames, from the caller's on, that belong to this package."""
     level, frame = 0, sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(_FOLDER):
         level, frame = level + 1, frame.f_back

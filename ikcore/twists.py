@@ -1,4 +1,4 @@
-"""Twist handed out along a chain of a skeleton."""
+"""Twist distributed along a chain of a skeleton."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from ikcore.skeleton import Skeleton, check_unscaled, followed
 
 @record
 class Twists:
-    """What `spread_twist` made, item by item.
+    """The result of `spread_twist` per item.
 
     Attributes
     ----------
     pose : Pose
-        The poses afterwards. Positions are what they were, and all but the joints in between keep their rotation in the
-        world.
+        The resulting poses. Positions are unchanged, and only the joints in between change their world rotation.
     twists : (..., n) array
-        What each joint has been handed out, radians; of the first 0.
+        The twist assigned to each joint, in radians; 0 for the first.
     status : (...) int32 array
-        `Status` flags; 0 means that there is nothing to say.
+        `Status` flags; 0 means that everything worked.
     """
 
     pose: Pose
@@ -44,26 +43,26 @@ def spread_twist(
     workers: int = 1,
     strict: bool = False,
 ) -> Twists:
-    """Hand out the twist of a chain along its joints: a forearm turns with the hand, a spine evenly.
+    """Distribute the twist of a chain along its joints: a forearm turns with the hand, a spine evenly.
 
-    What the joints after the first twist about their bones since rest, all together, is shared among them by their
-    weights. The first and the last joint keep their rotation in the world, and all joints their positions.
+    The twist is the sum of the rotations of all joints after the first about their bones, relative to rest. It is
+    shared among them by their weights. The first and the last joint keep their world rotation, and all joints their
+    positions.
 
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton. Its limits are not looked at.
+        The skeleton. Its limits are ignored.
     pose : Pose
         The poses, without scales.
     joints : list of (str or int)
-        Two or more, each the child of the one before: elbow, twist bones and hand, say.
+        Two or more, each the child of the previous one: elbow, twist bones and hand, for instance.
     weights : (..., n) array_like, optional
-        What share each joint takes; only the ratios count, and the first counts for nothing. Default: all alike. A
-        negative one counts as 0.
+        Share of each joint; only ratios count, and the first is ignored. Default: equal. A negative one counts as 0.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
-        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------

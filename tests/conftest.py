@@ -50,7 +50,7 @@ def dtype(request: pytest.FixtureRequest) -> Any:
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever an iterative method solves, it solves on every instruction set, with the same bits.
 
-    What the test sees is of the last one. With `workers` the threads wait for each other here.
+    The test receives the result of the last one. The threads wait for each other here, if there are `workers`.
     """
     monkeypatch.setattr(_core, "solve", on_all(_core.solve, instruction_sets()))
 
@@ -80,7 +80,7 @@ def on_all(solve: Callable[..., None], isas: list[str]) -> Callable[..., None]:
 
 
 def bits(arrays: Any) -> list[bytes]:
-    """Of those that there are."""
+    """The bytes of the arrays that exist."""
     return [array.tobytes() for array in arrays if array is not None]
 
 
@@ -183,7 +183,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """What every method must do it must as far as it takes what a test asks for; the rest is skipped."""
+    """A test of all methods applies to a method as far as it supports the request; the rest is skipped."""
     try:
         return (yield)
     except (TypeError, ValueError, AssertionError, pytest.fail.Exception) as wrong:

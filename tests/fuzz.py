@@ -1,9 +1,9 @@
 """Files, motions and problems at random, under sanitizers: `python tests/fuzz.py [SECONDS] [--only TARGET [NUMBER]]`.
 
 Builds the module with AddressSanitizer and UndefinedBehaviorSanitizer, all its widths of vectors, and calls what reads
-files, the bake and the solvers for so many seconds, a minute unless told. What a call gets comes from its target and
-number alone, so that one that fails is found again by `--only`. A call may end in a ValueError or an OSError and in
-nothing else, and within a minute.
+files, the bake and the solvers for so many seconds, a minute unless told. The input of a call is derived from its
+target and number only, so `--only` reproduces a failure. A call may end in a ValueError or an OSError and in nothing
+else, and within a minute.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ WORDS = [*b"nan -1 0 1e308 -1e-320 99999 2147483648 { } [".split(), b'"', b"\n",
 
 
 def damaged(random: np.random.Generator, data: bytes) -> bytes:
-    """With a few bytes or words of it changed, put in, taken out, doubled or cut off; now and then as it was."""
+    """The data with some bytes or words changed, inserted, removed, doubled or truncated; sometimes unchanged."""
     for _ in range(random.integers(0, 6)):
         at, end = sorted(random.integers(0, len(data) + 1, 2).tolist())
         end = min(end, at + int(random.integers(0, 20)))

@@ -1,4 +1,4 @@
-"""Gaits made by procedure, whose feet stand flat where and when they are told: runs, jumps, stairs, turns, idling."""
+"""Gaits made by procedure, whose feet stand flat at given places and times: runs, jumps, stairs, turns, idling."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Gait:
 def gait(
     plants: dict[str, list[Plant]], seconds: float, fps: float, hips: Hips, lift: float = 0.12, *, thrown: bool = False
 ) -> Gait:
-    """Feet swing from plant to plant, gently or as if thrown; hips go where they are told by times and both ways."""
+    """Feet swing from plant to plant, gently or as if thrown; `hips` places the hips by times and foot paths."""
     times = np.arange(math.floor(seconds * fps + 1e-6) + 1) / fps
     ways = {side: _way(times, plants[side], lift, thrown) for side in plants}
     turned = np.tile([1.0, 0, 0, 0], (len(times), len(BODY), 1))
@@ -105,7 +105,7 @@ def stepping(
     place: Callable[[str, float], tuple[float, float, float]],
     turn: Callable[[float], float] = lambda time: 0.0,
 ) -> dict[str, list[Plant]]:
-    """Left and right in turn; where each foot goes is told by the middle of its stance."""
+    """Left and right alternate. `place` and `turn` are evaluated at the middle of each stance."""
     plants: dict[str, list[Plant]] = {"left": [], "right": []}
     for side, later in (("left", 0.0), ("right", 0.5)):
         for number in range(-2, math.ceil(seconds / period) + 3):
@@ -205,7 +205,7 @@ def jumping(seconds: float = 3, fps: float = 60, *, flight: float = 0.5, onto: f
 
 
 def moved(clip: ik.Clip, way: Any) -> ik.Clip:
-    """With its root elsewhere."""
+    """The clip with a moved root."""
     at = clip.skeleton.offsets if clip.pose.translations is None else clip.pose.translations
     at = np.array(np.broadcast_to(at, (len(clip), len(clip.skeleton), 3)))
     at[:, 0] += way
@@ -213,7 +213,7 @@ def moved(clip: ik.Clip, way: Any) -> ik.Clip:
 
 
 def shaken(clip: ik.Clip, noise: float, seed: int = 0) -> ik.Clip:
-    """With noise in the root's place and in every joint's rotation, of which feet move that much, too."""
+    """The clip with noise in the root position and in every joint rotation; the feet move accordingly."""
     random = np.random.default_rng(seed)
     away = ik.rotations.from_axis_angle(random.normal(size=(*clip.pose.rotations.shape[:2], 3)), 0.5 * noise)
     turned = ik.Pose(ik.rotations.multiply(clip.pose.rotations, away), clip.pose.translations)

@@ -1,11 +1,11 @@
 """The truth about goals of every kind: forward kinematics, central differences, and priorities one after another.
 
-Slow and obvious, and nothing of ikcore in it. A goal is its residual: numbers that are 0 where it is met. What methods
-call the Jacobian is how much of them a small change takes away.
+Slow and obvious, and nothing of ikcore in it. A goal is its residual: numbers that are 0 where it is met. The Jacobian,
+in the methods' sense, is the reduction of residuals by a small change.
 
 `solve` is what methods with strict priorities are measured by: each level is as near to its goals as those before it
 leave it. P. Baerlocher, R. Boulic, "An inverse kinematics architecture enforcing an arbitrary number of strict priority
-levels", The Visual Computer 20 (2004), for the step; and no step counts before all levels above are as they were.
+levels", The Visual Computer 20 (2004), for the step. A step is only accepted if all levels above are unchanged.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def body(
     masses: Any = 1.0,
     centres: Any = 0.0,
 ) -> Body:
-    """What is not given is the same for all joints."""
+    """A single given value applies to all joints."""
     count, shape = len(parents), (len(parents), 3)
     return Body(
         parents,
@@ -77,7 +77,7 @@ class Pose:
 
 @dataclass(frozen=True)
 class World:
-    """Where all joints are and how they are turned; and what they weigh."""
+    """Positions and rotations of all joints, and their masses."""
 
     of: Body
     pose: Pose
@@ -85,7 +85,7 @@ class World:
     rotations: Array  # (n, 3, 3)
 
     def point(self, joint: int, offset: ArrayLike) -> Array:
-        """Of one fixed to a joint."""
+        """World position of a point fixed to a joint."""
         place: Array = self.positions[joint] + self.rotations[joint] @ np.asarray(offset, float)
         return place
 
@@ -156,7 +156,7 @@ def log(matrix: Array) -> Array:
 
 
 def matrix_of(quaternion: ArrayLike) -> Array:
-    """Of (w, x, y, z) of length 1; any number of them."""
+    """Matrices of unit quaternions (w, x, y, z); any number of them."""
     w, x, y, z = np.moveaxis(np.asarray(quaternion, float), -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -184,7 +184,7 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What all have: how much it counts beside others of its level, and what its residual is."""
+    """Base of all goals: a weight among those of its level, and a residual."""
 
     weight: float = 1.0
 
@@ -293,7 +293,7 @@ class CentreOfMass(Goal):
 
 
 class OneSided(Goal):
-    """What is right on one side of a bound."""
+    """A goal with a one-sided bound."""
 
     def below(self, world: World) -> float:
         """How far beyond the bound it is; less than 0 where it is right."""
@@ -384,8 +384,8 @@ def over_polygon(corners: ArrayLike, up: ArrayLike = (0.0, 1.0, 0.0), margin: fl
 def jacobian(of: Body, pose: Pose, goal: Goal, columns: Array | None = None) -> Array:
     """How much of a goal's residual a small change takes away: (rows, 6 n), by central differences.
 
-    Six columns a joint: turns about the axes of the world, ways along those of the parent, whatever its travel. Of a
-    half-space, as if it were a plane. `columns` says which are wanted; the others are 0.
+    Six columns a joint: turns about the axes of the world, ways along those of the parent, whatever its travel. A
+    half-space counts as a plane. `columns` says which are wanted; the others are 0.
     """
     boundless = replace(of, low=np.full_like(of.low, -np.inf), high=np.full_like(of.high, np.inf))
     world, size = forward(boundless, pose), 6 * len(of.parents)
@@ -407,7 +407,7 @@ def signed(goal: Goal, world: World) -> Array:
 
 @dataclass(frozen=True)
 class Problem:
-    """What levels of goals ask of a body; an angle counts as much as it moves what is a `lever` away."""
+    """Residuals of a body's levels of goals; an angle counts as the motion at a `lever`."""
 
     of: Body
     lever: float = 1.0
@@ -416,7 +416,7 @@ class Problem:
         return float(np.sqrt(goal.weight)) * (self.lever if goal.is_angle else 1.0)
 
     def square(self, pose: Pose, level: Sequence[Goal]) -> float:
-        """What a level makes as small as it can."""
+        """The squared residual that a level minimizes."""
         world = forward(self.of, pose)
         return sum(float(((self.scale(goal) * goal.residual(world)) ** 2).sum()) for goal in level)
 
@@ -426,7 +426,7 @@ class Problem:
         return np.concatenate([turns, self.of.low < self.of.high], axis=1).ravel()
 
     def rows(self, pose: Pose, level: Sequence[Goal]) -> tuple[Array, Array]:
-        """Jacobian and residual of a level, but for half-spaces that are met or hardly left."""
+        """Jacobian and residual of a level, without half-spaces that are satisfied or only just violated."""
         world, may = forward(self.of, pose), self.may()
         parts: list[tuple[Array, Array]] = [(np.zeros((0, may.size)), np.zeros(0))]
         for goal in level:
@@ -452,15 +452,17 @@ class Problem:
 
 
 def inverse(j: Array, whole: Array) -> Array:
-    """The pseudoinverse of what is left of a whole Jacobian. A direction counts where it is some share of the whole:
-    measured by what is left, rounding would count as well."""
+    """The pseudoinverse of `j`, a projection of the Jacobian `whole`.
+
+    A singular value counts above a share of the norm of `whole`. A share of the norm of `j` would let rounding count.
+    """
     u, s, v = np.linalg.svd(j, full_matrices=False)
     counts = s > RANK * np.linalg.norm(whole)
     return np.asarray((v[counts].T / s[counts]) @ u[:, counts].T)
 
 
 def projector(levels: Sequence[Array], size: int) -> Array:
-    """To what no level of Jacobians sees."""
+    """The projector onto the null space of all Jacobians of `levels`."""
     left = np.eye(size)
     for whole in levels:
         seen = whole @ left
@@ -508,13 +510,13 @@ def descend(problem: Problem, pose: Pose, levels: Levels, square: float, damping
 
 
 def tolerated(square: float) -> float:
-    """Of a level above, what still counts as the same."""
+    """The largest residual of a level above that counts as unchanged."""
     return square * (1 + 1e-10) + 1e-14
 
 
 def next_step(above: Sequence[Array], bounds: tuple[Array, Array], j: Array, residual: Array, damping: float) -> Array:
-    """The damped step of a level that changes nothing for those above. Of the bounds that it would go beyond, the one
-    by most is gone to and no further, and the rest is solved again, until there is none."""
+    """The damped step of a level that changes nothing for those above. The bound that it would exceed most is met and
+    fixed, and the rest is solved again, until there is none."""
     rows, room = bounds
     held, untouched = np.zeros(len(rows), bool), projector(above, j.shape[1])
     while True:

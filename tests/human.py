@@ -1,7 +1,7 @@
 """The human of the published benchmark: 70 slides and hinges, stacked at its joints, and what it should reach.
 
-Height 1.75, +Y up, +Z forward, +X left; lengths as shares of the height. What a joint consists of has no length between
-it, the first is the outermost: the root slides along three axes and then turns about three.
+Height 1.75, +Y up, +Z forward, +X left; lengths as shares of the height. Hinges and slides of a joint have no distance,
+the first is the outermost. The root slides along three axes and then turns about three.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def zyx(z: tuple[float, float], y: float | tuple[float, float], x: float | tuple
 
 
 class Human:
-    """What it consists of, as `linkage`; and as a skeleton with a joint for every hinge, whose root may move."""
+    """The human as a `linkage`, and as a skeleton with a joint for every hinge and a movable root."""
 
     def __init__(self) -> None:
         self._parents: list[int] = []
@@ -115,14 +115,14 @@ class Human:
         return state
 
     def starts(self, truths: Array, which: Set) -> Array:
-        """Where a set starts from."""
+        """The start of a set."""
         starts = np.tile(self.at_rest(), (len(truths), 1))
         if which == "B":
             starts[:, :ROOT] = truths[:, :ROOT]
         return starts
 
     def free(self, which: Set) -> Array:
-        """What may move."""
+        """Mask of the movable parts."""
         return (which != "B") | (np.arange(len(self._parents)) >= ROOT)
 
     def solve(
@@ -142,13 +142,13 @@ class Human:
     # ---- the skeleton
 
     def pose(self, states: Array) -> ik.Pose:
-        """Of states, (..., 70)."""
+        """The pose of states, (..., 70)."""
         moved = np.broadcast_to(self.skeleton.offsets, (*states.shape[:-1], *self.skeleton.offsets.shape)).copy()
         moved[..., 0, :] += states[..., :SLIDES]
         return ik.Pose(ik.rotations.from_axis_angle(self.linkage.axes[SLIDES:], states[..., SLIDES:]), moved)
 
     def states(self, pose: ik.Pose) -> Array:
-        """Of poses that have translations."""
+        """The states of poses that have translations."""
         assert pose.translations is not None
         slid = pose.translations[..., 0, :] - self.skeleton.offsets[0]
         along = (pose.rotations[..., 1:] * self.linkage.axes[SLIDES:]).sum(-1)
@@ -163,7 +163,7 @@ class Human:
         ]
 
     def sliding(self) -> ik.Skeleton:
-        """Of set C: the root slides as well."""
+        """The skeleton of set C: the root slides as well."""
         whole = self.skeleton
         root, *others = whole.limits
         assert root is not None
@@ -181,7 +181,8 @@ class Human:
         ]
 
     def mean_bone(self, *, turning_root: bool = False) -> float:
-        """What dls counts damping and errors in: of all that moves in set B, or A, hinges without length among it."""
+        """The unit of damping and errors in dls: the mean of all moving bones in set B, or A, including hinges without
+        length."""
         tips = [float(np.linalg.norm(offset)) for _, offset in self._ends if offset.any()]
         moving = {part for end, _ in self._ends for part in self._up_to_root(end)[:-1]}
         if turning_root:  # whose last hinges, and what is right below them, move as well
@@ -192,7 +193,7 @@ class Human:
         return part < ROOT or any(part in self._up_to_root(end) for end, _ in self._ends)
 
     def _up_to_root(self, part: int) -> list[int]:
-        """It and all above it, but for the root."""
+        """The part and all parts above it, without the root."""
         way = []
         while part >= ROOT:
             way.append(part)

@@ -1,7 +1,7 @@
 """Kusudamas the slow way: which directions are in one by how it is put together, and the nearest by trying its edges.
 
-The circles beside a path are where two circles about the axes meet, radii added; a path is what is in the triangles of
-both axes and such a centre, and outside of its circle.
+The circles beside a path are centred where two circles about the axes meet, whose radii are sums. A path is the part of
+the triangles between both axes and such a centre that is outside its circle.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every solved limb must pass, and random ones."""
+"""Checks that every solved limb must pass, and random limbs."""
 
 from __future__ import annotations
 

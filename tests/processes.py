@@ -37,7 +37,7 @@ def finished(asked: list[str]) -> tuple[int, str, str]:
 
 
 def _finished(asked: list[str]) -> tuple[int, str, str]:
-    """What it says goes to files: workers that are left behind hold a pipe open for ever."""
+    """Its output goes to files, because orphaned workers would keep a pipe open."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         done = subprocess.run(asked, stdout=out, stderr=err, check=False, timeout=120)
         out.seek(0)

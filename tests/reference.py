@@ -18,7 +18,8 @@ def two_bone(
     pole: ArrayLike | None = None,
     bend: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
-    """Where mid and end of one limb go: law of cosines for the angle at the root, Rodrigues to turn by it."""
+    """Positions of mid and end of one limb: the law of cosines gives the angle at the root, and Rodrigues' formula
+    rotates by it."""
     root, mid, end, target = (np.asarray(point, np.float64) for point in (root, mid, end, target))
     upper, lower = norm(mid - root), norm(end - mid)
     distance = np.clip(norm(target - root), abs(upper - lower), upper + lower)

@@ -181,7 +181,7 @@ OZZ: dict[str, tuple[dict[str, Any], list[float]]] = {
     "influence 2": ({"target": Z, "influence": 2}, [H, 0, -H, 0]),
     "influence 0": ({"target": Z, "influence": 0}, NO_TURN),
 }
-# What joint, target, and pole are moved by; ozz scales and mirrors joints as well, which is another layer's here.
+# Transforms of joint, target and pole; ozz also scales and mirrors joints, which another layer does here.
 OZZ_JOINTS = {
     "identity": (NO_TURN, 0 * X),
     "translate_y1": (NO_TURN, Y),

@@ -25,8 +25,8 @@ def solved(count: int, dtype: Any = float, seed: int = 0) -> ik.Limb:
 
 @pytest.mark.parametrize("count", [1, 7, 5_000, 300_000])
 def test_the_arrays_of_a_result_are_apart(count: int, dtype: Any) -> None:
-    """Plain arrays that may be written to, none in another; each at an address that suits any vector, but for those of
-    a few items, which NumPy makes.
+    """Plain writable arrays that do not overlap. Each is aligned for any vector, except those of a few items, which
+    NumPy allocates.
     """
     limb = solved(count, dtype)
     arrays = arrays_of(limb)
@@ -46,7 +46,7 @@ def test_the_arrays_of_a_result_are_apart(count: int, dtype: Any) -> None:
 
 @pytest.mark.parametrize("count", [7, 5_000])
 def test_results_alive_together_do_not_share_memory(count: int) -> None:
-    """More of them than blocks are kept; and the memory of what is dropped is used again, of nothing else."""
+    """More results are alive than the cache has blocks. Only the memory of deleted results is used again."""
     results = {seed: solved(count, seed=seed) for seed in range(9)}
     kept = {seed: [array.copy() for array in arrays_of(limb)] for seed, limb in results.items()}
     for seed in (1, 3, 4, 8):
@@ -75,7 +75,7 @@ def test_one_array_keeps_the_block() -> None:
 
 
 def test_a_block_that_is_free_is_used_again() -> None:
-    """Who solves again and again asks for no new memory, nor for results kept by twos and fours."""
+    """Repeated solves allocate no new memory, even if two or four results are alive at a time."""
     for kept in (1, 2, 4):
         given = limbs(float, 1, 5_000)
         tracemalloc.start()

@@ -1,4 +1,4 @@
-"""What legs ask of the body, as the core has it, beside the same in NumPy, one operation after the other."""
+"""Pelvis targets of legs by the core, compared with the same in plain NumPy."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def until(hip: Array, ankle: Array, length: Array, high: Array, axis: int, side:
 
 
 def plain_of(leg: tuple[Any, ...], axis: int) -> Array:
-    """Where the ankle would be but for obstacles."""
+    """Position of the ankle without obstacles."""
     ankle = leg[3].copy()
     ankle[:, axis] -= leg[5]
     return np.asarray(ankle)

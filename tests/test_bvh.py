@@ -31,7 +31,7 @@ def turn(axis: str, degrees: float) -> Array:
 
 
 def slow_read(text: str) -> tuple[list[str], list[list[float]]]:
-    """What a well-formed file lists: a word for every channel or place, in order, and the frames."""
+    """Contents of a well-formed file: a word for every channel or offset, in order, and the frames."""
     head, _, motion = text.partition("MOTION")
     plan, names = [], []
     for line in head.splitlines():
@@ -53,7 +53,7 @@ def slow_read(text: str) -> tuple[list[str], list[list[float]]]:
 
 
 def slow_places(text: str, frame: int) -> dict[str, tuple[Array, Array]]:
-    """Where every joint of one frame is and how it is turned: matrices, walked through one by one."""
+    """Position and rotation of every joint in one frame, by matrices, one by one."""
     plan, frames = slow_read(text)
     numbers = iter(frames[frame])
     found: dict[str, tuple[Array, Array]] = {}

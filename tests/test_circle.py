@@ -23,7 +23,7 @@ def tail(lengths: Array) -> ik.Skeleton:
 
 
 def radius_of(lengths: Array, distance: float) -> float:
-    """Of the circle that a chain lies on as a polygon with the line to its target: by bisection on its angles."""
+    """Radius of the circle through a chain's polygon and the line to its target, by bisection on its angles."""
     sides = np.append(lengths, distance)
     longest, others = sides.max(), np.delete(sides, sides.argmax())
 
@@ -41,7 +41,7 @@ def radius_of(lengths: Array, distance: float) -> float:
 
 
 def radii(points: Array) -> Array:
-    """Of the circles through three joints each that follow one another."""
+    """Radii of the circles through each three consecutive joints."""
     a, b, c = (np.linalg.norm(side, axis=-1) for side in (np.diff(points, axis=0)[:-1], np.diff(points, axis=0)[1:],
                                                             points[2:] - points[:-2]))  # fmt: skip
     area = np.linalg.norm(np.cross(points[1:-1] - points[:-2], points[2:] - points[:-2]), axis=-1) / 2
@@ -156,7 +156,7 @@ def test_along_a_path_it_moves_as_the_target_does() -> None:
 
 @pytest.mark.parametrize("line", [[1, 0, 0], [0, 0, 1], [0.48, 0.6, 0.64]], ids=str)
 def test_a_straight_chain_bends_to_where_it_lies(line: Sequence[float]) -> None:
-    """So that it answers all targets beside its line alike: all round it no joint moves more than twice as far."""
+    """All targets around its line are treated alike: no joint moves more than twice as far for any of them."""
     skeleton = ik.Skeleton.chain([np.multiply(joint, line) for joint in range(6)])
     turned = np.linspace(0, 2 * np.pi, 1001)
     across = np.linalg.svd(np.atleast_2d(line))[2][1:]

@@ -562,7 +562,7 @@ def test_workers_end_with_the_process_that_waits_for_them() -> None:
 
 
 class Terminal(io.StringIO):
-    """What says that somebody is looking."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True

@@ -79,7 +79,7 @@ def test_an_offset_is_what_meets_the_position() -> None:
 @pytest.mark.parametrize("pole", [None, [0, 9, 0]], ids=["free", "pole on the line"])
 @pytest.mark.parametrize("weight", [0.0, 1e-3, 0.5, 1.0])
 def test_a_rotation_weight_is_no_share(weight: float, pole: Any) -> None:
-    """At 0 no rotation is asked for; any other weight asks for all of it."""
+    """A weight of 0 ignores the rotation; any other weight reaches it in full."""
     arm = ik.Skeleton.chain(np.array([[0, 0, 0], [0, 1, 0.5], [0, 2, 0]]))
     goal = ik.Reach(2, [0, 1.5, 0], [0, 1, 0, 0], rotation_weight=weight, chain=2, pole=pole)
     found = ik.solve(arm, arm.rest, [goal], "two_bone")
@@ -89,7 +89,7 @@ def test_a_rotation_weight_is_no_share(weight: float, pole: Any) -> None:
 
 @pytest.mark.parametrize("size", [1e-25, 1.0, 1e30])
 def test_errors_are_known_as_far_as_numbers_go(size: float) -> None:
-    """Where the squares of floats are none."""
+    """Sizes at which squares of floats overflow or vanish."""
     arm = ik.Skeleton.chain(size * np.array([[0, 0, 0], [1, 0, 0.1], [2, 0, 0]]))
     pose = ik.Pose(arm.rest.rotations.astype(np.float32))
     far = np.array([[8, 0, 0], [0, 1.5, 0]], np.float32) * np.float32(size)
@@ -222,7 +222,7 @@ def angle(a: Any, b: Any) -> Any:
 
 
 def ray(skeleton: ik.Skeleton, pose: ik.Pose, joint: int, offset: Any) -> tuple[Any, Any]:
-    """Where a joint is and the way to its point, that being a joint of another skeleton."""
+    """Position of a joint and the vector to its point, as a joint of another skeleton."""
     longer = ik.Skeleton([*skeleton.parents, joint], [*skeleton.offsets, offset])
 
     def extend(array: Any, last: Any) -> Any:
@@ -632,7 +632,7 @@ def test_a_target_that_is_nan_has_no_flag() -> None:
 )
 @pytest.mark.parametrize("pole", [None, (0, 0, 3)])
 def test_uneven_scales_are_met_by_limbs(options: dict[str, float], pole: Any) -> None:
-    """By rounds: what is relative to the pose that came in is done in the first, what stretches anew in each."""
+    """Iterates: options relative to the input pose are applied in the first round, stretching in each."""
     arm = ik.Skeleton([-1, 0, 1, 2], np.outer([0, 0, 0.3, 0.3], [1, 0, 0]))
     for scale in (1.02, 1.3):
         pose = ik.Pose(arm.rest.rotations, scales=np.where(np.eye(4, 3, 1), scale, 1))

@@ -266,7 +266,7 @@ def test_locked_joints_keep_still() -> None:
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 10.0, 37.0])
 def test_a_rotation_counts_as_the_distance_that_it_is_at_the_mean_bone(scale: float) -> None:
-    """A place asks for a right angle, a rotation for none: (1 - sin x)^2 + cos^2 x + x^2 is least where cos x = x."""
+    """The position needs a right angle, the rotation none: (1 - sin x)^2 + cos^2 x + x^2 is least where cos x = x."""
     joint = ik.Skeleton([-1], [[0, 0, 0]])
     goal = ik.Reach(0, [0, scale, 0], [1, 0, 0, 0], offset=[scale, 0, 0])
     found = ik.dls(joint, joint.rest, [goal])
@@ -324,7 +324,7 @@ def test_posture_brings_joints_nearer_to_rest_and_the_tip_no_less_near() -> None
 
 @pytest.mark.parametrize(("kind", "near"), [(None, 1e-9), ("hinge", 1e-9), ("cone", 0.4), ("euler", 0.6)])
 def test_posture_draws_joints_to_what_they_prefer(kind: str | None, near: float) -> None:
-    """Of all poses that reach the target it is the preferred one, or one nearer to it where limits are in the way."""
+    """Among all poses that reach the target it is the preferred one, or one nearer to it if limits interfere."""
     plain = links(5) if kind is None else limited(kind)
     turns = about([0, 0, 1], 0.3) if kind is None else allowed(kind)
     preferred = rotations.multiply(plain.rest.rotations, turns)

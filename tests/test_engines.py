@@ -18,7 +18,7 @@ CALLS = [row[-1].strip("`") for row in ROWS if row[-1].startswith("`ik.")]
 
 
 def names() -> dict[str, Any]:
-    """What the page defines."""
+    """The names that the page defines."""
     made: dict[str, Any] = {}
     for example in doctest.DocTestParser().get_examples(PAGE):
         exec(example.source, made)
@@ -34,7 +34,7 @@ def test_every_row_but_the_heading_has_a_call() -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_every_row_can_be_called(call: str) -> None:
-    """It arrives, or as near as engines have it with few iterations; what cannot says so."""
+    """The error is as small as in engines with few iterations, or the status gives the reason."""
     found = eval(call, names())
     held = ik.Status.TOO_FAR | ik.Status.AT_LIMIT | ik.Status.CONFLICT
     error = np.asarray(getattr(found, "error", 0.0))  # of shared twist there is none

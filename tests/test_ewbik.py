@@ -30,7 +30,7 @@ CALLS = [row[-1].strip("`") for row in ROWS if row[-1].startswith("`ik.")]
 
 @pytest.fixture(scope="module")
 def names() -> dict[str, Any]:
-    """What the page defines."""
+    """The names that the page defines."""
     made: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         for example in doctest.DocTestParser().get_examples(block):

@@ -204,7 +204,7 @@ def test_there_it_bends_to_the_side_where_it_was_bent(method: str) -> None:
 @pytest.mark.parametrize("bones", [2, 3, 5, 8])
 @pytest.mark.parametrize("method", ["follow", "spring", "fabrik"])
 def test_a_straight_chain_closes_upon_its_base(method: str, bones: int) -> None:
-    """Where the target is the base there is no line to it, and no arc over that."""
+    """If the target is the base, there is no line to it, and no arc over that line."""
     skeleton = ik.Skeleton.chain(np.arange(bones + 1)[:, None] * [0, 0.6, 0.8])
     assert ik.solve(skeleton, skeleton.rest, [ik.Reach(bones, [0, 0, 0])], method).status == 0
 

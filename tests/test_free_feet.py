@@ -24,9 +24,9 @@ POINTS = [(side, point) for side in ("left", "right") for point in ("heel", "bal
 
 
 def hung(clip: ik.Clip, *, without: tuple[str, ...] = LEGS, travels: bool = False) -> ik.Clip:
-    """The same motion of a rig without some joints: what was on them hangs on a root at the ground, as does the pelvis.
+    """The same motion of a rig without some joints: their children and the pelvis become children of a root.
 
-    The root stays at the origin, or goes along under the pelvis.
+    The root stays at the origin, or follows the pelvis at ground level.
     """
     old, world = clip.skeleton, clip.skeleton.forward(clip.pose)
     resting, axis = old.forward(old.rest).positions, "XYZ".index(clip.up)
@@ -49,7 +49,7 @@ def hung(clip: ik.Clip, *, without: tuple[str, ...] = LEGS, travels: bool = Fals
 
 
 def body(feet: list[tuple[str, str, float, float]]) -> ik.Skeleton:
-    """A body of 1.6 m on a root, and what its legs have on either side: names, what that hangs on, height, depth."""
+    """A body of 1.6 m with a root. `feet` has the joints of each leg: name, name of the parent, height, depth."""
     rows: list[tuple[str, str, tuple[float, float, float]]] = [
         ("root", "", (0, 0, 0)),
         ("pelvis", "root", (0, 0.95, 0)),
@@ -70,7 +70,7 @@ def soles(baked: ik.bake.Baked, clip: ik.Clip | None = None) -> dict[tuple[str, 
 
 
 def moves(clip: ik.Clip) -> Array:
-    """Where joints are in the space of their parents."""
+    """Positions of joints in the space of their parents."""
     assert clip.pose.translations is not None
     return clip.pose.translations
 

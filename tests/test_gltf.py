@@ -28,7 +28,7 @@ HALF = math.sqrt(0.5)
 
 # --- a file with everything ------------------------------------------------------------------------------------------
 
-# Keys by node and part: interpolation, times in frames, values. Of a cubic spline tangent, value and tangent.
+# Keys by node and part: interpolation, times in frames, values. A cubic spline: tangent, value and tangent.
 NOD = ("rotation", "LINEAR", [0, 2, 8], [[0, 0, 0, 1], [HALF, 0, 0, HALF], [0, 0, -HALF, -HALF]])
 HOP = ("translation", "STEP", [0, 3, 8], [[0, 1, 0], [0, 2, 0], [1, 1, 1]])
 SWELL = ("scale", "LINEAR", [2, 6], [[1, 1, 1], [2, 3, 0.5]])
@@ -651,7 +651,7 @@ def test_meshes_that_are_there_many_times_take_no_gigabytes(tmp_path: Path) -> N
 
 
 def refused_numbers(folder: Path, uri: str) -> str:
-    """What is said of numbers that are elsewhere."""
+    """The message about numbers in other files."""
     made = everything()
     path = folder / "some.gltf"
     path.write_text(json.dumps(made.tree | {"buffers": [{"uri": uri, "byteLength": len(made.binary)}]}))

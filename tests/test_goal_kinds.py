@@ -65,7 +65,7 @@ def point(given: Any) -> Any:
 
 
 def residuals_of(skeleton: ik.Skeleton, goal: Any) -> tuple[truth.Goal | None, truth.Goal | None]:
-    """What a goal asks for: a distance and an angle."""
+    """The residuals of a goal: a distance and an angle."""
     joint = None if getattr(goal, "joint", None) is None else skeleton.index(goal.joint)
     offset = point(getattr(goal, "offset", None))
     other = None if getattr(goal, "other", None) is None else skeleton.index(goal.other)
@@ -153,7 +153,7 @@ def any_pose(skeleton: ik.Skeleton, rng: np.random.Generator, bent: float) -> ik
 
 
 def goals_met_by(world: truth.World, rng: np.random.Generator, count: int) -> list[ik.Goal]:
-    """Of any kind; all that may be given is given now and then."""
+    """Random goals of any kind, sometimes with every option."""
     return [any_goal(world, rng, number) for number in range(count)]
 
 
@@ -528,7 +528,7 @@ def test_a_loop_closes(gap: float) -> None:
 
 
 def test_no_mass_moves_nothing_and_centres_count() -> None:
-    """What weighs nothing stays, though it hangs below; a mass beside a joint turns with it."""
+    """A joint without mass stays although it is below; a mass beside a joint rotates with it."""
     rod = ik.Skeleton([-1, 0, 1, 2], ARM.offsets, masses=[0, 0, 1, 0], centres=[[0, 0, 0]] * 2 + [[0, 0.5, 0]] * 2)
     goal = ik.CentreOfMass([0.7, 1.2, 0.3])
     found = ik.dls(rod, rod.rest, [goal])
@@ -659,7 +659,7 @@ def test_three_levels_come_one_after_another(method: str) -> None:
 @with_levels
 @some_unusable
 def test_the_first_level_is_met_whatever_the_others_want(method: str) -> None:
-    """Where it is by itself."""
+    """Error of the first level when solved alone."""
     met = 0
     for seed, whole in enumerate(PROBLEMS):
         task = whole.taken_by(method)
@@ -905,7 +905,7 @@ def test_every_word_has_its_goal() -> None:
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_does_what_it_takes_and_refuses_the_rest(method: str, word: str) -> None:
-    """In a sentence that names the goal or the joint and says what to do; a solver says so when it is made."""
+    """The error names the goal or the joint and the methods to use; `solver` raises it at once."""
     goals, skeleton = WORDS[word]
     goals = fitted(method, word, goals)
     if word in ik.methods()[method].takes:
@@ -946,7 +946,7 @@ def test_the_core_refuses_it_as_well(method: str, word: str) -> None:
         )
 
 
-# Of every kind, what else may be given, and another value of it.
+# Every kind of goal with all its options, and another value for each.
 FULL: dict[str, tuple[Any, dict[str, Any]]] = {
     "reach": (
         ik.Reach(3, [1, 1.5, 0.5], QUARTER, offset=[0.1, 0, 0]),
@@ -1223,7 +1223,7 @@ def test_what_cannot_be_is_refused_by_a_solver_when_it_is_made() -> None:
         ik.Distance(3, 1, other=2, chain=0),
         ik.Relative(0, 3, NEAR),  # above the other, whose joints turn only if other_chain says so
         ik.Look(0, [1, 0, 0], other=3),
-        ik.Distance(2, 1, other=1, chain=0, other_chain=1),  # but for the ends what is above both
+        ik.Distance(2, 1, other=1, chain=0, other_chain=1),  # the common ancestors, but not the ends
     ],
     ids=["bone", "nothing", "above", "look", "ends"],
 )

@@ -219,7 +219,8 @@ def test_the_jacobian_of_a_distance_is_along_the_line() -> None:
 
 
 def test_the_jacobian_of_a_look_is_what_turns_the_ray_less_what_moves_its_origin() -> None:
-    """Where little is missing: of the ray's own turn what is across it, of the way of its origin, over the distance."""
+    """The Jacobian for small errors: the perpendicular part of the ray's rotation, minus that of its origin's motion
+    divided by the distance."""
     origin, ray = WORLD.point(3, OFFSET), WORLD.rotations[3] @ [0, 0.6, 0.8]
     across = np.eye(3) - np.outer(ray, ray)
     found = jacobian(TREE, WORLD.pose, Look(3, [0, 0.6, 0.8], origin + 4 * ray, OFFSET))
@@ -315,7 +316,8 @@ def test_levels_that_can_all_be_met_are() -> None:
 
 
 def least_by_scipy(problem: Problem, start: Pose, levels: Levels, bounds: Any = None) -> float:
-    """Of the last level, where those before it are met, from a pose on: sequential least squares of SciPy."""
+    """The least residual of the last level from a pose, with all levels before it satisfied: sequential least squares
+    of SciPy."""
     optimize = pytest.importorskip("scipy.optimize")
     *above, last = levels
     world, may = forward(problem.of, start), np.flatnonzero(problem.may())

@@ -72,7 +72,7 @@ def goals_of(world: truth.World) -> dict[str, ik.Goal]:
 
 
 def ways_of(skeleton: ik.Skeleton, world: truth.World) -> tuple[Array, Array]:
-    """What joints may do, as columns of 6 numbers a joint, and how willingly."""
+    """Degrees of freedom of joints as columns, with 6 numbers per joint, and their mobility."""
     ways, willing = [], []
     for joint, limit in enumerate(skeleton.limits):
         axes, will = np.eye(3), np.ones(3)
@@ -146,7 +146,7 @@ KINDS = list(goals_of(world_of(tree(slides=True), bent())))
 
 
 def made(skeleton: ik.Skeleton, pose: ik.Pose, found: ik.Solution) -> Array:
-    """What joints did, 6 numbers each."""
+    """The motion of joints, 6 numbers each."""
     turned = ik.rotations.multiply(found.pose.rotations, ik.rotations.conjugate(ref.unit(pose.rotations)))
     world = skeleton.forward(pose).rotations
     above = np.array([[1.0, 0, 0, 0] if parent < 0 else world[parent] for parent in skeleton.parents])

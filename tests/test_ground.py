@@ -753,7 +753,8 @@ def test_a_window_may_begin_within_a_body_that_moves() -> None:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_windows_are_as_good_in_parts(workers: int, isa: str) -> None:
-    """Of a body that moves, into which many windows begin: each point alone, and threads that begin within a frame."""
+    """Many windows begin inside a moving body: results agree with single points, and for threads that begin within a
+    frame."""
     frames, count = 6, 40 if workers == 1 else 8000
     shift = np.arange(frames)[:, np.newaxis] * [0.02, 0.1, 0]
     ground = Ground.mesh(BOX, BOX_FACES).moved(translations=shift) + Ground.plane()

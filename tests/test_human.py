@@ -54,7 +54,7 @@ def test_the_first_poses_that_are_reached_take_the_published_iterations() -> Non
 
 
 def test_errors_that_are_cut_as_one_take_other_iterations() -> None:
-    """What came out where the published solver was rebuilt so, with a tolerance of 0.9 mm (docs/figures.md)."""
+    """The result of the published solver rebuilt in this way, with a tolerance of 0.9 mm (docs/figures.md)."""
     found = HUMAN.solve("B", HUMAN.truths(5), as_one=True, tolerance=9e-4)
     assert found.iterations.tolist() == [14, 13, 14, 40, 12]
 
@@ -113,8 +113,8 @@ def test_starting_again_reaches_as_many_poses_as_published() -> None:
 def textbook_counts(truths: NDArray[Any]) -> NDArray[Any]:
     """The iterations of set B by dls with the options of the reference solver; those it has not reached with 99 are -1.
 
-    From the start for every number of them: what counts as reached is a distance here, the same for all ends, while the
-    tolerance of dls is a share of the reach of each.
+    Each count is solved from the start. The success tolerance is a distance here, the same for all ends, while the
+    tolerance of dls is relative to the reach of each.
     """
     bone, ends = HUMAN.mean_bone(), textbook.forward(HUMAN.linkage, truths).ends
     options: dict[str, Any] = {"damping": 0.1 / bone, "max_error": 0.2 / bone, "max_step": np.pi / 4, "textbook": True}

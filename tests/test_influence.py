@@ -1,4 +1,4 @@
-"""Influence: the share of the way that a goal takes a pose; and corrections that nothing asks for any more."""
+"""Influence: the share of the way that a goal takes a pose; and the decay of corrections without a goal."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_a_weight_is_no_share() -> None:
 FPS, RELEASE = 60, 0.25
 
 
-# Of the hand, seen from the hips.
+# Position of the hand relative to the hips.
 PLACE = np.array([0.3, 0.2, 0.3])
 
 

@@ -1,4 +1,5 @@
-"""What comes in: poses outside limits are reported, rotations may be SciPy's, and `moving` says who may move."""
+"""Inputs: poses outside limits are reported, rotations may be SciPy's, and `moving` selects the joints that may
+move."""
 
 from __future__ import annotations
 

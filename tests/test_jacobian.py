@@ -25,7 +25,7 @@ def random_pose(*shape: int, dtype: Any = np.float64) -> ik.Pose:
 
 
 def moved(pose: ik.Pose, joint: int, axis: int, angle: float, end: int, offset: Array) -> tuple[Array, Array]:
-    """Where the point and the joint `end` are once a joint has turned about an axis of the world."""
+    """Positions of the point and the joint `end` after a joint has rotated about a world axis."""
     world = TREE.forward(pose).rotations
     parent = int(TREE.parents[joint])
     above = world[parent] if parent >= 0 else np.array([1.0, 0, 0, 0])

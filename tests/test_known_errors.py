@@ -160,7 +160,8 @@ def test_a_target_that_moves_a_little_is_followed(step: float, isa: str) -> None
 @pytest.mark.parametrize("side", [1, -1], ids=["aligned", "opposite"])
 @pytest.mark.parametrize("share", [0.5, 1, 2])
 def test_old_line_and_target_on_one_line_are_no_division_by_zero(side: int, share: float, dtype: Any, isa: str) -> None:
-    """Where the cross product of old line and target is zero there is no axis to normalise: NaN elsewhere."""
+    """If the cross product of old line and target is zero, there is no axis to normalise: other implementations return
+    NaN."""
     pose = [np.array(joint, dtype) for joint in ([0, 0, 0], [0, -0.45, 0.05], [0, -0.9, 0])]
     limb = checked(pose[0], pose[1], pose[2], side * share * pose[2])
     assert limb.status == (FAR if share > 1.1 else 0)

@@ -20,7 +20,7 @@ from ikcore import rotations as r
 Array = Any
 PI = np.pi
 X, Y, Z = np.eye(3)
-# What a direction may be off: twice what all four numbers of a rotation may, LIMIT_TOLERANCE of limit.h.
+# Tolerance of a direction: twice that of all four numbers of a rotation, LIMIT_TOLERANCE of limit.h.
 NEAR = {np.float32: 64 * 2.0**-23, np.float64: 64 * 2.0**-52}
 
 
@@ -61,7 +61,7 @@ def test_what_is_outside_goes_to_the_nearest_that_is_inside(seed: int, dtype: An
 
 
 def test_a_path_is_what_two_circles_leave() -> None:
-    """Of two alike cones a right angle apart: half-way they leave the width that two circles of the radius do."""
+    """Two equal cones a right angle apart: half-way, the path has the width between two circles of the radius."""
     size = 0.2
     limit = Limit.kusudama(X, [(X, size), (Y, size)])
     middle = np.sqrt(0.5) * (X + Y)

@@ -117,7 +117,7 @@ def test_what_cannot_be_reached_ends_where_no_hinge_could_go_on(everywhere: None
 
 
 def test_a_chain_in_line_with_its_target_is_where_the_gradient_is_nothing() -> None:
-    """What is published stays there; shaken it goes on."""
+    """The published method stalls there; with perturbation it continues."""
     arm = ik.Skeleton.chain([[x, 0, 0] for x in range(5)])
     goal = ik.Reach(4, [2, 0, 0])
     stuck = ik.lbfgsb(arm, arm.rest, [goal], textbook=True)
@@ -153,7 +153,7 @@ def test_a_pull_turns_what_is_unwilling_by_its_share(stiffness: float) -> None:
 
 
 def test_a_body_is_reached_and_angles_as_they_are_creep(everywhere: None) -> None:
-    """What all ends see is turned less at first: a spine would be all that moves. More memory, fewer iterations."""
+    """Joints seen by all ends turn less at first; otherwise only a spine would move. More memory, fewer iterations."""
     human = Human()
     truths = human.truths(40)
     start, goals = human.pose(human.starts(truths, "B")), human.goals(truths)

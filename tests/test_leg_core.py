@@ -278,7 +278,7 @@ def test_joints_turn_in_the_world_as_they_should(dtype: str, carried: bool, part
 
 
 def slow_turn(local: Array, world: Array, deltas: Array) -> Array:
-    """Of joints each of which carries the next."""
+    """The turns of joints in a chain."""
     units = rotations.normalize(local).astype("f8")
     before = np.concatenate([np.tile(UNTURNED, (len(local), 1, 1)), deltas[:, :-1]], axis=1)
     relative = rotations.multiply(rotations.conjugate(before), deltas)

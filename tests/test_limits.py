@@ -28,7 +28,7 @@ PI = np.pi
 NONE = [1.0, 0, 0, 0]
 X, Y, Z = np.eye(3)
 EPS = {np.float32: 2.0**-23, np.float64: 2.0**-52}
-# What a projection may be off in each number, and what it may count as inside: LIMIT_TOLERANCE of limit.h.
+# Tolerance of a projection in each number, and of its inside test: LIMIT_TOLERANCE of limit.h.
 TOLERANCE = 16
 SETS = {
     "locked": Limit.locked(),
@@ -128,7 +128,7 @@ def test_violation_is_the_angle_to_the_projection(limit: Limit) -> None:
 @pytest.mark.slow
 @each_set
 def test_no_part_of_the_set_is_nearer(limit: Limit) -> None:
-    """Of a ball the nearest is meant part by part, so its swing and its twist are looked at apart (below)."""
+    """For a ball the nearest is defined per part, so its swing and its twist are tested separately (below)."""
     if limit.kind in ("ball", "kusudama"):
         pytest.skip("see test_a_ball_is_nearest_in_twist_and_in_swing, and test_kusudama.py")
     q, allowed = quats(300), limit.sample(60_000)
@@ -139,7 +139,7 @@ def test_no_part_of_the_set_is_nearer(limit: Limit) -> None:
 
 @each_set
 def test_a_small_change_in_gives_a_small_change_out(limit: Limit) -> None:
-    """Where two answers are about equally near the result may jump; those are few."""
+    """The result may jump where two answers are nearly equally near; these are few."""
     q = quats(50_000)[::5]
     step = 1e-7 * np.random.default_rng(2).standard_normal(q.shape)
     near = (q + step) / np.linalg.norm(q + step, axis=-1, keepdims=True)
@@ -260,8 +260,8 @@ def test_a_hinge_takes_away_what_is_not_about_its_axis() -> None:
 
 
 def test_ball_frames_and_hinge_frames_are_the_joints_own() -> None:
-    """Known faults of published ball and hinge joints: the twist is lost, +Z and a unit axis are taken for granted, and
-    the hinge axis is taken in another joint's frame, so that a bone that obeys it is turned away."""
+    """Known defects of published ball and hinge joints: the twist is lost, and +Z and a unit axis are assumed. The
+    hinge axis is taken in another joint's frame, so a bone that obeys it is rotated away."""
     axis = np.array([3.0, 0, 4])  # neither +Z nor of unit length
     unit, side = axis / 5, np.array([0.0, 1, 0])
     swing, twist = twisted(side, 1.4), twisted(unit, 0.9)
@@ -397,7 +397,7 @@ def test_a_box_has_both_sets_of_angles() -> None:
 
 
 def test_a_box_bends_no_rotation_at_gimbal_lock() -> None:
-    """Where only the sum of two angles matters, any share of it that lies in the box will do."""
+    """If only the sum of two angles matters, any split of it within the box is valid."""
     limit = Limit.euler("xyz", [-0.5, -PI / 2, -0.5], [0.5, PI / 2, 0.5])
     sums = np.linspace(-0.99, 0.99, 45)
     angles = np.stack([sums / 2, np.full(45, PI / 2), -sums / 2], axis=-1)
@@ -412,8 +412,8 @@ def test_a_box_bends_no_rotation_at_gimbal_lock() -> None:
 
 
 def test_the_limits_of_blenders_ik_are_a_ball() -> None:
-    """Its solver bounds twist about the bone, y, and in each quadrant an ellipse of sines of half the swing: a turn
-    about +x by at most max_x leans y towards z, about +z by at most max_z towards -x."""
+    """Its solver bounds twist about the bone, y, and in each quadrant an ellipse of sines of half the swing. A rotation
+    about +x by at most max_x leans y towards z. A rotation about +z by at most max_z leans it towards -x."""
     low, high = np.array([-0.3, -0.5, -0.9]), np.array([1.1, 0.7, 0.2])
     limit = Limit.ball(Y, (high[0], -low[0], -low[2], high[2]), side=Z, twist=(low[1], high[1]))
     for axis in range(3):

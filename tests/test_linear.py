@@ -1,6 +1,6 @@
 """transpose, pinv, svf and sdls: published counts, and steps beside the singular values that NumPy finds.
 
-What is published of moving targets: test_tracking.py.
+Published results for moving targets are in test_tracking.py.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def slow(joints: Any, rotation: Any, target: Any, *, weights: Any, passes: int =
 
 
 def slow_gaze(places: Any, turns: Any, rotation: Any, target: Any, **more: Any) -> tuple[Any, Any]:
-    """Where the ray points, and where it should."""
+    """Direction of the ray, and its target direction."""
     turned = ref.multiply(turns[-1], rotation)
     wanted = ref.unit(target - places[-1] - ref.rotate(turned, more.get("offset", np.zeros(3))))
     if "reference" in more:

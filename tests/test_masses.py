@@ -42,7 +42,7 @@ def moved(pose: ik.Pose, column: int, by: float) -> ik.Pose:
 
 
 def at(pose: ik.Pose) -> tuple[Array, Array]:
-    """Where masses are, and how they are turned."""
+    """Positions and rotations of the masses."""
     world = TREE.forward(pose)
     return world.positions + ik.rotations.rotate(world.rotations, CENTRES), world.rotations
 

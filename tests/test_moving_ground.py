@@ -90,7 +90,7 @@ def test_what_moves_with_the_ground_measures_as_at_rest(name: str, which: str) -
 
 @pytest.mark.parametrize("name", MOTIONS)
 def test_before_and_after_on_moving_ground(name: str) -> None:
-    """What is beside the source is not on the ground: how ankle and pelvis jerk and travel in the world."""
+    """Measures relative to the world, not to the ground: jerk and travel of ankle and pelvis."""
     (source, clip, contacts), (turned, moved) = clips(), MOTIONS[name]
     still = before_and_after(source, clip, feet(), bumps(), contacts)
     was, now = (together(each, turned, moved) for each in (source, clip))

@@ -56,8 +56,8 @@ def test_over_the_edge_of_reach_joints_turn_as_an_arc_does(method: str, bones: i
 @pytest.mark.parametrize("seed", range(4))
 @by_all
 def test_a_bent_chain_is_drawn_as_it_is_bent(method: str, seed: int, share: float) -> None:
-    """Beside the definition: leans off the line from base to tip, carried to the new line, are those of an arc and all
-    by one factor those that were; drawn in by these alone, and the less the nearer the target is to full reach."""
+    """Apart from the definition, offsets from the line between base and tip, carried to the new line, are those of an
+    arc plus the former ones times one factor. They alone shorten the chain, and shrink towards full reach."""
     rng = np.random.default_rng(seed)
     skeleton = ik.Skeleton.chain(np.cumsum([np.zeros(3), *rng.uniform(0.5, 1.5, (7, 1)) * [0, 1.0, 0]], axis=0))
     start = ref.unit(np.concatenate([np.ones((8, 1)), rng.normal(0, 0.03, (8, 3))], axis=-1))
@@ -91,7 +91,7 @@ def test_a_bent_chain_is_drawn_as_it_is_bent(method: str, seed: int, share: floa
 
 @by_all
 def test_from_afar_a_chain_is_solved_as_ever(method: str) -> None:
-    """What starts far from its target, or is bent much, has no shape to be drawn out: it takes iterations.
+    """A chain far from its target, or strongly bent, has no shape to extend: it takes iterations.
 
     Sweeps are slower than passes near full reach, so that `ccd` begins with an arc sooner.
     """
@@ -106,7 +106,7 @@ def test_from_afar_a_chain_is_solved_as_ever(method: str) -> None:
 @by_all
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_exactly_at_full_reach_it_is_there_at_once(method: str, dtype: Any) -> None:
-    """Where rounding alone says whether that is in reach, from a straight chain and a bent one."""
+    """Rounding alone decides whether the target is in reach, for a straight chain and a bent one."""
     ways = ref.unit(np.random.default_rng(5).normal(size=(200, 3)))
     for bones in (2, 6, 10):
         skeleton, start = rope(bones)
@@ -143,7 +143,7 @@ def test_an_item_beside_such_a_chain_keeps_its_bits(method: str, dtype: Any) -> 
 
 
 def test_caps_and_bounce_keep_their_way() -> None:
-    """Where it is said how far joints turn, or which, `ccd` does that near the edge, too."""
+    """If joint rotations are capped or joints are selected, `ccd` respects that near the edge, too."""
     skeleton, start = rope(8)
     target = forward(skeleton, start)[0][8] * 0.99
     for options in ({"max_step": 0.05}, {"feedback": 2.0}, {"bounce": True}):

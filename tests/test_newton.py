@@ -65,7 +65,7 @@ def differences(square: Callable[[Array], float], count: int) -> tuple[Array, Ar
 
 @pytest.mark.parametrize("joints", FORKS)
 def test_a_step_is_newtons_by_differences(joints: str, everywhere: None) -> None:
-    """Where second derivatives and damping are positive together; else it is the step that dls takes."""
+    """If the sum of second derivatives and damping is positive definite; otherwise the step is that of dls."""
     skeleton, ways, positive = FORKS[joints], coordinates(joints), []
     for item in range(12):
         rng, damping = np.random.default_rng(item), 5.0 if item % 3 else 2.0

@@ -1,4 +1,5 @@
-"""What goals leave open: joints drawn to where they move most freely, postures that settle, and levels, in one step."""
+"""Use of the null space of goals: joints drawn to greater manipulability, postures that settle, and levels, in one
+step."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def step_of(skeleton: ik.Skeleton, start: Array, found: ik.Solution) -> Array:
 
 
 def rows_of(skeleton: ik.Skeleton, at: Array, asked: list[tuple[int, str]]) -> Array:
-    """What all turns about the axes of the world do to goals; an angle counts as an arc of the mean bone."""
+    """Effect of all world-axis rotations on goals; an angle counts as an arc of the mean bone."""
     lever = float(np.linalg.norm(skeleton.offsets[1:], axis=-1).mean())
     every = [(ik.jacobian(skeleton, ik.Pose(at), joint), what) for joint, what in asked]
     return np.concatenate([rows[:3] if what == "place" else lever * rows[3:] for rows, what in every])
@@ -232,8 +233,9 @@ def test_where_limits_hold_a_step_a_level_has_what_it_has_without_those_after_it
 
 @pytest.mark.parametrize("method", ["dls", "pinv", "svf", "sdls"])
 def test_a_ball_at_its_limit_turns_along_it_for_a_lower_level(method: str) -> None:
-    """A shoulder at the edge of its cone, whose arm is on the second level and points farther out than it may: the end
-    of the arm is as near as the nearest place on the edge. The arm beside it is on the first level and free."""
+    """A shoulder is at the edge of its cone. Its arm, on the second level, has a target farther out than the cone
+    allows. The end of the arm reaches the nearest position on the edge. The arm beside it is on the first level and
+    free."""
     rng, half = np.random.default_rng(0), 0.5
     limits = [ik.Limit.locked(), ik.Limit.cone([1, 0, 0], half, twist=(-0.2, 0.2)), None, None, None, None]
     offsets = [[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0], [-1, 0, 0], [-1, 0, 0]]

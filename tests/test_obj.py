@@ -77,13 +77,13 @@ def test_a_mark_of_byte_order_and_foreign_letters(read: Read) -> None:
 
 
 def area(polygon: NDArray[Any]) -> float:
-    """Of a polygon in the plane y = 0, positive where its front is above."""
+    """Area of a polygon in the plane y = 0, positive if its front is above."""
     z, x = polygon[:, 2], polygon[:, 0]
     return float((z * np.roll(x, -1) - np.roll(z, -1) * x).sum() / 2)
 
 
 def star(points: int, seed: int) -> NDArray[Any]:
-    """A polygon about the origin with any radii: as a rule not convex."""
+    """A polygon about the origin with any radii: usually not convex."""
     numbers = np.random.default_rng(seed)
     turn, radius = np.arange(points) * 2 * np.pi / points, numbers.uniform(0.2, 2, points)
     return np.stack([radius * np.sin(turn), 0 * turn, radius * np.cos(turn)], -1)
@@ -129,7 +129,7 @@ def spiral(corners: int) -> list[Corner]:
 
 
 def square(side: int) -> list[Corner]:
-    """With many corners on straight sides."""
+    """A square with many corners on straight sides."""
     ahead, back = [float(i) for i in range(side)], [float(side - i) for i in range(side)]
     far = float(side)
     return [

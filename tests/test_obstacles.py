@@ -1,4 +1,4 @@
-"""What a foot that swings has to get over, as the core has it, beside the same in NumPy."""
+"""Clearance of a swinging foot over obstacles by the core, compared with the same in NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FRAMES, EACH = 40, 4
 HEEL, BALL, TOE, SIDE = range(EACH)
 UP = np.array([0.0, 1, 0])
 
-# What is looked for, in the order of the core.
+# Settings of the search, in the order of the core.
 LIMITS: dict[str, Any] = {
     "made": False,
     "ends": np.array([True, False, True, False]),
@@ -82,14 +82,14 @@ def swept(heights: Array, riser: float, later: Array) -> Array:
 
 
 def met_by(points: Array, ground: ik.Ground, frames: Array) -> Any:
-    """What points go through from each frame to the next."""
+    """Intersections of points' motion between consecutive frames with the ground."""
     way = points[1:] - points[:-1]
     origins = points[:-1] + 1e-6 * LIMITS["within"] * UP  # what they touch they do not go through
     return ground.still(frames[:-1]).cast(origins, way, length=np.sqrt((way * way).sum(axis=-1)))
 
 
 def passed(heights: Array, points: Array, ground: ik.Ground, frames: Array, hits: Any, later: Array) -> Array:
-    """What is between two frames counts in both; in the one after, if it is a later one."""
+    """An obstacle between two frames counts in both; in the next one, if that is a later one."""
     way, found = points[1:] - points[:-1], heights.copy()
     far = np.sqrt((way * way).sum(axis=-1))
     for frame, point in np.argwhere(hits.hit):

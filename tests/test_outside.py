@@ -1,4 +1,4 @@
-"""Bones kept clear of capsules: what `Outside` promises, by points of bones and of axes."""
+"""`Outside`: bones do not penetrate capsules, tested at points of bones and of capsule axes."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_bones_with_limits_stay_within_them(everywhere: None) -> None:
 
 
 def test_as_published_a_bone_is_kept_clear_too() -> None:
-    """Of which the papers say nothing: joints turn once more after the passes."""
+    """A case not covered by the papers: joints turn once more after the passes."""
     found = ik.fabrik(ARM, ARM.rest, [ik.Outside(2, [1.5, 0.1, 0], 0.3)], textbook=True)
     assert found.status == 0
 

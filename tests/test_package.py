@@ -84,7 +84,7 @@ def test_the_package_is_a_command() -> None:
 
 @pytest.mark.parametrize("home", ["", "https://code.invalid/someone/ikcore/"])
 def test_where_it_is_published_every_link_in_readme_has_its_whole_address(home: str, tmp_path: Path) -> None:
-    """A package index shows README alone. Where nobody says where the project is hosted, no link is made up."""
+    """A package index shows README alone. Without a known home page of the project, no link is generated."""
     pytest.importorskip("setuptools", minversion="77")
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
@@ -154,7 +154,8 @@ def test_the_stub_names_what_the_module_has() -> None:
 
 
 def test_types_of_arrays_are_named_by_their_size() -> None:
-    """What C calls int and long is of other sizes, and int32 by another name, elsewhere: all of Windows was refused."""
+    """Sizes of C's int and long differ, and int32 has other names, on other systems: Windows would refuse
+    everything."""
     of_c = re.compile(r"NPY_U?(BYTE|SHORT|INT|LONG|LONGLONG|LONGDOUBLE)\b|PyArray_TYPE\(\w+\) [!=]= (?!NPY_FLOAT)")
     found = {path.name: of_c.findall(path.read_text()) for path in (ROOT / "src/module").glob("*.c")}
     assert "solve.c" in found
@@ -204,7 +205,7 @@ def test_an_unknown_instruction_set_is_refused(name: object) -> None:
 
 
 def test_the_demo_puts_the_walk_on_the_stairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What it writes is where it says, and stands on the stairs where the walk did on the floor."""
+    """The clip is written to the reported path, and stands on the stairs as the walk did on the floor."""
     assert cli.main(["demo", "-o", str(tmp_path / "new")]) == 0
     said = capsys.readouterr().out
     assert re.search(r"a walk of 481 frames put on stairs in \d+ ms, \d+ frames a second\n", said)

@@ -33,7 +33,7 @@ def prolonged(rows: Array, more: int, loop: bool) -> Array:
 
 
 def line_start(rows: Array, weights: Array) -> Array:
-    """Where the line begins that is nearest to rows, by least squares."""
+    """Start of the line nearest to rows, by least squares."""
     root, times = np.sqrt(weights)[:, np.newaxis], np.arange(len(rows))
     sides = np.stack([np.ones(len(rows)), times], axis=1)
     return np.asarray(np.linalg.lstsq(sides * root, rows * root, rcond=None)[0][0])

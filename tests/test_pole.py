@@ -152,7 +152,7 @@ def test_all_instruction_sets_solvers_and_threads_agree(method: str, isa: str) -
     assert_array_equal(found.pose.rotations, before)
 
 
-# What the first instruction set that ran gave.
+# Results of the first instruction set that ran.
 FIRST: dict[str, Array] = {}
 
 

@@ -28,7 +28,7 @@ def bake(clip: ik.Clip, ground: ik.Ground, stride: float) -> ik.Baked:
 
 
 def footfalls(of: ik.Baked) -> Array:
-    """Where each contact is at its middle, both feet in the order of time: the ball (n, 3)."""
+    """Position of each contact at its middle, both feet in temporal order: the ball (n, 3)."""
     found = []
     soles = of.feet.positions(of.clip.skeleton, of.clip.pose)
     for leg in of.feet:
@@ -39,7 +39,7 @@ def footfalls(of: ik.Baked) -> Array:
 
 
 def rises(of: ik.Baked) -> Array:
-    """Of the strides on the stairs, in steps."""
+    """Rise of the strides on the stairs, in steps."""
     falls = footfalls(of)
     up = np.diff(falls[:, 1]) / RISE
     on = (falls[:-1, 2] > BEGIN + RUN) & (falls[1:, 2] < BEGIN + 11 * RUN)

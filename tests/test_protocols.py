@@ -1,6 +1,6 @@
 """The protocols of feet on the ground, with a walk of which everything is known.
 
-What measures is benchmarks/judge.py, of which this also tests that it finds what is put in; real clips are in
+The measuring code is benchmarks/judge.py. These tests also verify that it detects inserted defects; real clips are in
 benchmarks/protocols.py.
 """
 
@@ -55,7 +55,7 @@ def measured(clip: ik.Clip, ground: ik.Ground = FLOOR, level: Any = 0.0, *, clim
 
 
 def outside(figures: dict[str, float], kind: str) -> dict[str, float]:
-    """What is not within the bounds of this class of ground."""
+    """The measures outside the bounds of this class of ground."""
     bounds = {metric: bound[(FLAT, GENTLE).index(kind)] for metric, bound in BOUNDS.items()}
     return {name: value for name, value in figures.items() if not value <= _bound(bounds[name]) + 1e-9}
 
@@ -299,7 +299,7 @@ def test_identity() -> None:
 @bakes
 @pytest.mark.parametrize("defect", ["sunk", "lifted", "too slow", "too fast"])
 def test_defects_are_repaired(defect: str) -> None:
-    """With the feet of the clean clip: where soles are, a sunken one cannot say."""
+    """The feet are those of the clean clip: a sunken one does not define its soles."""
     way = np.arange(len(walk().clip))[:, np.newaxis] / 60 * [0, 0, 1.3]
     shift = {"sunk": [0, -0.03, 0], "lifted": [0, 0.03, 0], "too slow": -0.1 * way, "too fast": 0.1 * way}[defect]
     clip = shifted(shift)

@@ -105,7 +105,7 @@ def corrections(limb: ik.Limb, start: ArrayLike, mid: ArrayLike) -> list[Any]:
     ]
 
 
-# What the whole pose is moved by, whatever it does to the bones: matrix, translation, and the rotation in it.
+# Transforms of the whole pose, whatever they do to the bones: matrix, translation, and the rotation in it.
 OZZ_STARTS: dict[str, Any] = {
     "identity": (np.eye(3), [0, 0, 0], NO_TURN),
     "translate_y1": (np.eye(3), [0, 1, 0], NO_TURN),

@@ -35,13 +35,13 @@ class Hinges:
         self.skeleton = ik.Skeleton(range(-1, self.tip), offsets, turns, limits=[*limits, ik.Limit.locked()])
 
     def pose(self, angles: ArrayLike) -> ik.Pose:
-        """With these angles, (..., hinges)."""
+        """The pose with these angles, (..., hinges)."""
         turns = rotations.from_axis_angle(self.axes, np.asarray(angles, float))
         none = np.broadcast_to([1.0, 0, 0, 0], (*turns.shape[:-2], 1, 4))
         return ik.Pose(ref.multiply(self.skeleton.rest.rotations, np.concatenate([turns, none], axis=-2)))
 
     def tip_of(self, pose: ik.Pose) -> tuple[Array, Array]:
-        """Where it is and how it is turned."""
+        """Position and rotation of the tip."""
         at, turned = np.zeros(3), np.array([1.0, 0, 0, 0])
         for joint, offset in enumerate(self.skeleton.offsets):
             at = at + ref.rotate(turned, offset)

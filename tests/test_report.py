@@ -493,7 +493,7 @@ def stairs_page() -> tuple[Measured, Measured, ET.Element]:
 
 
 def test_after_a_bake_all_is_said_as_it_is(stairs_page: tuple[Measured, Measured, ET.Element]) -> None:
-    """Before a foot sinks deep into steps, or has none within reach: what is left after is not taken from that."""
+    """The source sinks deep into steps or floats. Errors after the bake are no differences from those."""
     before, after, tree = stairs_page
     assert (before.beyond, after.beyond) == (False, False)
     alone = measure(after.clip, after.feet, after.ground, contacts=after.contacts)

@@ -21,7 +21,7 @@ UP = np.array([0.0, 1, 0])
 
 
 def points_of(sole: Array) -> Array:
-    """With what is between heel and ball, and between ball and toe."""
+    """The points with those between heel and ball, and between ball and toe."""
     share = np.arange(1, PARTS)[:, np.newaxis] / PARTS
     return np.concatenate([sole, *(sole[a] + (sole[b] - sole[a]) * share for a, b in ((HEEL, BALL), (BALL, TOE)))])
 
@@ -199,7 +199,7 @@ def test_over_no_ground_it_does_not_rest() -> None:
 
 
 def test_a_foot_passes_as_low_as_it_may() -> None:
-    """What is higher than its lowest point is as much deeper in the ground at most."""
+    """A point higher than the lowest one is deeper by at most that difference."""
     random = np.random.default_rng(2)
     points, ground = points_of(SOLE + random.normal(0, 0.02, SOLE.shape)), random.normal(0, 0.05, (20, 3))
     sole = tuple((random.normal(0, 0.1, (9, 3)), random.normal(0, 0.1, 9), 0.01, False, n) for n in range(len(SOLE)))

@@ -53,7 +53,7 @@ def posed(skeleton: ik.Skeleton, count: int, seed: int) -> ik.Pose:
 
 
 def problems(name: str, count: int) -> tuple[ik.Skeleton, ik.Pose, list[ik.Goal]]:
-    """Hands that are somewhere and turned some way, each as some allowed pose has it."""
+    """Goals for the tip, with the position and rotation that random allowed poses give it."""
     skeleton = ROBOTS[name]
     wanted = skeleton.forward(posed(skeleton, count, 100))
     tip = len(skeleton) - 1
@@ -118,7 +118,7 @@ def test_an_item_starts_again_as_if_it_were_alone(method: str, dtype: type, ever
 
 @every
 def test_the_first_attempt_that_arrives_is_the_result(method: str) -> None:
-    """What hurries has one more attempt at the end, from the pose that is given, without haste: so nothing is lost."""
+    """Short attempts precede a full one from the given pose, so that restarts lose no solution."""
     skeleton, start, goals = problems("puma", 200)
     runs = [
         ik.solve(skeleton, start, goals, method, restarts=restarts, iterations=25, tolerance=1e-4)

@@ -804,7 +804,7 @@ def test_a_sweep_with_a_short_last_axis_changes_no_bit(
 
 
 def test_a_sweep_with_a_short_last_axis_runs_along_its_longest() -> None:
-    """Seen in the memory: that one lies last there. Where nothing broadcasts there is no reason to."""
+    """Seen in the memory: that one lies last there. Without broadcasting there is no reason to."""
     long, short = random(np.float64, 60, 1, 4), random(np.float64, 5, 4)
     assert r.multiply(long, short).strides == (32, 60 * 32, 8)
     assert r.multiply(np.repeat(long, 5, axis=1), short[None].repeat(60, axis=0)).strides == (5 * 32, 32, 8)

@@ -149,7 +149,7 @@ def test_out_gets_the_same_bits(call: tuple[str, dict[str, Any]]) -> None:
         assert getattr(out, name).tobytes() == getattr(found, name).tobytes()
 
 
-# What is a single item
+# Forms of a single item
 
 
 @pytest.mark.usefixtures("without_gufuncs")

@@ -136,7 +136,7 @@ def test_even_scales_leave_the_product_of_the_rotations(dtype: Any, isa: str) ->
 
 
 def test_a_flattened_or_mirrored_joint_keeps_its_rotation(dtype: Any, isa: str) -> None:
-    """Where several rotations are as near to the matrix, the product of the rotations decides."""
+    """If several rotations are equally near to the matrix, the product of the rotations decides."""
     skeleton = tree(1)
     for scale in ([0, 1, 1], [0, 0, 2], [0, 0, 0], [-1, 1, 1], [1, -1, 1], [1, 1, -1]):
         pose = ik.Pose(poses(skeleton, dtype=dtype).rotations, scales=np.array([scale], dtype))
@@ -488,7 +488,7 @@ INERTIAS = np.array([[[3, 1, 0], [1, 2, 0.5], [0, 0.5, 4]], np.zeros((3, 3))])
 
 
 def weighed(**numbers: Any) -> ik.Skeleton:
-    """Of two joints, turned at rest."""
+    """A skeleton of two joints with rest rotations."""
     return ik.Skeleton([-1, 0], np.eye(3)[:2], [[1, 1, 0, 0], [2, 0, 0, 0]], ["a", "b"], **numbers)
 
 

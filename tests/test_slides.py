@@ -111,14 +111,14 @@ def reach(skeleton: ik.Skeleton, pose: ik.Pose, *, turned: bool = False, off: An
 
 
 def thrown(skeleton: ik.Skeleton, items: int, seed: int) -> ik.Pose:
-    """Allowed poses of which all that slides has come off its travel."""
+    """Allowed poses, except that the translations of all sliding joints are outside their travel."""
     pose, off = allowed(skeleton, items, seed), np.random.default_rng(seed).normal(size=(items, len(skeleton), 3))
     slides = [bool(np.ptp(travel(skeleton, joint), axis=0).any()) for joint in range(len(skeleton))]
     return ik.Pose(pose.rotations, translations(pose) + 3 * off * np.array(slides)[:, None])
 
 
 def is_within(skeleton: ik.Skeleton, found: ik.Solution) -> bool:
-    """Every translation to the bit in its travel; what is locked at rest."""
+    """Whether every translation is exactly within its travel, and that of locked joints at rest."""
     for joint, limit in enumerate(skeleton.limits):
         now = translations(found.pose)[..., joint, :]
         low, high = travel(skeleton, joint, found.pose.dtype)
@@ -131,12 +131,13 @@ def is_within(skeleton: ik.Skeleton, found: ik.Solution) -> bool:
     return True
 
 
-# What goes down a slope alone creeps; what would rather take all of an error away in a step throws joints onto limits.
-# So does what goes straight where a chain is nearly stretched, and sweeps where equations are nearly singular.
+# A pure gradient method creeps. Methods that try to remove the whole error in one step throw joints onto limits. The
+# same holds for straight motion of a nearly stretched chain, and for sweeps of nearly singular equations.
 PATIENCE = {"transpose": 5000, "sns": 2000, "gauss_seidel": 1000}
 SHARE = {"ccd": 0.9, "transpose": 0.9, "pinv": 0.97, "svf": 0.98, "sdls": 0.98, "gauss_seidel": 0.97, "sns": 0.98}
 
-# What is too far is met but for this, of 5; by published steps, which do not see where a travel ends, but for more.
+# Remaining error for targets out of reach, relative to a size of 5; published steps, which ignore ends of travel, leave
+# more.
 NEARLY = {"transpose": 5e-4, "sdls": 5e-3}
 NEARLY_AS_PUBLISHED = {"transpose": 0.3, "pinv": 0.01, "svf": 0.01, "sdls": 0.1}
 
@@ -189,7 +190,7 @@ def test_so_it_is_from_anywhere_in_floats_too(method: str, dtype: Any, rig: ik.S
 
 
 def test_a_telescope_reaches_all_that_its_lengths_allow(method: str) -> None:
-    """Of three links from .5 to 1.8, everything from no distance to 5.4; and nothing more."""
+    """Three links from .5 to 1.8 reach everything from no distance to 5.4; and nothing more."""
     rng = np.random.default_rng(4)
     ways = rng.normal(size=(300, 3))
     distance = np.linspace(0, 5.4, 300)
@@ -293,7 +294,7 @@ def test_what_does_not_slide_keeps_its_translation_to_the_bit(method: str, dtype
 
 
 def test_a_slide_turns_nothing(method: str) -> None:
-    """What is locked keeps its rotation, and with it what hangs from a chain that only slides."""
+    """A locked joint keeps its rotation, as do the children of a chain that only slides."""
     gantry = ik.Skeleton([-1, 0, 1, 2], [0 * X, 0 * X, 0 * X, 0.5 * UP], limits=[*SIDES, Limit.locked()])
     start = allowed(gantry, 30, 1)
     found = ik.solve(gantry, start, reach(gantry, allowed(gantry, 30, 2)), method)

@@ -62,7 +62,8 @@ def best_of_all(wanted: Array, lower: Array, upper: Array, pull: Array, tension:
 
 
 def check_best(x: Array, wanted: Array, lower: Array, upper: Array, pull: Array, tension: float, fps: float) -> None:
-    """Of a strictly convex problem: within the bounds, and forces only where bounds press, and from there."""
+    """Optimality of a strictly convex problem: within the bounds, and forces only where bounds are active, directed
+    inwards."""
     assert (lower <= x).all()
     assert (x <= upper).all()
     h = 1 / fps  # in steps of a frame
@@ -103,7 +104,8 @@ def test_few_frames_are_the_best_of_all_active_sets(isa: str, frames: int, tensi
 def noise(
     seed: int, frames: int, rough: int, room: float, share: float, pinned: float
 ) -> tuple[Array, tuple[Array, Array]]:
-    """What is wanted, noise that is summed up so often, and bounds of a share of the frames about other noise."""
+    """A problem: wanted values from noise summed so many times, and bounds for a share of the frames about other
+    noise."""
     random = np.random.default_rng(seed)
     wanted, middle = (np.cumsum(random.normal(size=frames)) if rough else random.normal(size=frames) for _ in range(2))
     if rough == 2:
@@ -205,7 +207,7 @@ def test_what_too_little_holds_goes_near_what_is_wanted() -> None:
 
 
 def test_predictor_and_corrector_do_not_lead_in_circles() -> None:
-    """They did for this one: to correct in full a step that is hardly possible is worse than not at all."""
+    """They cycled for this one: a full correction of a nearly impossible step is worse than none."""
     random, frames = np.random.default_rng(235), 235
     wanted, middle = (np.cumsum(random.normal(size=frames)) for _ in range(2))
     room = random.exponential(size=(2, frames)) * 3.0

@@ -486,8 +486,8 @@ def in_sequence(arm: ik.Skeleton, start: Any, path: Any) -> ik.Solution:
 
 
 def least_turn(arm: ik.Skeleton, before: Any, target: Any) -> Any:
-    """Of all poses that take the wrist to a target: how little the joint that turns most can turn, in degrees. How far
-    away it is says how the elbow is bent, so all that is free is the turn about the line to it."""
+    """Among all poses that take the wrist to a target: the smallest possible largest joint rotation, in degrees. How
+    far away it is says how the elbow is bent, so all that is free is the turn about the line to it."""
     _, upper, elbow, *_ = arm.limits
     assert upper is not None
     assert elbow is not None
@@ -669,7 +669,7 @@ def test_a_wrong_option_is_explained(options: dict[str, Any], sentence: str) -> 
         ik.solve(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], **options)
 
 
-# Of every kind, and none that any option takes.
+# Values of every type, none of which any option accepts.
 NASTY = [
     *[
         10**30,
@@ -868,7 +868,7 @@ def test_history_is_kept_on_request() -> None:
 
 @pytest.mark.parametrize("method", ["fabrik", "ccd", "dls"])
 def test_history_counts_by_tolerance(method: str) -> None:
-    """Of arms of length 2 and 0.2 what is off by 0.05 counts ten times of the short one."""
+    """For arms of length 2 and 0.2, an error of 0.05 counts ten times for the short one."""
     arms = ik.Skeleton([-1, 0, 1, 0, 3], np.outer([0, 1, 1, -0.1, -0.1], [1, 0, 0]))
     for off in ([0, 0.05], [0.5, 0]):
         goals = [ik.Reach(2, [2 - off[0], 0, 0]), ik.Reach(4, [-0.2 + off[1], 0, 0])]
@@ -904,7 +904,8 @@ def test_explain_takes_the_place_in_all_leading_axes() -> None:
 
 
 def test_explain_takes_the_worst_of_a_batch() -> None:
-    """What cannot be used; else what is farthest off of what did not reach, angles as at the end of the reach."""
+    """It reports an unusable item; otherwise the largest error of those not reached, with angles measured at the end of
+    the reach."""
     target = targets(2, 3)
     goal = [ik.Reach(3, target)]
     best = ik.fabrik(ARM, ARM.rest, goal)
@@ -932,7 +933,7 @@ def test_explain_takes_the_worst_of_a_batch() -> None:
 
 
 def test_explain_tells_angles_in_degrees() -> None:
-    """Of a pose that is left as it came in."""
+    """A pose that is left as given."""
     turned = ik.rotations.from_axis_angle([0, 1, 0], 0.5)
     found = ik.dls(ARM, ARM.rest, [ik.Reach(3, [2, 1, 0], turned, chain=2)], iterations=0)
     assert f"3 is turned {np.degrees(0.5):.3g} degrees from its rotation." in found.explain()
@@ -1090,7 +1091,7 @@ HUNG_SLIDING = ik.Skeleton(HUNG.parents, HUNG.offsets, names=HUNG.names, masses=
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("number", range(len(kinds_of_goals())))
 def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skeleton: ik.Skeleton, dtype: Any) -> None:
-    """Whichever goals, and again with other arrays: what is kept with the skeleton is of the structure alone."""
+    """For all goals, and for new arrays: the skeleton caches only the structure of a problem."""
     goals = kinds_of_goals()[number]
     if scaled and (skeleton is HUNG_SLIDING or any(isinstance(goal, ik.Look) for goal in goals)):
         pytest.skip("a Look, and a joint that slides, take no scales")
@@ -1149,7 +1150,8 @@ def test_one_item_has_the_history_and_the_errors_of_a_batch(
 
 
 def test_structures_that_differ_are_solved_as_such() -> None:
-    """What decides what is solved, one after another on one skeleton: each as it is in a batch."""
+    """Goals differ in everything that selects a prepared solve, one after another on one skeleton: each result equals
+    that of a batch."""
     arm, at = ik.Skeleton(ARM.parents, ARM.offsets), [0.5, 1.2, 0.4]
     wishes = [
         ik.Reach(3, at),
@@ -1220,7 +1222,7 @@ def test_two_items_are_no_batch_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def prepared_for(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is prepared from now on."""
+    """The structures prepared from now on."""
     made: list[Any] = []
     make = batch.prepared
 
@@ -1299,7 +1301,7 @@ def test_what_stops_a_call_stops_it_while_goals_are_looked_up(error: type[BaseEx
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_item_takes_few_calls(method: str) -> None:
-    """Of Python and of C from Python: some 25, where a batch takes hundreds. Their number is what it costs."""
+    """Calls of Python, and of C from Python: about 25, while a batch takes hundreds. Their number is what it costs."""
     calls: list[str] = []
 
     def solve() -> ik.Solution:

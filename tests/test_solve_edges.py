@@ -91,7 +91,7 @@ def test_a_rotation_beyond_a_limit_is_at_the_limit(method: str) -> None:
 
 @every
 def test_a_place_that_nothing_moves_is_within_the_tolerance_of_the_longest_chain(method: str, dtype: Any) -> None:
-    """Of the root, and of a joint above which nothing turns."""
+    """The position of the root, and of a joint without movable ancestors."""
     root = np.array([0.1, 0.2, 0.3])
     body = ik.Skeleton([-1, 0, 1, 2, 3], np.array([root, [0.3, 0.1, 0.7], [1, 0, 0], [1, 0, 0], [1, 0, 0]]))
     pose = ik.Pose(body.rest.rotations.astype(dtype))
@@ -164,7 +164,7 @@ def test_a_locked_chain_without_length_has_no_length(method: str) -> None:
     assert solve(point, point.rest, [ik.Reach(1, [1, 0, 0])], method).status == Status.NO_LENGTH
 
 
-# What twist bones and end helpers come with, after the bones 1 and 0 of a pattern.
+# Twist bones and end helpers, added after bones 1 and 0 of a pattern.
 LIMITS = {
     "free": None,
     "hinges": ik.Limit.hinge([0, 0, 1], -2, 2),
@@ -233,7 +233,7 @@ GOALS: dict[str, Any] = {
 }
 
 
-# What every method takes of them.
+# Cases by method.
 weighing = pytest.mark.parametrize(
     ("method", "name"),
     [
@@ -305,7 +305,7 @@ def test_a_limb_takes_weights_as_the_others_do() -> None:
 
 
 def by_matrices(skeleton: ik.Skeleton, pose: ik.Pose) -> Array:
-    """Where the joints are: products of translation, rotation and scale."""
+    """Joint positions: products of translation, rotation and scale."""
     assert pose.scales is not None
     world: list[Array] = []
     for joint, parent in enumerate(skeleton.parents):

@@ -67,7 +67,7 @@ def test_the_twists_are_shared_by_weight(kind: str, weights: Any, dtype: Any, is
 
 @pytest.mark.parametrize("kind", ["line", "rolled", "any"])
 def test_nothing_else_moves(kind: str, dtype: Any, isa: str) -> None:
-    """Positions, both ends and what is elsewhere; only what hangs on a joint in between rolls with it."""
+    """Positions, both ends and other joints stay. Only children of a joint in between roll with it."""
     body = chain_of(kind)
     came = random(body, dtype, most=3)
     found = ik.spread_twist(body, came, [0, 1, 2, 3, 4], weights=[0, 1, 2, 3, 4])

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("everywhere")
 
 
 def between(before: Array, after: Array, one: Array, two: Array, joint: Array) -> Array:
-    """Where the two springs of a joint have the least energy, on its side of the line between its neighbours."""
+    """Position of least energy of a joint's two springs, on its side of the line between its neighbours."""
     far = np.linalg.norm(after - before, axis=-1, keepdims=True)
     line = (after - before) / far
     cosine = (far**2 + one**2 - two**2) / (2 * far * one)  # of the angle at the joint before, by the law of cosines
@@ -87,7 +87,7 @@ def test_an_iteration_is_a_sweep_there_and_back(iterations: int, strengths: tupl
 # By how much a joint goes, and the published mean and most sweeps until all lengths are right to 1e-4.
 @pytest.mark.parametrize(("share", "mean", "most"), [(1.0, 201, 344), (1.5, 131, 220)])
 def test_the_sweeps_in_numpy_are_the_published_ones(isa: str, share: float, mean: float, most: int) -> None:
-    """So those of the method are, which does the same; it is judged by its tip, some sweeps later."""
+    """The method's sweeps are therefore the published ones too; it is judged by its tip, some sweeps later."""
     if isa != "scalar":
         pytest.skip("nothing here is compiled")
     joints = np.repeat(forward(*rope(10))[0][None], 200, axis=0)

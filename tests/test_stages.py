@@ -183,7 +183,7 @@ def test_a_gaze_is_judged_as_one() -> None:
 
 
 def test_a_pose_is_judged_as_it_is(dtype: Any) -> None:
-    """What a limb and a gaze miss in a pose that a later stage has moved, one or several; nothing turns."""
+    """Errors of a limb and a gaze in a pose that a later stage has moved, one or several; nothing turns."""
     pose = ik.Pose(BODY.rest.rotations.astype(dtype))
     gaze = ik.Stage("aim", [ik.Look("chest", [0, 0, 1], [1, 2, 3], chain=0)])
     away = np.array([[0.1, 1.4, 0.2], [0.0, 1.45, 0.25], [0.2, 1.4, 0.1]], dtype)
@@ -223,7 +223,7 @@ def test_what_is_out_of_reach_is_judged_where_the_last_pose_has_it() -> None:
 
 
 def test_time_is_the_first_axis_of_all_stages_together() -> None:
-    """Of one that is the same in every frame, too."""
+    """It also holds for a stage with the same goals in every frame."""
     chests = np.array(CHEST) + np.sin(np.linspace(0, 3, 20))[:, np.newaxis] * [0.02, 0, 0]
     still = ik.Stage("fabrik", [ik.Reach("hand.L", LEFT, chain="arm.L")])
     found = ik.stages(BODY, BODY.rest, [still, lean(chests)], sequence=True)

@@ -1,4 +1,4 @@
-"""Where a foot goes that stands: the core beside the same in NumPy, and what is known of it."""
+"""Path of a foot in stance: the core compared with the same in NumPy, and known properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the core says of an item and what Python makes of it: names, values, sentences, counts, warnings."""
+"""Status flags of the core and their use in Python: names, values, sentences, counts, warnings."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_a_posture_comes_on_top_of_a_step_within_bounds(everywhere: None) -> Non
 def test_planar_hinges_reach_all_targets_that_are_within_their_limits(
     links: int, method: str, everywhere: None
 ) -> None:
-    """Of 200 each, published: 172 and 189 by clamped CCD, 194 and 198 by DLS that locks and re-solves."""
+    """Published results of 200 each: 172 and 189 by clamped CCD, 194 and 198 by DLS that locks and re-solves."""
     skeleton, start, targets = planar(links, 45)
     found = ik.solve(skeleton, ik.Pose(start), [ik.Reach(links, targets)], method, tolerance=1e-3 / links)
     assert np.sum(found.status == 0) == 200

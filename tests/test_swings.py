@@ -35,7 +35,7 @@ def planes() -> tuple[Plane, ...]:
 
 
 def given(seed: int = 0) -> tuple[Array, Array, Array, Array]:
-    """Where a foot is, how stances move it, by how much it is moved, and how it is turned."""
+    """Path of a foot, its motion by stances, its offset, and its rotation."""
     random = np.random.default_rng(seed)
     reference = np.cumsum(random.normal([0, 0, 0.01], 0.005, (FRAMES, 3)), axis=0)
     moved, shift = random.normal(0, 0.1, (2, FRAMES, 3))
@@ -121,7 +121,7 @@ def test_what_the_ground_does_is_taken_off() -> None:
 
 @pytest.mark.parametrize("brief", [10, 11, 12, 13])
 def test_a_swing_that_the_clip_soon_cuts_goes_on_along_the_ground(brief: float) -> None:
-    """Of 12 frames at the beginning, and of 10 at the end; the one between is longer, and not cut."""
+    """The swings have 12 frames at the beginning, and 10 at the end; the one between is longer, and not cut."""
     reference, _, shift, _ = given()
     (moved, pinned), (other, stands) = ((np.empty((FRAMES, 3)), np.empty((FRAMES, 3), bool)) for _ in range(2))
     _core.release(reference, AXIS, 0.0, planes(), other, shift, stands)

@@ -72,7 +72,7 @@ def follow(skeleton: ik.Skeleton, path: Any, method: str, dtype: type = np.float
 @every
 @pytest.mark.parametrize("release", [np.inf, 0.5, 0])
 def test_a_frame_starts_from_what_is_kept_of_the_last_correction(method: str, release: float, everywhere: None) -> None:
-    """Of goals that count only in the first frame, the others show where they start."""
+    """Some goals count only in the first frame, so the others show where they start."""
     rng = np.random.default_rng(4)
     animated = rng.normal(size=(1, 5, 4)) + np.cumsum(0.1 * rng.normal(size=(6, 5, 4)), axis=0)
     skeleton = chain(None, None, None, None)
@@ -163,7 +163,7 @@ def test_a_target_that_jumps_is_followed_at_full_speed_and_not_passed(method: st
 
 @every
 def test_a_joint_that_may_not_change_its_speed_much_brakes_in_time(method: str) -> None:
-    """A door that is told to open to its stop and to close again passes neither its stop nor where it should be."""
+    """A door opens to its limit and closes again, and overshoots neither the limit nor its targets."""
     door = chain(Limit.hinge([0, 0, 1], 0, 2, speed=3, acceleration=5))
     angle = np.repeat([0.0, 2, 0.5, 1.2], [1, 40, 40, 40])
     path = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=-1)
@@ -253,7 +253,7 @@ def assert_bounds(found: ik.Solution, limit: Limit, rounding: float = 0) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_hold_whatever_targets_do(kind: str, everywhere: None) -> None:
-    """Near limits too, which are kept as well; and joints do not just stay where they are."""
+    """Bounds and limits hold near limits too, and joints do move."""
     rng, limit = np.random.default_rng(11), held(kind)
     frame = ref.unit(rng.normal(size=4))
     found = led(limit, wild(rng, 90, 120), frame)
@@ -317,7 +317,7 @@ def test_a_joint_stays_behind_what_moves_by_the_way_that_braking_takes(limit: st
 def test_the_next_step_is_within_the_published_bounds_and_uses_them(
     method: str, wishes: list[float], steps: tuple[float, float]
 ) -> None:
-    """Of an angle from -1 to 2 that may change by 3 a second, and that by 20, at 60 frames a second."""
+    """An angle from -1 to 2 may change by 3 per second, and its rate by 20, at 60 frames per second."""
     door = chain(Limit.hinge([0, 0, 1], -1, 2, speed=3, acceleration=20))
     for wish, step in zip((-0.9, 1.9), steps, strict=True):
         angle = np.array([*wishes, wish])

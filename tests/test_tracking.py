@@ -1,7 +1,7 @@
 """Buss and Kim's benchmark: two trees of hinges whose ends follow targets, one update a frame.
 
-What is published of it is what the methods of trees.py come to; and an update of ikcore is theirs, in every frame of
-both trees, which no rounding can hide: where methods jitter, sums over frames hang on it.
+The published results are those of the methods of trees.py. An update of ikcore equals theirs in every frame of both
+trees, and rounding cannot hide a difference. If methods jitter, sums over frames depend on it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FRAMES, WARM_UP = 2400, 400
 
 
 def methods(tree: Tree) -> dict[str, tuple[str, dict[str, Any], Update]]:
-    """Of each its name and options, in mean bones, and the same in NumPy."""
+    """For each method its name and options, in mean bones, and the same in NumPy."""
 
     def damped(damping: float) -> tuple[str, dict[str, Any], Update]:
         return "dls", {"damping": damping / tree.bone, "max_step": np.pi / 4}, trees.dls(damping)
@@ -87,7 +87,7 @@ SINGULAR = {
 
 @pytest.mark.parametrize("name", SINGULAR)
 def test_singular_values_at_rest_are_the_published_ones(name: str) -> None:
-    """Of the large tree one is nothing, though no row is: the Jacobian has rank 11 of 12."""
+    """One of the large tree's is zero although no row is: the Jacobian has rank 11 of 12."""
     tree, published = SINGULAR[name]
     ends = range(tree.hinges, tree.hinges + tree.ends)
     whole = np.concatenate([ik.jacobian(tree.skeleton, tree.skeleton.rest, end)[:3] for end in ends])
@@ -97,8 +97,8 @@ def test_singular_values_at_rest_are_the_published_ones(name: str) -> None:
     assert np.abs(rows).max(axis=1).min() > 0.1
 
 
-# All distances of 2,000 frames summed, and by how much an update differs from the one before, on the average. Where
-# that is much the last digits decide, and so how this processor multiplies matrices: sums are known to one per cent.
+# All distances of 2,000 frames summed, and by how much an update differs from the one before, on the average. If that
+# is large, the last digits decide, and so does this processor's matrix multiplication: sums are known to one per cent.
 TRACKED = {
     "transpose": (np.inf, 1067.15, 0.0366),
     "pinv": (np.inf, 1033.18, 0.0798),
@@ -133,8 +133,8 @@ def test_moving_targets_are_followed_as_closely_as_published(name: str) -> None:
     assert_allclose(mine, off, rtol=1e-4 if exact else 0.01)
 
 
-# Of the larger tree, as NumPy has it: how far off, and jitter. Known to be the smallest damping that does not jitter is
-# 1.1, or 0.7 with errors cut.
+# Results of the larger tree in NumPy: error and jitter. Known to be the smallest damping that does not jitter is 1.1,
+# or 0.7 with errors cut.
 LARGER = {
     "dls 1.1": (np.inf, 3957.69, 0.0046),
     "dls 0.6, errors cut": (0.4, 3291.27, 0.0073),

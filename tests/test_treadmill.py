@@ -75,7 +75,7 @@ def test_no_ground_moves_where_none_is_near_or_slow_or_a_body_goes_along() -> No
 
 
 def slide(velocities: Array, low: Array, limits: Array, way: Array) -> float:
-    """The median share, and what is left without it."""
+    """The median share of the way that feet slide; 0 if the remaining slide is at least half as large."""
     speeds = np.linalg.norm(velocities, axis=-1)
     slow = low.T & (speeds < 1.5 * limits) & (np.linalg.norm(way, axis=-1) > limits.max())[:, np.newaxis]
     if not slow.any():

@@ -213,7 +213,7 @@ def test_the_mid_joint_turns_about_the_hinge_of_the_limb(dtype: Any, isa: str) -
 
 
 def test_the_hinge_is_carried_by_the_root_and_keeps_its_sign(dtype: Any, isa: str) -> None:
-    """So both bones keep their twist, and no knee bends backwards."""
+    """Both bones therefore keep their twist, and no knee bends backwards."""
     inputs = limbs(dtype, seed=11, reachable=True)
     limb = solve(**only(inputs, "pole"))
     root, mid, end = (inputs[name].astype(np.float64) for name in ("root", "mid", "end"))
@@ -463,7 +463,7 @@ def test_a_bone_lost_in_the_rounding_of_the_other(first: bool, says: Any, dtype:
 
 @pytest.mark.parametrize("says", SAYS, ids=SAYS_IDS)
 def test_a_target_opposite_the_old_line(says: tuple[str, ...], dtype: Any, isa: str) -> None:
-    """Where the shortest arc is about to be undefined, and where it is."""
+    """Directions at which the shortest arc is nearly undefined, and at which it is."""
     inputs = limbs(dtype, seed=21)
     random = np.random.default_rng(22)
     inputs["root"] = np.zeros_like(inputs["root"])

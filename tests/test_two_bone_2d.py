@@ -15,7 +15,7 @@ ATOL = {np.float32: 3e-6, np.float64: 4e-15}
 
 
 def end_of(length1: Any, length2: Any, angles: Any) -> Any:
-    """Where bones of these lengths at these joint angles end."""
+    """End position of bones of these lengths at these joint angles."""
     first, both = angles[..., 0].astype(float), angles.astype(float).sum(axis=-1)
     return np.stack(
         [length1 * np.cos(first) + length2 * np.cos(both), length1 * np.sin(first) + length2 * np.sin(both)], axis=-1

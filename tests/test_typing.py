@@ -1,4 +1,4 @@
-"""What a type checker should see. mypy reads this file (nox -s types); pytest runs it."""
+"""Input for a type checker. mypy reads this file (nox -s types); pytest runs it."""
 
 from typing import Any, assert_type
 

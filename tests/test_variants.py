@@ -22,7 +22,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, Any]:
-    """What the page defines."""
+    """The names that the page defines."""
     names: dict[str, Any] = {}
     for example in doctest.DocTestParser().get_examples(PAGE):
         exec(example.source, names)

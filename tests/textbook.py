@@ -1,7 +1,8 @@
 """Damped least squares on hinges and slides, as textbooks have it: slow and obvious, and nothing of ikcore in it.
 
-This is the reference solver of the published benchmark of a human (human.py): a geometric Jacobian, constant damping,
-the error of each end cut to a length, the whole step cut to its largest element, and one of two rules for limits.
+This is the reference solver of the published benchmark of a human (human.py). It has a geometric Jacobian and constant
+damping. The error of each end is clamped to a length, and the whole step to its largest element. Limits follow one of
+two rules.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Linkage:
 
 
 class World(NamedTuple):
-    """Where all is, of any number of states."""
+    """World-space geometry for any number of states."""
 
     origins: Array  # (..., n, 3)
     axes: Array  # (..., n, 3)
@@ -118,10 +119,10 @@ def step(
     *,
     together: bool = False,
 ) -> Array:
-    """The states after one: of those that are free, with J `rows`. What slides is cut one by one, or `together`.
+    """The states after one: of those that are free, with J `rows`. Slides are clamped one by one, or `together`.
 
-    clamp: what goes too far is put back afterwards. lock: of those that would go too far, the one with the least way to
-    go is set to the end of its range, its motion is taken off the error, and the others are solved again without it.
+    clamp: joints past their limits are put back afterwards. lock: of these joints, the nearest to its limit is set to
+    it. Its motion is subtracted from the error, and the others are solved again without it.
     """
     low, high = linkage.limits
     free, error = free.copy(), error.copy()

@@ -51,7 +51,7 @@ class Tree:
         )
 
     def targets(self, frame: int) -> Array:
-        """Of the ends, in a frame; the first is 1."""
+        """Targets of the ends in a frame; the first is 1."""
         return np.array(self._targets(STEP * frame))
 
     def goals(self, places: Array) -> list[ik.Goal]:
@@ -67,7 +67,7 @@ class Tree:
         return np.asarray(2 * np.arctan2(np.sum(turned[..., 1:] * self.axes, axis=-1), turned[..., 0]))
 
     def rows(self, angles: Array) -> tuple[Array, Array]:
-        """Where the ends are, and how they move as hinges turn."""
+        """Positions of the ends, and their derivatives by the hinges."""
         world = forward(self.linkage, angles)
         return world.ends, jacobian(self.linkage, world)[0].reshape(*angles.shape[:-1], 3 * self.ends, self.hinges)
 
@@ -166,7 +166,7 @@ def sdls(*, soft: bool, most: float = np.pi / 4) -> Update:
 
 @dataclass(frozen=True)
 class Followed:
-    """What was done in each frame: the angles before it, how far hinges turned, how near the ends came."""
+    """Motion in each frame: the angles before it, the turns of hinges, and the errors of the ends."""
 
     angles: Array
     turns: Array

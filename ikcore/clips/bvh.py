@@ -1,9 +1,8 @@
-"""BVH, the text files that most motion capture is kept in: a hierarchy of joints, then numbers for every frame.
+"""BVH, the text format of most motion capture files: a hierarchy of joints, then numbers for every frame.
 
-What these files mean was never written down. Here, as in most programs, positions take the place of a joint's offset,
-rotations multiply in the order in which they are listed, and angles are degrees. An ``End Site``, which says how long
-the last bone of a chain is, becomes a joint called after its parent, such as "LeftToeBase_end"; one without length says
-nothing and becomes none.
+The format has no specification. As in most programs, positions replace a joint's offset, rotations multiply in the
+order in which they are listed, and angles are degrees. An ``End Site``, which gives the length of the last bone of a
+chain, becomes a joint. Its name comes from its parent, such as "LeftToeBase_end". One without length is dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ikcore.clips.clip import Clip, FormatError
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
-# The letters of Clip.channels, and what they are called in a file.
+# The letters of Clip.channels, and their names in a file.
 _CHANNELS = {letter: f"{letter.upper()}{'position' if letter.islower() else 'rotation'}" for letter in "xyzXYZ"}
 _LETTERS = {channel.lower(): letter for letter, channel in _CHANNELS.items()}
 
@@ -40,20 +39,20 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     path : path
         The file.
     up : {"Y", "Z"}
-        Which of its axes points up. The file does not say.
+        The axis of the file that points up. The file does not say.
     unit : float, default: 1
-        Metres in one unit of length, which it does not say either.
+        Metres per unit of length, which the file does not say either.
 
     Returns
     -------
     Clip
-        Its joints in the order of the file, float64, without rotations at rest. With translations if any joint has
-        positions.
+        A clip with the joints in the order of the file, float64, without rest rotations. It has translations if any
+        joint has positions.
 
     Raises
     ------
     FormatError
-        If the file is damaged or something else: one sentence, with the line.
+        If the file is damaged or not a BVH file: one sentence, with the line.
     """
     data = files.read(path)
     start = _start_of_motion(data)
@@ -71,17 +70,17 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
 def write(clip: Clip, path: str | os.PathLike[str]) -> None:
     """Write a BVH file, with six decimals.
 
-    Joints have the channels that the clip says, and more where these cannot hold the motion; by default a root has six,
-    other joints three rotations, ZXY. Angles go on from frame to frame without jumps. A joint with nothing below it
-    that stands still and is called as `read` calls an ``End Site`` becomes one. Scales, for which there is no place,
-    are put into the translations: joints stay where they are. The rotations at rest are lost, as BVH has none.
+    Joints have the channels listed in the clip, and more if those cannot hold the motion. By default a root has six
+    channels and other joints three rotations, ZXY. Angles continue from frame to frame without jumps. A childless joint
+    that does not move and is named as `read` names an ``End Site`` becomes one. Scales, which BVH lacks, are merged
+    into the translations, so joint positions are kept. Rest rotations are lost, because BVH has none.
 
     Parameters
     ----------
     clip : Clip
         The clip.
     path : path
-        The file. If there is one it is replaced.
+        The file. An existing one is replaced.
     """
     skeleton, pose = clip.skeleton, _without_scales(clip)
     _check_names(os.fspath(path), skeleton.names)
@@ -102,7 +101,7 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
         for joint, _ in tree
         for letter in channels[joint]
     ]
-    values = np.round(np.stack(columns, axis=-1), _DIGITS) + 0  # no minus before zero
+    values = np.round(np.stack(columns, axis=-1), _DIGITS) + 0  # avoids -0
     head = "\n".join(_hierarchy(skeleton, channels, tree))
     head += f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n"
     files.write(path, chain([head], _frames(values)))
@@ -113,7 +112,7 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
 
 @dataclass(slots=True)
 class _Joint:
-    name: str  # of an End Site given when all others are known
+    name: str  # for an End Site, set after all others are known
     parent: int
     line: int
     offset: tuple[float, ...] = ()
@@ -122,12 +121,12 @@ class _Joint:
 
 
 class _Words:
-    """The words of the hierarchy, one after the other; braces are words, and "" is the end."""
+    """The words of the hierarchy in order. Braces are words, and "" is the end."""
 
     def __init__(self, path: str, text: str) -> None:
         self._path = path
         self._words = self._split(text)
-        self.line = 1  # of the word taken last
+        self.line = 1  # of the last word taken
         self._ahead = next(self._words)
 
     def _split(self, text: str) -> Iterator[tuple[str, int]]:
@@ -144,7 +143,7 @@ class _Words:
         return word
 
     def take_name(self) -> str:
-        """The rest of the line, up to a brace: there are names with spaces."""
+        """The rest of the line, up to a brace: some names contain spaces."""
         words = []
         while self._ahead[0] not in ("", "{", "}") and self._ahead[1] == self.line:
             words.append(self.take())
@@ -168,7 +167,7 @@ def _joints(words: _Words) -> list[_Joint]:
     """All joints, parents first."""
     words.expect("HIERARCHY")
     joints: list[_Joint] = []
-    lines: dict[str, int] = {}  # of the names so far
+    lines: dict[str, int] = {}  # the line of each name
     inside: list[int] = []  # the joints whose braces are open
     columns = 0
     while word := words.take():
@@ -316,7 +315,7 @@ def _motion(path: str, data: bytes, at: int, channels: int) -> tuple[NDArray[np.
         raise _mistake(path, data, values, "a number")
     if len(values) < frames * channels or len(values) % channels:
         raise _mistake_in_frames(path, data, at, frames, channels)
-    return values.reshape(-1, channels), float(frame_time)  # some exporters write a frame more than they say
+    return values.reshape(-1, channels), float(frame_time)  # some exporters write one frame more than they declare
 
 
 def _mistake(path: str, data: bytes, at: int, expected: str) -> FormatError:
@@ -327,7 +326,7 @@ def _mistake(path: str, data: bytes, at: int, expected: str) -> FormatError:
 
 
 def _mistake_in_frames(path: str, data: bytes, at: int, frames: int, channels: int) -> FormatError:
-    """The first line that is not a frame; where all are, how many there are."""
+    """The first line that is not a frame; if all are, the number of frames."""
     first, found = data.count(b"\n", 0, at) + 1, 0
     for line, text in enumerate(data[at:].rstrip().split(b"\n"), first):
         count = len(text.split())
@@ -339,7 +338,10 @@ def _mistake_in_frames(path: str, data: bytes, at: int, frames: int, channels: i
 
 
 def _check_room(where: str, joints: Sequence[_Joint], frames: int, given: int) -> None:
-    """Joints without channels cost a file nothing, but a clip as much in every frame as others."""
+    """Refuse files whose clip would need far more memory.
+
+    Joints without channels take no space in a file, but as much as others in a clip.
+    """
     each = (4 + 3 * any(_moves(joint) for joint in joints)) * np.dtype(float).itemsize
     if too_much := files.too_much(each * len(joints) * frames, given):
         still = sum(not joint.channels for joint in joints)
@@ -382,7 +384,7 @@ def _rotation_letters(channels: str) -> str:
 
 
 def _full_order(channels: str) -> str:
-    """The order of a joint's rotations, and of those it lacks after them: angles of zero."""
+    """The order of a joint's rotations, completed by the axes it lacks, whose angles are zero."""
     letters = _rotation_letters(channels)
     return letters + "".join(letter for letter in "ZXY" if letter not in letters)
 
@@ -394,7 +396,7 @@ _HALF_DIGIT = 0.5 * 10.0**-_DIGITS
 
 
 def _without_scales(clip: Clip) -> Pose:
-    """The pose in which joints are at the same places, and turned the same way, without scales."""
+    """The pose with the same world positions and rotations, without scales."""
     return clip.pose if clip.pose.scales is None else clip.skeleton.local(clip.skeleton.forward(clip.pose))
 
 
@@ -415,7 +417,7 @@ def _usual_channels(skeleton: Skeleton) -> list[str]:
 
 
 def _ends(skeleton: Skeleton) -> list[bool]:
-    """The joints that are called and placed as End Sites are when they are read."""
+    """The joints with the names and positions that End Sites get when they are read."""
     above = set(skeleton.parents.tolist())
     return [
         joint not in above
@@ -433,7 +435,7 @@ def _translations_of(skeleton: Skeleton, pose: Pose) -> NDArray[np.float64]:
 
 
 def _angles(pose: Pose, orders: Sequence[str]) -> NDArray[np.float64]:
-    """(frames, joints, 3) array of degrees, in the order of every joint."""
+    """Angles (frames, joints, 3) in degrees, in the order of every joint."""
     angles = np.empty((*pose.rotations.shape[:-1], 3))
     for order in set(orders):
         joints = [joint for joint, its in enumerate(orders) if its == order]
@@ -443,10 +445,10 @@ def _angles(pose: Pose, orders: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _without_jumps(angles: NDArray[np.float64], order: str) -> NDArray[np.float64]:
-    """The same rotations (frames, ..., 3), by angles that go on from frame to frame.
+    """The same rotations (frames, ..., 3), with angles that continue from frame to frame.
 
-    (a, b, c) and (a + pi, pi - b, c + pi) are one rotation, and so are angles whole turns away. Which of the two is
-    nearer to the last frame does not depend on which one that was.
+    (a, b, c) and (a + pi, pi - b, c + pi) are the same rotation, as are angles that differ by whole turns. The choice
+    of the nearer one does not depend on the choice in the frame before.
     """
     first, middle, last = np.moveaxis(_gimbal_lock_filled(angles, order), -1, 0)
 
@@ -465,10 +467,10 @@ def _without_jumps(angles: NDArray[np.float64], order: str) -> NDArray[np.float6
 
 
 def _gimbal_lock_filled(angles: NDArray[np.float64], order: str) -> NDArray[np.float64]:
-    """In gimbal lock only a sum of two angles is defined: let the last one be what it was before.
+    """Fill angles in gimbal lock, where only a sum of two is defined: the last one keeps its previous value.
 
-    With the middle angle b at a right angle the turns about first and last axis are about one axis, in the same sense
-    if the order is cyclic, as in XYZ, and b positive.
+    If the middle angle b is a right angle, the first and the last rotation have the same axis. They have the same sense
+    if the order is cyclic, as XYZ is, and b is positive.
     """
     first, middle, last = np.moveaxis(angles, -1, 0)
     locked = (np.abs(middle) > np.pi / 2 - 1e-7) & (last == 0)
@@ -482,7 +484,7 @@ def _gimbal_lock_filled(angles: NDArray[np.float64], order: str) -> NDArray[np.f
 
 
 def _wide_enough(given: str, order: str, moves: NDArray[np.bool_], turns: NDArray[np.bool_]) -> str:
-    """The channels of a joint, with all positions or rotations if those given cannot hold how it moves or turns."""
+    """The channels of a joint, extended to all positions or rotations if the given ones cannot hold its motion."""
     listed = _rotation_letters(given)
     turned = any(turns[len(listed) :])
     moved = any(moving and letter not in given for letter, moving in zip("xyz", moves, strict=True))
@@ -493,7 +495,7 @@ def _wide_enough(given: str, order: str, moves: NDArray[np.bool_], turns: NDArra
 
 
 def _depth_first(skeleton: Skeleton) -> list[tuple[int, int]]:
-    """Every joint and how many are above it, children after their parent."""
+    """Every joint and the number of joints above it, children after their parent."""
     children = defaultdict(list)
     for joint, parent in enumerate(skeleton.parents.tolist()):
         children[parent].append(joint)
@@ -528,13 +530,13 @@ def _block(title: str, offset: NDArray[np.float64], depth: int) -> list[str]:
 
 
 def _frames(values: NDArray[np.floating[Any]]) -> Iterator[str]:
-    """The lines of the motion; some at a time, so that the text need not fit in memory."""
+    """The lines of the motion, some at a time, so that the text need not fit in memory."""
     row = " ".join([f"%.{_DIGITS}f"] * values.shape[1]) + "\n"
     for first in range(0, len(values), 1000):
         yield "".join([row % tuple(frame) for frame in values[first : first + 1000].tolist()])
 
 
 def _frame_time(fps: float) -> str:
-    """As few digits as give this rate again."""
+    """The frame time with the fewest digits that give this rate again."""
     texts = (f"{1 / fps:.{digits}g}" for digits in range(5, 18))
     return next((text for text in texts if 1 / float(text) == fps), repr(1 / fps))

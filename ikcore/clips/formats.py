@@ -1,4 +1,4 @@
-"""Which module reads and writes a file of motion: by its ending."""
+"""The reader and writer of a motion file, chosen by its file name extension."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""glTF files, .gltf and .glb: clips of the joints of skins, meshes to stand on, and the skin of feet.
+"""glTF files, .gltf and .glb: clips of the joints of skins, meshes as grounds, and the skin of feet.
 
-In a glTF file lengths are metres and Y is up. It has no frames but keys at any times, and may hold several animations.
+In a glTF file, lengths are metres and Y is up. It stores keys at arbitrary times instead of frames, and may hold
+several animations.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _T = TypeVar("_T")
 
 
 def animations(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The names of the animations in a file; what has no name is called by its number.
+    """The names of the animations in a file; an animation without a name is named by its number.
 
     Parameters
     ----------
@@ -53,27 +54,27 @@ def read(path: str | os.PathLike[str], animation: str | None = None, *, up: str 
     path : path
         The file.
     animation : str, optional
-        Its name, one of `animations`. Not needed where there is but one.
+        Its name, one of `animations`. It may be omitted if there is only one.
     up, unit : optional
-        For files that do not keep to Y and metres.
+        For files that do not use Y and metres.
 
     Returns
     -------
     Clip
-        The joints of all skins and the nodes above them; all nodes if there is no skin. A node without a name is
-        called by its number, such as "node 7". At rest nodes are as the file has them without an animation. The rate
-        is that of the joint with most keys. The last frame is the last key, or the first one after it.
+        The joints of all skins and the nodes above them; all nodes if there is no skin. A node without a name is named
+        by its number, such as "node 7". The rest pose is the file's own without an animation. The rate is that of the
+        joint with most keys. The last frame is at the last key, or the first one after it.
 
     Raises
     ------
     FormatError
-        If the file is damaged or something else.
+        If the file is damaged or not a glTF file.
     """
     return _refusing(path, lambda file: _clip(file, animation, up, unit))
 
 
 def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
-    """The triangles in the scene of a glTF file, as they stand: what `Ground.read` takes.
+    """The triangles in the scene of a glTF file, in world space, as used by `Ground.read`.
 
     Parameters
     ----------
@@ -83,21 +84,21 @@ def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
     Returns
     -------
     vertices : (vertices, 3) array
-        Those of all meshes, where their nodes have them; a mesh of several nodes is there several times.
+        Vertices of all meshes, transformed by their nodes; a mesh of several nodes is repeated.
     faces : (triangles, 3) array of int32
-        The vertices of each, counter-clockwise seen from the front. Points, lines, and what a skin carries are left
-        out; shapes to morph into are not looked at.
+        The vertices of each, counter-clockwise seen from the front. Points, lines and skinned meshes are left out;
+        morph targets are ignored.
 
     Raises
     ------
     FormatError
-        If the file is damaged or something else, its meshes are compressed, or there are no triangles.
+        If the file is damaged or not a glTF file, its meshes are compressed, or it has no triangles.
     """
     return _refusing(path, _triangles)
 
 
 def moves(path: str | os.PathLike[str]) -> bool:
-    """Whether an animation of a file moves what `mesh` reads, which is then where it is without that.
+    """True if an animation moves meshes that `mesh` reads; `mesh` itself ignores animations.
 
     Parameters
     ----------
@@ -111,13 +112,13 @@ def moves(path: str | os.PathLike[str]) -> bool:
     Raises
     ------
     FormatError
-        If the file is damaged or something else.
+        If the file is damaged or not a glTF file.
     """
     return _refusing(path, _moves)
 
 
 def skin(path: str | os.PathLike[str]) -> dict[str, Array]:
-    """The vertices of skinned meshes by the joints they follow most, in the space of these: what `Feet.detect` takes.
+    """The vertices of skinned meshes by their most influential joint, in its space, as used by `Feet.detect`.
 
     Parameters
     ----------
@@ -127,21 +128,21 @@ def skin(path: str | os.PathLike[str]) -> dict[str, Array]:
     Returns
     -------
     dict of str to (vertices, 3) array
-        By the name of the joint, as `read` has it. Joints that no vertex follows most are not in it.
+        By the name of the joint, as in `read`. Joints without such vertices are missing.
 
     Raises
     ------
     FormatError
-        If the file is damaged or something else, its meshes are compressed, or none has a skin.
+        If the file is damaged or not a glTF file, its meshes are compressed, or none has a skin.
     """
     return _refusing(path, _skin)
 
 
 def _refusing(path: str | os.PathLike[str], work: Callable[[_File], _T]) -> _T:
-    """Whatever is amiss in a file, and there is much that can be, is one kind of error."""
+    """Run `work` on a file, and turn all errors of damaged files into FormatError."""
     name = os.fspath(path)
     try:
-        with np.errstate(all="ignore"):  # what is not finite is refused where it matters
+        with np.errstate(all="ignore"):  # values that are not finite are refused where they matter
             return work(_File(Path(path)))
     except FormatError as error:
         raise FormatError(f"{name}: {error}") from error
@@ -183,11 +184,11 @@ _COMPRESSIONS = {"KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_m
 
 
 class _File:
-    """The tree of a glTF file, and the numbers it refers to."""
+    """The JSON of a glTF file, and the numbers that it refers to."""
 
     def __init__(self, path: Path) -> None:
         data = files.read(path)
-        self._given, self._asked = len(data), 0  # bytes of files, and numbers that were read from them
+        self._given, self._asked = len(data), 0  # bytes of all files, and count of numbers read from them
         self._folder = path.parent
         self._binary = b""
         if data[:4] == b"glTF":
@@ -201,7 +202,7 @@ class _File:
         self._buffers: dict[int, bytes] = {}
 
     def numbers(self, accessor: int) -> Array:
-        """An accessor's rows (count, size); whole numbers that stand for shares of 1 as those."""
+        """The rows of an accessor (count, size); normalized integers are converted to 0 to 1."""
         given = self.json["accessors"][accessor]
         if "bufferView" not in given or "sparse" in given:
             raise FormatError("sparse numbers are not read: write the file without")
@@ -219,12 +220,12 @@ class _File:
         return rows / np.iinfo(kind).max if given.get("normalized") else rows.astype(np.float64)
 
     def check_room(self, asked: int, what: str) -> None:
-        """Refuse so many numbers if the file is far too small to mean them."""
+        """Refuse so many numbers if the file is far too small to hold them."""
         if too_much := files.too_much(asked * np.dtype(float).itemsize, self._given):
             raise FormatError(f"expected about as much as there is in the file, got {what}: {too_much}")
 
     def check_plain(self, thing: dict[str, Any]) -> None:
-        """Refuse what is compressed, unless the file has it as plain numbers too."""
+        """Refuse compressed data, unless the file also has them uncompressed."""
         how = _COMPRESSIONS & set(thing.get("extensions", ())) & set(self.json.get("extensionsRequired", ()))
         if how:
             raise FormatError(f"compressed numbers ({how.pop()}) are not read: write the file without")
@@ -247,7 +248,7 @@ class _File:
 
 
 def _beside(folder: Path, name: str) -> bytes:
-    """A file in a folder or below: none that is elsewhere, also by way of a link, no device, no pipe."""
+    """Read a file in a folder or below. Files elsewhere, also by a link, devices and pipes are refused."""
     path = Path(os.path.realpath(folder / name))
     if not path.is_relative_to(os.path.realpath(folder)):
         link = "" if ".." in Path(name).parts or Path(name).is_absolute() else ", which is a link to elsewhere"
@@ -261,7 +262,7 @@ def _beside(folder: Path, name: str) -> bytes:
 
 
 def _chunks(data: bytes) -> tuple[bytes, bytes]:
-    """Tree and numbers of a .glb."""
+    """The JSON and the binary chunk of a .glb."""
     version, length = struct.unpack_from("<II", data, 4)
     if version != 2 or length > len(data):
         raise FormatError(f"expected glTF 2 and {length} bytes, got glTF {version} and {len(data)}")
@@ -275,7 +276,7 @@ def _chunks(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _names(things: list[dict[str, Any]], otherwise: str = "") -> list[str]:
-    """All different; what has no name, or that of another, by its number."""
+    """Unique names; things without a name, or with a repeated one, are numbered."""
     taken: set[str] = set()
     found = []
     for number, thing in enumerate(things):
@@ -288,7 +289,7 @@ def _names(things: list[dict[str, Any]], otherwise: str = "") -> list[str]:
 
 
 def _listed(names: list[str], most: int = 10) -> str:
-    """For a sentence."""
+    """A list of names for a message."""
     return ", ".join([*map(files.cut, names[:most]), *["..."] * (len(names) > most)])
 
 
@@ -300,7 +301,7 @@ def _parents(nodes: list[dict[str, Any]]) -> dict[int, int]:
 
 
 def _joints(tree: dict[str, Any]) -> list[int]:
-    """The joints of all skins and what is above them, or all nodes."""
+    """The joints of all skins and the nodes above them, or all nodes."""
     above = _parents(tree["nodes"])
     found: set[int] = set()
     for skin in tree.get("skins", []):
@@ -386,7 +387,7 @@ def _skin(file: _File) -> dict[str, Array]:
 
 
 def _scene(tree: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Array]]:
-    """The nodes of the scene, each with its matrix (4, 4) to the world."""
+    """The nodes of the scene, each with its world matrix (4, 4)."""
     nodes, below = tree["nodes"], _parents(tree["nodes"])
     scenes = tree.get("scenes") or [{"nodes": [node for node in range(len(nodes)) if node not in below]}]
     waiting = [(node, np.eye(4)) for node in scenes[tree.get("scene", 0)].get("nodes", [])]
@@ -402,7 +403,7 @@ def _scene(tree: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Array]]:
 
 
 def _product(above: Array, matrix: Array) -> Array:
-    """Of two matrices (4, 4) that keep the last row."""
+    """The product of two affine matrices (4, 4)."""
     found = np.eye(4)
     found[:3] = transformed(above[:3, :3], matrix[:3].T).T
     found[:3, 3] += above[:3, 3]
@@ -410,7 +411,7 @@ def _product(above: Array, matrix: Array) -> Array:
 
 
 def _matrix(node: dict[str, Any]) -> Array:
-    """From the space of a node to that of its parent (4, 4)."""
+    """The matrix (4, 4) from the space of a node to that of its parent."""
     if "matrix" in node:
         return _finite(node["matrix"]).reshape(4, 4).T
     translation, rotation, scale = _placed(node)
@@ -421,7 +422,7 @@ def _matrix(node: dict[str, Any]) -> Array:
 
 
 def _primitives(tree: dict[str, Any], node: dict[str, Any], *, skinned: bool) -> list[dict[str, Any]]:
-    """The parts of the mesh of a node, if it has one with a skin, or without."""
+    """The primitives of a node's mesh, if it has one with a skin, or without."""
     there = "mesh" in node and ("skin" in node) == skinned
     return list(tree["meshes"][node["mesh"]]["primitives"]) if there else []
 
@@ -435,13 +436,13 @@ def _vertices(file: _File, primitive: dict[str, Any]) -> Array:
 
 
 def _corners(file: _File, primitive: dict[str, Any], vertices: int) -> NDArray[np.int64]:
-    """The vertices of every triangle (triangles, 3): none of what is points or lines."""
+    """The vertices of every triangle (triangles, 3); none for points and lines."""
     listed = file.numbers(primitive["indices"])[:, 0] if "indices" in primitive else np.arange(vertices)
     if not ((listed >= 0) & (listed < vertices)).all():
         raise FormatError(f"a damaged glTF file: corners of triangles that are none of the {vertices} vertices")
     listed, mode = listed.astype(np.int64), primitive.get("mode", 4)
     first = np.arange(max(0, len(listed) - 2))
-    if mode == 5:  # a strip: every other one turns the other way
+    if mode == 5:  # a strip: every other triangle is reversed
         return listed[np.stack([first, first + 1 + first % 2, first + 2 - first % 2], axis=-1)]
     if mode == 6:  # a fan
         return listed[np.stack([first + 1, first + 2, 0 * first], axis=-1)]
@@ -458,14 +459,14 @@ def _moved(points: Array, matrix: Array) -> Array:
 
 
 def _into_joints(file: _File, skin: dict[str, Any]) -> Array:
-    """From the space of a mesh to that of every joint (joints, 4, 4)."""
+    """The matrices from the space of a mesh to that of every joint (joints, 4, 4)."""
     if "inverseBindMatrices" not in skin:
         return np.tile(np.eye(4), (len(skin["joints"]), 1, 1))
     return file.numbers(skin["inverseBindMatrices"]).reshape(-1, 4, 4).swapaxes(1, 2)
 
 
 def _most(file: _File, attributes: dict[str, Any]) -> NDArray[np.int64]:
-    """Of every vertex the joint with the largest weight, by its number in the skin."""
+    """The joint with the largest weight for every vertex, by its number in the skin."""
     sets = range(sum(name.startswith("JOINTS_") for name in attributes))
     joints, weights = (
         np.hstack([file.numbers(attributes[f"{kind}_{number}"]) for number in sets]) for kind in ("JOINTS", "WEIGHTS")
@@ -476,11 +477,11 @@ def _most(file: _File, attributes: dict[str, Any]) -> NDArray[np.int64]:
 
 # --- the animation ---------------------------------------------------------------------------------------------------
 
-_Track = tuple[Array, Array, str]  # times of the keys, their values, how to go from one to the next
+_Track = tuple[Array, Array, str]  # times of the keys, their values, interpolation
 
 
 def _tracks(file: _File, animation: str | None, place: dict[int, int]) -> dict[tuple[int, str], _Track]:
-    """The keys of every joint's translation, rotation and scale that moves."""
+    """The keys of each animated translation, rotation and scale of a joint."""
     given = file.json.get("animations", [])
     names = _names(given)
     if animation is None and len(names) != 1:
@@ -503,7 +504,7 @@ def _tracks(file: _File, animation: str | None, place: dict[int, int]) -> dict[t
 def _track(file: _File, sampler: dict[str, Any], size: int) -> _Track:
     keys, values = file.numbers(sampler["input"])[:, 0], file.numbers(sampler["output"])
     how = sampler.get("interpolation", "LINEAR")
-    each = 3 if how == "CUBICSPLINE" else 1  # with the tangents before and after
+    each = 3 if how == "CUBICSPLINE" else 1  # each key includes the tangents before and after it
     if how not in ("STEP", "LINEAR", "CUBICSPLINE") or not len(keys) or values.shape != (each * len(keys), size):
         raise FormatError(f"a damaged glTF file: {len(keys)} keys of {values.shape} numbers, {files.cut(how)}")
     if not (np.isfinite(keys).all() and np.isfinite(values).all() and (np.diff(keys) > 0).all()):
@@ -513,7 +514,7 @@ def _track(file: _File, sampler: dict[str, Any], size: int) -> _Track:
 
 
 def _times(tracks: list[Array]) -> tuple[Array, float]:
-    """When the frames are, and how many a second."""
+    """Times of the frames, and frames per second."""
     start, end = min(keys[0] for keys in tracks), max(keys[-1] for keys in tracks)
     most = max(tracks, key=len)
     fps = 30.0 if len(most) < 2 else float(1 / np.median(np.diff(most)))
@@ -526,7 +527,7 @@ def _times(tracks: list[Array]) -> tuple[Array, float]:
 
 
 def _sampled(keys: Array, values: Array, how: str, times: Array, rotation: bool) -> Array:
-    """The values at these times; before the first key and after the last they stay."""
+    """The values at these times, constant before the first key and after the last."""
     before = np.clip(np.searchsorted(keys, times + 1e-5, "right") - 1, 0, len(keys) - 1)
     after = np.minimum(before + 1, len(keys) - 1)
     if how == "STEP":
@@ -544,7 +545,7 @@ def _sampled(keys: Array, values: Array, how: str, times: Array, rotation: bool)
 
 
 def _cubic(before: Array, after: Array, apart: Array, share: Array) -> Array:
-    """From key to key: each has the tangent before it, its value, the tangent after it."""
+    """Cubic interpolation between keys: each has the tangent before it, its value, and the tangent after it."""
     start, end = before[:, 1], after[:, 1]
     leaving, arriving = before[:, 2] * apart, after[:, 0] * apart
     square, cube = 3 * (end - start) - 2 * leaving - arriving, 2 * (start - end) + leaving + arriving

@@ -1,4 +1,4 @@
-"""Curves over whole clips: smooth, near to what is wanted, within bounds, pinned where that is asked for."""
+"""Smooth curves over whole clips: near to the wanted values, within bounds, and pinned at chosen frames."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _DOUBLE = np.dtype(np.float64)
 
 _TENSION = Option("tension", 0.0, 0.0, 1e100, "how much it counts to be short, 1 / second^2")
 
-# Fewer numbers than this are done about as soon by one thread as by two.
+# For fewer numbers a second thread does not pay.
 _WORTH_A_THREAD = 2048
 
-_LANES = 8  # channels that the widest vectors take at once
+_LANES = 8  # channels that the widest vectors process at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Smoothed:
-    """What `smooth` found, channel by channel.
+    """The result of `smooth` per channel.
 
     Attributes
     ----------
     values : array
-        The curves, shaped as all arguments together.
+        The curves, with the common shape of all arguments.
     status : array of int32
-        `Status` flags of every channel, so without the axis of frames; 0 means that there is no better curve.
+        `Status` flags of every channel, without the axis of frames; 0 means that the curve is optimal.
     iterations : array of int32
-        How many banded systems were factored.
+        Number of banded systems that were factored.
     """
 
     values: NDArray[Any]
@@ -58,36 +58,36 @@ def smooth(
     workers: int = 1,
     strict: bool = False,
 ) -> Smoothed:
-    """The smoothest curves near to what is wanted and within bounds, over whole clips: smoothing splines with limits.
+    """The smoothest curves near to the wanted values and within bounds: smoothing splines with limits.
 
-    Of all curves ``lower <= x <= upper`` the one with the least ``x''^2 + tension x'^2 + pull (x - wanted)^2``,
-    integrated over time in seconds. The best one is found, not one near to it.
+    Under ``lower <= x <= upper``, the curve minimizes ``x''^2 + tension x'^2 + pull (x - wanted)^2``, integrated over
+    time in seconds. The exact minimum is found, not an approximation.
 
     Parameters
     ----------
     wanted : array_like
         A number for every frame, or one for all. float32 gives float32, everything else float64.
     fps : float
-        Frames a second. The curve does not depend on it, but for how finely it is sampled.
+        Frames per second. It changes only the sampling of the curve.
     pull : array_like
-        How much it counts to be where it is wanted, 1 / second^4; 0: not at all there. ``1 / time**4`` keeps what is
-        slower than some ``time`` and smooths what is faster: half of a wave with a period of 6.3 ``time`` is kept.
+        Weight of the distance from the wanted value, 1 / second^4; 0 ignores it. ``1 / time**4`` keeps motion slower
+        than ``time`` and smooths faster motion. It halves a wave with a period of 6.3 ``time``.
     tension : float, optional
-        How much it counts to be short, 1 / second^2: curves do not swing beyond what holds them.
+        Weight of the curve's slope, 1 / second^2: it reduces overshoot between fixed frames.
     lower, upper : array_like, optional
-        Bounds, infinite where there are none. Where they are equal the curve is pinned. Where lower is above upper
-        it goes half-way between (`Status.CONFLICT`).
+        Bounds; infinite ones are none. If both are equal, the curve is pinned there. If lower is above upper, it passes
+        half-way between (`Status.CONFLICT`).
     loop : bool, optional
-        The last frame is the first again. Of what is given for the last one the bounds alone count. What a loop
-        travels from round to round is to be taken off before.
+        The last frame is the first again. Only the bounds of the last one are used. Subtract the travel per cycle of a
+        loop before.
     axis : int, optional
-        Which axis of every array is that of the frames. All others are channels, each with a curve of its own. Arrays
-        broadcast, so a number stands for one in every frame and channel.
+        The axis of frames in every array. All others are channels, each with its own curve. Arrays broadcast, so a
+        number stands for every frame and channel.
     workers : int, optional
         Number of threads; -1: one for every core. The values do not depend on it.
     strict : bool, optional
-        Raise `UnusableError` where some channel cannot be used (NaN, say), instead of one `UnusableWarning`. Such
-        a channel gets what is wanted.
+        Raise `UnusableError` if a channel cannot be used (because of NaN, for instance), instead of one
+        `UnusableWarning`. Such a channel gets its wanted values.
 
     Returns
     -------
@@ -95,15 +95,16 @@ def smooth(
 
     Notes
     -----
-    To leave a curve as it is where it need not change, ask for an offset to it: wanted 0, bounds less the curve. Two
-    neighbouring frames that are pinned part a channel into two that know nothing of each other; a part in which
-    offsets of 0 keep the bounds has offsets of 0, exactly.
+    To keep a curve where it need not change, solve for an offset to it: wanted 0, and bounds minus the curve. Two
+    neighbouring pinned frames separate a channel into two independent parts. If offsets of 0 keep the bounds of a part,
+    its offsets are exactly 0.
 
-    A channel that nothing holds, by a pull in two frames or by pins, is drawn to what is wanted by ``1 / duration**4``.
+    A channel that is not fixed by a pull in two frames, or by pins, is drawn to its wanted values by
+    ``1 / duration**4``.
 
     Examples
     --------
-    A pelvis that should be at a height of 1, and for a moment at 0.9 at most, where a leg would not reach otherwise:
+    A pelvis at a height of 1 that may be at most 0.9 high in one frame, because a leg would not reach otherwise:
 
     >>> import numpy as np
     >>> import ikcore as ik
@@ -166,14 +167,14 @@ def _frames_last(name: str, value: ArrayLike, axis: int) -> NDArray[Any]:
 
 
 def _frames_at(axis: int, array: NDArray[Any]) -> NDArray[Any]:
-    """What `_frames_last` has done undone."""
+    """Undo `_frames_last`."""
     axes = list(range(array.ndim))
     axes.insert(axis % array.ndim, axes.pop())
     return array.transpose(axes)
 
 
 def _broadcast(arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
-    """Channels and frames of all together."""
+    """The common shape of channels and frames."""
     shapes = {name: array.shape for name, array in arrays.items() if array.ndim}
     if not shapes:
         raise ValueError("smooth: expected frames in one argument at least, got single numbers alone")
@@ -185,7 +186,7 @@ def _broadcast(arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
 
 
 def _flat(array: NDArray[Any], shape: tuple[int, ...], channels: int) -> NDArray[Any]:
-    """One channel a row, or one row for all; of every frame a number, or one for all."""
+    """One channel per row, or one row for all; one number per frame, or one for all."""
     if array.ndim < 2:
         return array.reshape(1, -1)
     wide = np.broadcast_to(array, (*shape[:-1], array.shape[-1]))
@@ -193,7 +194,7 @@ def _flat(array: NDArray[Any], shape: tuple[int, ...], channels: int) -> NDArray
 
 
 def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:
-    """Whole vectors of channels, so many for each thread to take a few times."""
+    """Blocks of whole vectors of channels, a few for each thread."""
     vectors = -(-channels // _LANES)
     many = min(vectors, 4 * workers) if workers > 1 and numbers >= _WORTH_A_THREAD else min(vectors, 1)
     edges = [min(vectors * part // many * _LANES, channels) for part in range(many + 1)] if many else [0]

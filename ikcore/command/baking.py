@@ -1,4 +1,4 @@
-"""What ``ikcore bake`` does: put the feet of clips on the ground, write them, say what has changed."""
+"""The command ``ikcore bake``: puts the feet of clips on the ground, writes the clips, and reports the changes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ikcore.pages import report
 from ikcore.prepare import prepare
 
 _OPTIONS = {"add_root_motion": "--root-motion", "denoise": "--denoise", "fit_strides": "--fit-strides 0.4"}
-_SHORT = 1e-3  # of a leg, by which it is out of reach
+_SHORT = 1e-3  # reach error that counts as out of reach, relative to the leg length
 
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """How clips are baked."""
+    """Settings of a bake."""
 
     ground: Grounds
     settings: BakeSettings
@@ -51,7 +51,7 @@ class Job(commands.Job):
 def run(
     clips: Sequence[str], out: str, how: How, *, folder: str | None = None, as_json: bool = False, workers: int = 1
 ) -> int:
-    """Bake all clips of files and folders; return 1 if some could not be, else 0."""
+    """Bake all clips of files and folders. Returns 1 if some failed, else 0."""
     sources = list(_sources(clips, Path(out)))
     outputs = _outputs(sources, Path(out))
     pages = commands.pages([(source.file, source.animation) for source in sources], folder)
@@ -91,7 +91,7 @@ def _baked(job: Job) -> Outcome:
     how = job.how
     clip = commands.read(job.file, job.animation, how.up, how.unit)
     ground = commands.ground(how.ground, clip.up, clip.unit)
-    assert ground is not None  # the command line asks for one
+    assert ground is not None  # the command line requires one
     first, stop = how.frames or (None, None)
     if how.loop:
         clip = dataclasses.replace(clip, loop=True)
@@ -125,12 +125,12 @@ def _baked(job: Job) -> Outcome:
 
 
 def _with_option(note: Note) -> str:
-    """With the option that would help."""
+    """A note, with the command-line option that helps."""
     return f"{note}; {_OPTIONS[note.remedy]} mends that" if note.remedy else str(note)
 
 
 def _moved(baked: Baked, after: Measured) -> dict[str, Any]:
-    """What JSON says of the body: how far the pelvis was moved, metres, and in how many frames legs were too short."""
+    """JSON data of the pelvis: range of its offset in metres, and frames out of reach per leg."""
     unit = baked.clip.unit
     far = {leg: _SHORT * after.lengths[leg] for leg in baked.short}
     return {
@@ -139,11 +139,11 @@ def _moved(baked: Baked, after: Measured) -> dict[str, Any]:
     }
 
 
-# --- where all goes --------------------------------------------------------------------------------------------------
+# --- output files ----------------------------------------------------------------------------------------------------
 
 
 class Source(NamedTuple):
-    """An animation of a file, and where the file is below the folder that was given."""
+    """An animation of a file, and the path of the file relative to the given folder."""
 
     file: str
     animation: str | None
@@ -151,7 +151,7 @@ class Source(NamedTuple):
 
 
 def _sources(clips: Iterable[str], out: Path) -> Iterator[Source]:
-    """All of files and folders, but what is in the folder of outputs that is in one of those."""
+    """All animations of files and folders, except files in an output folder inside one of those folders."""
     for path in map(Path, clips):
         output = out.resolve() if path.is_dir() and path.resolve() in out.resolve().parents else None
         for file in map(Path, many.files([str(path)], commands.ENDINGS)):
@@ -161,7 +161,7 @@ def _sources(clips: Iterable[str], out: Path) -> Iterator[Source]:
 
 
 def _outputs(sources: Sequence[Source], out: Path) -> list[Path]:
-    """The file to write for each: OUT itself if there is one clip, else files in it, in the same folders."""
+    """The output file of each animation. OUT itself for one clip, else files in OUT, in the same subfolders."""
     one = len(sources) == 1
     if out.suffix.lower() == ".bvh" and not out.is_dir():
         if one:
@@ -174,11 +174,11 @@ def _outputs(sources: Sequence[Source], out: Path) -> list[Path]:
 
 
 def _plain(animation: str | None) -> str | None:
-    """Without what names of files may not hold."""
+    """The name without characters that are invalid in file names."""
     return animation and re.sub(r'[/\\:*?"<>|\x00-\x1f]', "_", animation)
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- messages --------------------------------------------------------------------------------------------------------
 
 _HEADS = {
     "drift_most": "slides",
@@ -191,7 +191,7 @@ _HEADS = {
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
-    """One line a clip: before and after, each of the leg that did worst."""
+    """One line per clip: values before and after, each of the worst leg."""
     lines = [["clip", *_HEADS.values(), "pelvis", "out of reach"]]
     for each in outcomes:
         low, high = each.more["pelvis"]
@@ -202,7 +202,7 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _worst(name: str, outcome: Outcome, when: int) -> str:
-    """Of all legs for which it is known, before or after."""
+    """The measure of the worst leg, before or after."""
     records = {leg: both[when] for leg, both in outcome.measures.items()}
     leg = verdicts.worst(records, name)
     ((said, verdict),) = verdicts.said(name, [records[leg]], outcome.legs[leg]["length"] or math.nan)

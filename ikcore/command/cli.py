@@ -24,14 +24,14 @@ from ikcore.command import baking, commands, demo, many, measuring
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0 done, 1 failed with a sentence, 2 called wrongly, 130 interrupted."""
+    """Run a command and return its exit status. 0 is success, 1 failure, 2 wrong usage, 130 interrupted."""
     starting.done()
     options = _parser().parse_args(arguments)
     try:
         with _unwound():
             status: int | None = options.run(options)
             print(end="", flush=True)
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         _say_no_more()
         return 1
     except commands.CommandError as error:
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             _say_no_more()
-            if os.name == "nt" and error.errno == errno.EINVAL:  # what Windows calls a broken pipe
+            if os.name == "nt" and error.errno == errno.EINVAL:  # the error of a broken pipe on Windows
                 return 1
         commands.say(f"ikcore: cannot write {error.filename or 'the output'}: {error.strerror}", sys.stderr)
         return 1
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _unwound() -> Iterator[None]:
-    """A signal that ends the process unwinds it first, so that nothing is left half."""
+    """Turn signals that end the process into an exception, so that no work is left half done."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
@@ -72,7 +72,7 @@ def _unwound() -> Iterator[None]:
 
 
 def _say_no_more() -> None:
-    """The output cannot be written: leave it nothing to try again with when the process ends."""
+    """Discard output that cannot be written, so that the process does not try again when it ends."""
     with suppress(OSError), open(os.devnull, "wb") as nothing:
         os.dup2(nothing.fileno(), sys.stdout.fileno())
 
@@ -145,8 +145,8 @@ def _add_bake(subcommands: Any) -> None:
 
 
 def _add_setting(group: Any, name: str, help: str, default: Any) -> None:
-    """An option for a field of `BakeSettings`; None if it is not given."""
-    if default is not None:  # or else the words say what it is
+    """Add an option for a field of `BakeSettings`; None if it is not given."""
+    if default is not None:  # else the text names the default
         help += f" (default: {default if isinstance(default, str) else f'{default:g}'})"
     kind, option = get_type_hints(BakeSettings)[name], f"--{name}"
     if kind is bool:
@@ -159,7 +159,7 @@ def _add_setting(group: Any, name: str, help: str, default: Any) -> None:
 
 
 def _said_of_settings() -> dict[str, str]:
-    """What the docstring of `BakeSettings` says of each, in one line."""
+    """The descriptions in the docstring of `BakeSettings`, each on one line."""
     found = re.findall(r"^([\w, ]+) : .*\n((?:    .+\n)+)", inspect.getdoc(BakeSettings) or "", re.MULTILINE)
     said = {names: " ".join(text.split()).rstrip(".") for names, text in found}
     return {name: text[0].lower() + text[1:] for names, text in said.items() for name in names.split(", ")}

@@ -1,4 +1,4 @@
-"""What commands about clips share: which files, how these are read, work on all of them, what is said when it fails."""
+"""Common code of the commands on clips: finding and reading files, running jobs, and error messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HALF = math.sqrt(0.5)
 
 @dataclass(frozen=True)
 class Grounds:
-    """Files of what clips walk on; none are a floor found under the feet."""
+    """Ground files of clips; without files, a floor found under the feet."""
 
     paths: tuple[str, ...] = ()
     up: Up = "Y"
@@ -39,7 +39,7 @@ class Grounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One clip to work on; it goes to other processes."""
+    """One clip to process. It is sent to other processes."""
 
     file: str
     animation: str | None
@@ -47,12 +47,12 @@ class Job:
 
     @property
     def title(self) -> str:
-        """What its page is called."""
+        """The title of its page."""
         return Path(self.file).name + (f": {self.animation}" if self.animation else "")
 
 
 class CommandError(Exception):
-    """A command cannot go on: a sentence, and the exit status."""
+    """A command cannot continue: a sentence, and the exit status."""
 
     def __init__(self, sentence: str, status: int = 1) -> None:
         super().__init__(sentence)
@@ -60,11 +60,11 @@ class CommandError(Exception):
 
 
 class Outcome(Protocol):
-    """What comes of a job."""
+    """The result of a job."""
 
     @property
     def error(self) -> str | None:
-        """The sentence about what has failed, if something has."""
+        """The sentence about a failure, None on success."""
 
 
 _Job = TypeVar("_Job", bound=Job)
@@ -72,7 +72,7 @@ _Outcome = TypeVar("_Outcome", bound=Outcome)
 
 
 def outcomes(work: Callable[[_Job], _Outcome], jobs: Sequence[_Job], workers: int) -> list[_Outcome]:
-    """Do all jobs; what fails is said at once, one sentence each."""
+    """Do all jobs. Failures are printed immediately, one sentence each."""
     found = []
     try:
         for outcome in many.each(work, jobs, workers):
@@ -85,53 +85,53 @@ def outcomes(work: Callable[[_Job], _Outcome], jobs: Sequence[_Job], workers: in
 
 
 def failure(job: Job, error: OSError | ValueError | MemoryError) -> str:
-    """The sentence about a job that has failed, which names its file."""
+    """The sentence about a failed job, with the name of its file."""
     said = "not enough memory" if isinstance(error, MemoryError) else sentence(error)
     return named(job.file + (f": {job.animation}" if job.animation else ""), said)
 
 
 def named(file: str, said: str) -> str:
-    """With the name of the file, if it is not there yet."""
+    """The sentence with the name of the file, unless it contains it already."""
     return said if file in said else f"{file}: {said}"
 
 
 def within(paths: Iterable[str]) -> list[str]:
-    """Names of files below the folder that holds all of them."""
+    """Names of files relative to their common folder."""
     there = [os.path.abspath(path) for path in paths]
     try:
         folder = os.path.commonpath([os.path.dirname(path) for path in there])
-    except ValueError:  # on several drives
+    except ValueError:  # on different drives
         return there
     return [os.path.relpath(path, folder) for path in there]
 
 
 def sentence(error: OSError | ValueError) -> str:
-    """What an error says, with the file that it is about."""
+    """The message of an error, with the file concerned."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 
 
 def say(line: str, where: TextIO | None = None) -> None:
-    """Print a line that may hold what others have written, whatever it is and whatever can be shown there."""
+    """Print a line with text from other sources; characters that the output cannot show are escaped."""
     where = where or sys.stdout
     code = getattr(where, "encoding", None) or "utf-8"  # there may be no output at all
     print(printable(line).encode(code, "backslashreplace").decode(code), file=where)
 
 
 def printable(text: str) -> str:
-    """With escapes for what a terminal would obey, and for what is no letter."""
+    """The text with control characters and invalid characters escaped."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-# --- what is read ----------------------------------------------------------------------------------------------------
+# --- input -----------------------------------------------------------------------------------------------------------
 
 
 def animations(file: str) -> tuple[str | None, ...]:
-    """All in a file; None for its only one, also of a file that reading will have something to say about."""
+    """All animations of a file. None stands for its only one, and for a file that cannot be read, which fails later."""
     if Path(file).suffix.lower() == ".bvh":
         return (None,)
     try:
@@ -142,7 +142,7 @@ def animations(file: str) -> tuple[str | None, ...]:
 
 
 def read(file: str, animation: str | None, up: Up | None, unit: float | None) -> Clip:
-    """A clip; what is not said of it is what its legs make likely."""
+    """Read a clip. Axis and unit that are not given are guessed from its legs."""
     if Path(file).is_dir():
         raise ValueError(f"{file}: expected {' or '.join(ENDINGS)} files in this folder, got none")
     return Clip.read(file, animation, up=up or "auto", unit=unit or "auto")
@@ -150,7 +150,7 @@ def read(file: str, animation: str | None, up: Up | None, unit: float | None) ->
 
 @functools.lru_cache(maxsize=4)
 def ground(grounds: Grounds, up: str = "Y", unit: float = 1.0) -> Ground | None:
-    """All files together, with the axis and the unit of a clip; read once in a process."""
+    """All ground files together, with the axis and the unit of a clip; each is read once per process."""
     whole = None
     for path in grounds.paths:
         if Path(path).suffix.lower() in ENDINGS[1:] and gltf.moves(path):
@@ -164,7 +164,7 @@ def ground(grounds: Grounds, up: str = "Y", unit: float = 1.0) -> Ground | None:
 
 
 def check(*grounds: Grounds) -> None:
-    """Read them before any clip, so that what is wrong with them is said once."""
+    """Read the grounds before any clip, so that their errors are reported once."""
     ground.cache_clear()  # since another run files may have changed
     try:
         for each in grounds:
@@ -173,17 +173,17 @@ def check(*grounds: Grounds) -> None:
         raise CommandError(sentence(error)) from error
 
 
-# --- what is written -------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
 def pages(titles: Iterable[tuple[str, str | None]], folder: str | None) -> list[Path | None]:
-    """Where the page of each file and animation goes."""
+    """The page of each file and animation."""
     names = [re.sub(r"[^\w.-]+", "_", stem(file, animation)) for file, animation in titles]
     return [Path(folder) / f"{name}.html" if folder else None for name in unique(names, Path(INDEX).stem)]
 
 
 def check_written(paths: Iterable[Path], read: Iterable[str], option: str) -> None:
-    """That nothing that is read is written, whatever it is called there."""
+    """Check that no output file is also an input, by whatever path."""
     known: dict[object, str] = {}
     for source in read:
         known |= dict.fromkeys(files.known_as(source) - known.keys(), source)
@@ -193,7 +193,7 @@ def check_written(paths: Iterable[Path], read: Iterable[str], option: str) -> No
 
 
 def check_pages(paths: Iterable[Path | None], read: Iterable[str], folder: str | None) -> None:
-    """That pages, and the list of them if there are several, take the place of nothing but older ones."""
+    """Check that pages, and their index if there are several, replace only older pages."""
     if not folder:
         return
     there = [path for path in paths if path]
@@ -205,9 +205,9 @@ def check_pages(paths: Iterable[Path | None], read: Iterable[str], folder: str |
 
 
 def make_folder(folder: Path) -> None:
-    """If there is none; before any work, as it may be that it cannot be made."""
+    """Make a folder if it is missing; before any work, because it may fail."""
     try:
-        Path(os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)  # new/.. makes nothing new
+        Path(os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)  # new/.. makes no new folder
     except OSError as error:
         error.filename = str(folder)
         raise
@@ -224,12 +224,12 @@ def put(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def stem(file: str, animation: str | None) -> str:
-    """The name of what is made of an animation, without an ending."""
+    """The file name, without extension, for an animation."""
     return Path(file).stem + (f"_{animation}" if animation else "")
 
 
 def unique(names: Iterable[str], *taken: str) -> list[str]:
-    """The same with numbers, where needed, so that no two are one file on any system."""
+    """The names, numbered where needed, so that no two are the same file on any system."""
 
     def key(name: str) -> str:
         return unicodedata.normalize("NFC", name).casefold()

@@ -1,4 +1,4 @@
-"""What ``ikcore demo`` does: put the feet of a walk on stairs, and draw it."""
+"""The command ``ikcore demo``: puts the feet of a walk on stairs, and draws it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ikcore.grounds.ground import Ground
 
 
 def run(folder: str) -> None:
-    """Bake the walk, print the rate and what has changed, write the clip and the page about it."""
+    """Bake the walk, print the rate and the changes, and write the clip and a report page."""
     to = Path(folder)
     commands.make_folder(to)
     baked, seconds = timed(walk(), stairs())
@@ -28,17 +28,17 @@ def run(folder: str) -> None:
 
 
 def walk() -> Clip:
-    """Level, with steps as short as those of the stairs."""
+    """A walk on level ground, with steps as short as those of the stairs."""
     return samples.walk(8, speed=0.7, step=0.35).clip
 
 
 def stairs() -> Ground:
-    """Level ground, nine steps, level ground above."""
+    """Level ground, nine steps, and level ground above."""
     return terrain.stairs(9, rise=0.16, run=0.35, landing=10).moved(translations=[0, 0, 1.4])
 
 
 def timed(clip: Clip, ground: Ground) -> tuple[Baked, float]:
-    """The bake, and the shortest time that it took, seconds."""
+    """The bake, and the shortest time that it took, in seconds."""
     spent = []
     for _ in range(3):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The same work for many files: in several processes if wanted, with a bar that tells how far it has got."""
+"""The same work for many files: optionally in several processes, with a progress bar."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if has
 
 
 def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1) -> Iterator[_Result]:
-    """Do all jobs and give their results in order.
+    """Do all jobs and yield their results in order.
 
     Parameters
     ----------
     work : function
-        Of a module, so that other processes find it.
+        A module-level function, so that other processes can import it.
     jobs : sequence
-        What it is called with, one after the other.
+        The arguments of its calls.
     workers : int, default: 1
-        How many processes.
+        Number of processes.
 
     Yields
     ------
-    What `work` returned.
+    The results of `work`.
     """
     if workers == 1 or len(jobs) < 2:
         yield from _counted(map(work, jobs), len(jobs))
@@ -46,7 +46,7 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
     try:
         futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
         yield from _counted((future.result() for future in futures), len(jobs))
-    except (KeyboardInterrupt, SystemExit):  # nobody waits for what is still being done
+    except (KeyboardInterrupt, SystemExit):  # nobody waits for unfinished jobs
         _end([child for child in multiprocessing.active_children() if child not in others])
         raise
     finally:
@@ -54,19 +54,22 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
 
 
 def _end(children: list[BaseProcess]) -> None:
-    """End processes. Python hears no signal that comes just as it begins to wait, only the next: so again and again."""
+    """End processes.
+
+    Python misses a signal that arrives just as it begins to wait, so signals are repeated.
+    """
     for attempt in range(50):
         children = [child for child in children if child.is_alive()]
         for child in children:
-            (child.terminate if attempt < 49 else child.kill)()  # five seconds are enough
+            (child.terminate if attempt < 49 else child.kill)()  # after five seconds they are killed
         for child in children:
             child.join(0.1)
 
 
 def _end_at_once() -> None:
-    """When interrupted or ended, without a word: the process that waits for this one says what there is to say.
+    """End the worker without output when it is interrupted; the parent process prints the message.
 
-    And when that process is gone: on Windows nothing else would tell this one.
+    End it also when the parent process is gone. On Windows nothing else ends it then.
     """
 
     def end(number: int, _: object) -> None:
@@ -88,7 +91,7 @@ def _end_with_parent() -> None:
 
 
 def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:
-    """The same, with a bar where somebody may be looking and there is something to wait for."""
+    """The same results, with a progress bar if the output is a terminal and there are several jobs."""
     shown = sys.stderr.isatty() and count > 1
     try:
         for done, result in enumerate(results, 1):
@@ -102,19 +105,19 @@ def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:
 
 
 def files(paths: Iterable[str], endings: Iterable[str]) -> list[str]:
-    """Files as they are given, and of folders those below them with such endings, by name.
+    """The given files, and the files below given folders that have such extensions, by name.
 
     Parameters
     ----------
     paths : iterable of str
         Files and folders.
     endings : iterable of str
-        In small letters, with their dots.
+        Extensions in small letters, with their dots.
 
     Returns
     -------
     list of str
-        A folder without such files stands for itself, so that somebody notices.
+        The files. A folder without such files stands for itself, so that an error is reported.
     """
     known, found = set(endings), []
     for path in paths:

@@ -1,4 +1,4 @@
-"""What ``ikcore metrics`` does: measure the feet of files, print a table or JSON, write pages."""
+"""The command ``ikcore metrics``: measures the feet of files, prints a table or JSON, and writes pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ikcore.pages import report
 
 @dataclass(frozen=True, kw_only=True)
 class Job(commands.Job):
-    """One clip to measure, and how."""
+    """One clip to measure, with options."""
 
     up: Up | None
     unit: float | None
@@ -33,7 +33,7 @@ class Job(commands.Job):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is said of a clip, or why nothing is."""
+    """The measures of a clip, or the reason why there are none."""
 
     job: commands.Job
     error: str | None = None
@@ -44,12 +44,12 @@ class Outcome:
     legs: dict[str, dict[str, Any]] = field(default_factory=dict)
     measures: dict[str, list[Measure]] = field(default_factory=dict)  # by leg, of the source and of the clip
     moments: tuple[verdicts.Moment, ...] = ()
-    beyond: bool = True  # whether measures of the clip are what is beyond the source
-    more: dict[str, Any] = field(default_factory=dict)  # that JSON has, by key
+    beyond: bool = True  # True if measures of the clip are those beyond the source
+    more: dict[str, Any] = field(default_factory=dict)  # additional JSON data, by key
 
     @property
     def name(self) -> str:
-        """What the clip is called."""
+        """The name of the clip."""
         return commands.printable(self.job.file + (f": {self.job.animation}" if self.job.animation else ""))
 
 
@@ -65,7 +65,7 @@ def run(
     as_json: bool = False,
     workers: int = 1,
 ) -> int:
-    """Measure all clips of files and folders; return 1 if some could not be, else 0."""
+    """Measure all clips of files and folders. Returns 1 if some failed, else 0."""
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
     named = [(file, name) for file in many.files(clips, commands.ENDINGS) for name in commands.animations(file)]
     pages = commands.pages(named, folder)
@@ -73,7 +73,7 @@ def run(
     commands.check_pages(pages, read, folder)
     if folder:
         commands.make_folder(Path(folder))
-    _source_of.cache_clear()  # since another run files may have changed
+    _source_of.cache_clear()  # files may have changed since another run
     commands.check(ground, source_ground)
     jobs = [
         Job(
@@ -94,7 +94,7 @@ def run(
 
 
 def finish(outcomes: Sequence[Outcome], lines: Sequence[str], folder: str | None, *, guessed: bool) -> int:
-    """Print what is said of all clips, list their pages, and return the exit status."""
+    """Print the lines about all clips, list their pages, and return the exit status."""
     done = done_of(outcomes)
     for line in lines:
         commands.say(line)
@@ -109,7 +109,7 @@ def finish(outcomes: Sequence[Outcome], lines: Sequence[str], folder: str | None
 
 
 def done_of(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Those that did not fail."""
+    """The outcomes that did not fail."""
     return [outcome for outcome in outcomes if not outcome.error]
 
 
@@ -131,7 +131,7 @@ def _measured(job: Job) -> Outcome:
 
 
 def _source(job: Job) -> Measured | None:
-    """What the clip was made of, on its own ground."""
+    """The measured source of the clip, on its own ground."""
     if job.source is None:
         return None
     if Path(job.source).is_dir():
@@ -150,11 +150,11 @@ def _source_of(file: str, animation: str | None, up: Up | None, unit: float | No
         raise ValueError(f"source: {commands.named(file, commands.sentence(error))}") from error
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 def outcome(job: commands.Job, clip: Clip, measured: Measured, before: Measured | None, **more: Any) -> Outcome:
-    """What there is to say of a clip that is measured, beside what it was made of if it has one."""
+    """The outcome of a measured clip, with the measures of its source if there is one."""
     return Outcome(
         job,
         up=clip.up,
@@ -170,7 +170,7 @@ def outcome(job: commands.Job, clip: Clip, measured: Measured, before: Measured 
 
 
 def _facts(measured: Measured, source: Measured | None, leg: str) -> dict[str, Any]:
-    """Of a leg, as JSON has it."""
+    """JSON data of a leg."""
     contacts = measured.contacts
     points = [point for name, point in contacts.weights if name == leg]
     found: dict[str, Any] = {
@@ -187,12 +187,12 @@ def _numbers(record: Measure) -> dict[str, float | None]:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no other numbers than finite ones."""
+    """A finite number; None for others, which JSON does not have."""
     return value if math.isfinite(value) else None
 
 
 def as_text(format: str, outcomes: Iterable[Outcome]) -> list[str]:
-    """The lines of the JSON of ``--json``, which docs/report.md describes."""
+    """The lines of the JSON output of ``--json``, which docs/report.md describes."""
     clips, failed = [], []
     for each in outcomes:
         names = {"file": each.job.file, "animation": each.job.animation}
@@ -237,7 +237,7 @@ _MARKS: dict[verdicts.Verdict | None, str] = {"fair": " !", "poor": " !!"}
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
-    """One line a leg, with a source two; what to look at is marked."""
+    """One line per leg, two with a source. Values that need attention are marked."""
     beside = any(each.more["source"] for each in outcomes)
     names = report.shown(_HEADS, beside=beside)
     lines = [["clip", "leg", *(_HEADS[name] for name in names)]]
@@ -250,7 +250,7 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
-    """A table of cells below its head, with words on its marks; nothing if there is only the head."""
+    """A table of cells below its header, with an explanation of its marks; empty if there is only the header."""
     if len(lines) == 1:
         return []
     lines = [[*map(commands.printable, line)] for line in lines]
@@ -261,7 +261,7 @@ def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
 
 
 def _listed(outcome: Outcome, name: str) -> report.Listed:
-    """A clip for the list of pages, by a name."""
+    """An entry of the list of pages for a clip."""
     name = commands.printable(name + (f": {outcome.job.animation}" if outcome.job.animation else ""))
     if outcome.error:
         return report.Listed(name, None, {}, error=outcome.error)
@@ -272,17 +272,17 @@ def _listed(outcome: Outcome, name: str) -> report.Listed:
 
 
 def _stands(outcome: Outcome) -> bool:
-    """Whether a foot is ever on the ground."""
+    """True if a foot is ever on the ground."""
     return any(found for leg in outcome.legs.values() for found in leg["contacts"].values())
 
 
 def short(said: str, verdict: verdicts.Verdict | None) -> str:
-    """A cell of a table: what a measure says, with its mark."""
+    """A table cell: the measure with its mark."""
     return f"{said}{_MARKS.get(verdict, '')}"
 
 
 def _remarks(done: Sequence[Outcome], *, guessed: bool, index: Path | None) -> Iterable[str]:
-    """What else the reader should know."""
+    """Remarks for the reader that go to the error output."""
     for each in done:
         yield from (f"ikcore: {each.name}: {note}" for note in each.more.get("notes", []))
         if not _stands(each):

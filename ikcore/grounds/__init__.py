@@ -1,1 +1,1 @@
-"""The ground: meshes, heights and planes to stand on, their files, and terrain that is made."""
+"""The ground: meshes, height grids and planes for feet, their files, and synthetic terrain."""

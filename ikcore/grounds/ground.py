@@ -1,4 +1,4 @@
-"""Ground: what feet stand on, and where rays and feet meet it."""
+"""Ground surfaces for feet, and their intersections with rays and feet."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from ikcore.grounds import obj
 _AXES = ("x", "y", "z")
 _UNITS = np.eye(3)
 _DOUBLE = np.dtype(np.float64)
-RAY = 8  # what a ray costs beside an item of a closed form
+RAY = 8  # cost of a ray relative to an item of a closed form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """Where rays first meet the ground; the leading axes are those of the rays.
+    """First intersections of rays with the ground; the leading axes are those of the rays.
 
     Attributes
     ----------
     hit : (...) array of bool
-        Whether the ray meets it.
+        True if the ray hits the ground.
     distance : (...) array
-        From the origin; infinite where nothing is hit.
+        Distance from the origin; infinite if nothing is hit.
     points, normals : (..., 3) arrays
-        Where, and the normal of the side that is hit, of unit length; NaN where nothing is.
+        Position of the hit, and the unit normal of the side that is hit; NaN if nothing is.
     front : (...) array of bool
-        Whether that side is the front, from where the corners of a triangle run counter-clockwise.
+        True if that side is the front, from where the corners of a triangle are counter-clockwise.
     part, triangle : (...) arrays of int32
-        Which part of the ground, and which of its triangles; -1 where nothing is hit, and for a plane's triangle.
+        Index of the part of the ground, and of its triangle; -1 if nothing is hit, and for a plane's triangle.
     status : (...) array of int32
-        0; `Status.NOT_FINITE` or `Status.NO_LENGTH` where the ray cannot be used, which then hits nothing.
+        0; `Status.NOT_FINITE` or `Status.NO_LENGTH` if the ray cannot be used, and then hits nothing.
     """
 
     hit: NDArray[np.bool_]
@@ -54,18 +54,18 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """The ground at some points; the leading axes are theirs.
+    """The ground at some points; the leading axes are those of the points.
 
     Attributes
     ----------
     hit : (...) array of bool
-        Whether there is ground within the window.
+        True if there is ground within the window.
     height : (...) array
-        How high it is, along the up axis from 0; NaN where there is none.
+        Its height along the up axis, from 0; NaN if there is none.
     points, normals : (..., 3) arrays
-        The point of it, and its normal, of unit length and upwards; NaN where there is none.
+        Its point, and its upward unit normal; NaN if there is none.
     part : (...) array of int32
-        Which part of the ground, -1 where there is none.
+        Index of the part of the ground, -1 if there is none.
     """
 
     hit: NDArray[np.bool_]
@@ -77,7 +77,7 @@ class Surface:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane:
-    """The points whose product with the normal, a unit vector, is the height; its front is where the normal points."""
+    """The points whose dot product with the unit normal is the height; the normal is on its front side."""
 
     normal: NDArray[np.float64]
     height: float
@@ -85,18 +85,18 @@ class Plane:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """One body of a ground: triangles or a plane, and how it is placed, the same always or frame by frame.
+    """One body of a ground: triangles or a plane, with a placement that is constant or per frame.
 
     Attributes
     ----------
     body : Mesh or Plane
-        In its own space.
+        The body in its own space.
     rotations : (4,) or (frames, 4) array, optional
-        From its space to the world's, of unit length (default: none).
+        Rotations from its space to the world, of unit length (default: identity).
     translations : (3,) or (frames, 3) array, optional
-        After the rotation.
+        Translations, applied after the rotation.
     scales : (3,) or (frames, 3) array, optional
-        Before the rotation, positive.
+        Positive scales, applied before the rotation.
     """
 
     body: _core.Mesh | Plane
@@ -105,12 +105,12 @@ class Part:
     scales: NDArray[np.float64] | None = None
 
     def local(self, points: ArrayLike) -> NDArray[Any]:
-        """Points of the world in the space of the part, where what stands on it keeps its place.
+        """World points in the space of the part, in which objects that stand on it keep their position.
 
         Parameters
         ----------
         points : (..., 3) array_like
-            Where the part moves their first axis is its frames.
+            World points. If the part moves, their first axis is its frames.
 
         Returns
         -------
@@ -128,12 +128,12 @@ class Part:
         return at.astype(dtype, copy=False)
 
     def world(self, points: ArrayLike) -> NDArray[Any]:
-        """Points of the part in the world: what `local` undoes.
+        """Points of the part in world space: the inverse of `local`.
 
         Parameters
         ----------
         points : (..., 3) array_like
-            In the space of the part. Where it moves their first axis is its frames.
+            Points in the space of the part. If it moves, their first axis is its frames.
 
         Returns
         -------
@@ -152,11 +152,11 @@ class Part:
 
     @property
     def moves(self) -> bool:
-        """Whether it is placed frame by frame."""
+        """True if it has a placement per frame."""
         return any(array is not None and array.ndim > 1 for array in self._placing)
 
     def still(self, frames: int | slice | NDArray[np.intp]) -> Part:
-        """The part as it is in one frame, or in some of them."""
+        """The part as it is in one frame, or in some frames."""
         if not self.moves:
             return self
         return Part(
@@ -168,7 +168,7 @@ class Part:
         return self.rotations, self.translations, self.scales
 
     def _placed(self, shape: tuple[int, ...]) -> _Placed:
-        """The body and how the core places it, for rays with these leading axes."""
+        """The body and its placement for the core, for rays with these leading axes."""
         body = (*self.body.normal.tolist(), self.body.height) if isinstance(self.body, Plane) else self.body
         for frames in (self.translations, self.rotations, self.scales):
             if frames is not None:
@@ -176,14 +176,14 @@ class Part:
         return body, None if self.translations is None else self.translations.reshape(-1, 3), self._to_local()
 
     def _to_local(self) -> NDArray[Any] | None:
-        """The matrix (9,) from the world to the space of the part, one or one a frame; None if it only shifts."""
+        """The matrix (9,) from the world to the space of the part, one or one per frame; None for translations only."""
         if self.rotations is None and self.scales is None:
             return None
         turn = np.eye(3) if self.rotations is None else rotations.to_matrix(rotations.conjugate(self.rotations))
         return (turn if self.scales is None else turn / self.scales[..., np.newaxis]).reshape(-1, 9)
 
     def _frames(self, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        """Values of frames, with as many axes as the points of these leading axes."""
+        """Values per frame, expanded to as many axes as points with these leading axes."""
         if values.ndim == 1:
             return values
         if not shape or shape[0] != len(values):
@@ -196,15 +196,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ground:
-    """What feet stand on: meshes, height grids and planes, any number of them, at rest or moving.
+    """Ground surface for feet: any number of meshes, height grids and planes, at rest or moving.
 
-    Made by `Ground.read`, `mesh`, `heights` and `plane`; ``a + b`` is both together, `moved` places one or lets it
-    move. It never changes, and can be pickled.
+    Made by `Ground.read`, `mesh`, `heights` and `plane`. ``a + b`` joins two, and `moved` places one or makes it move.
+    It is immutable and can be pickled.
 
     Attributes
     ----------
     parts : tuple of Part
-        The bodies it consists of.
+        Its bodies.
     up : {"x", "y", "z"}
         The axis that points up.
 
@@ -231,17 +231,17 @@ class Ground:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, up: Literal["x", "y", "z"] = "y", scale: float = 1.0) -> Ground:
-        """The faces of a Wavefront file (.obj), or the meshes in the scene of a glTF file (.gltf, .glb).
+        """Read the faces of a Wavefront file (.obj), or the meshes in the scene of a glTF file (.gltf, .glb).
 
         Parameters
         ----------
         path : str or path
-            The file. Faces may have any number of corners; materials, normals and groups are not looked at. Of a glTF
-            file what a skin carries is left out, see `ikcore.gltf.mesh`.
+            The file. Faces may have any number of corners; materials, normals and groups are ignored. Skinned meshes of
+            a glTF file are left out, see `ikcore.gltf.mesh`.
         up : {"x", "y", "z"}, optional
-            Which axis of the file points up. Nothing is turned.
+            The axis of the file that points up. No coordinates are rotated.
         scale : float, optional
-            What its coordinates are multiplied by, say 0.01 from centimetres to metres.
+            Factor of the coordinates, for instance 0.01 from centimetres to metres.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Ground:
         Raises
         ------
         ValueError
-            Where the file says what cannot be: a sentence, with the number of the line if it has lines.
+            If the file is invalid: a sentence, with the line number if it has lines.
         """
         ending = Path(path).suffix.lower()
         if ending not in (".obj", ".gltf", ".glb"):
@@ -261,22 +261,22 @@ class Ground:
 
     @classmethod
     def mesh(cls, vertices: ArrayLike, faces: ArrayLike, *, up: Literal["x", "y", "z"] = "y") -> Ground:
-        """Triangles.
+        """Make a mesh of triangles.
 
         Parameters
         ----------
         vertices : (vertices, 3) array_like
-            Where they are. Kept about their centre, to 14 digits of their extent, so that they may be far from the
-            origin.
+            Vertex positions. They are stored relative to their centre, to 14 digits of their extent, so the mesh may be
+            far from the origin.
         faces : (triangles, 3) array_like of int
-            The vertices of each. Those without an area are never hit.
+            The vertices of each triangle. Those without an area are never hit.
         up : {"x", "y", "z"}, optional
             The axis that points up.
 
         Returns
         -------
         Ground
-            One mesh. Both sides of it count, see `at` and `cast`.
+            One mesh. Both sides count, see `at` and `cast`.
 
         Examples
         --------
@@ -307,24 +307,24 @@ class Ground:
         *,
         up: Literal["x", "y", "z"] = "y",
     ) -> Ground:
-        """A grid of heights, as meshes are: two triangles between every four neighbours.
+        """Make a mesh from a grid of heights: two triangles between every four neighbours.
 
         Parameters
         ----------
         grid : (n, m) array_like
-            Heights above the origin. The first axis runs along the axis that follows `up` in x, y, z, x, the second
-            along the one after that: z and x where y is up, x and y where z is.
+            Heights above the origin. The axes of the grid run along the two axes that follow `up` in x, y, z, x. These
+            are z and x if y is up, x and y if z is.
         spacing : float, optional
-            The distance between neighbours.
+            Distance between neighbours.
         origin : (3,) array_like, optional
-            Where height 0 of the first of them is.
+            Position of the first of them at height 0.
         up : {"x", "y", "z"}, optional
             The axis that points up.
 
         Returns
         -------
         Ground
-            One mesh, its front above.
+            One mesh with its front above.
 
         Examples
         --------
@@ -350,7 +350,7 @@ class Ground:
 
     @classmethod
     def plane(cls, normal: ArrayLike | None = None, height: float = 0.0, *, up: Literal["x", "y", "z"] = "y") -> Ground:
-        """A plane without end.
+        """Make an infinite plane.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class Ground:
         Returns
         -------
         Ground
-            What is behind the normal is inside.
+            One plane; everything behind its normal is inside.
 
         Examples
         --------
@@ -396,22 +396,22 @@ class Ground:
         translations: ArrayLike | None = None,
         scales: ArrayLike | None = None,
     ) -> Ground:
-        """The ground at another place, or moving: scaled and turned about the origin, then shifted.
+        """Transform the ground, or make it move: scaled and rotated about the origin, then translated.
 
         Parameters
         ----------
         rotations : (4,) or (frames, 4) array_like, optional
-            Quaternions (w, x, y, z) of any length (default: none).
+            Quaternions (w, x, y, z) of any length (default: identity).
         translations : (3,) or (frames, 3) array_like, optional
             (default: none).
         scales : (3,) or (frames, 3) array_like, optional
-            Along x, y and z, positive (default: none); a single number, or (frames, 1), is for all three. What was
-            turned before can only be scaled evenly.
+            Factors along x, y and z, positive (default: 1). A single number, or (frames, 1), is for all three. A
+            rotated ground can only be scaled uniformly.
 
         Returns
         -------
         Ground
-            With frames, whatever is asked of it has them as its first axis.
+            The transformed ground. If it has frames, they are the first axis of all queries.
 
         Examples
         --------
@@ -428,21 +428,21 @@ class Ground:
 
     @property
     def moves(self) -> bool:
-        """Whether any part is placed frame by frame."""
+        """True if any part has a placement per frame."""
         return not self._at_rest and any(part.moves for part in self.parts)
 
     def still(self, frames: int | slice | NDArray[np.intp]) -> Ground:
-        """The ground as it is in one frame, or in some of them.
+        """The ground as it is in one frame, or in some frames.
 
         Parameters
         ----------
         frames : int, slice or array of int
-            Which.
+            The frames.
 
         Returns
         -------
         Ground
-            The same one if it does not move.
+            The ground itself if it does not move.
 
         Examples
         --------
@@ -453,7 +453,7 @@ class Ground:
         return Ground(tuple(part.still(frames) for part in self.parts), self.up) if self.moves else self
 
     def _check_frames(self, count: int) -> None:
-        """Refuse one that moves over another number of frames."""
+        """Refuse a ground that moves over another number of frames."""
         for part in self.parts:
             for values in part._placing:
                 if values is not None:
@@ -468,26 +468,26 @@ class Ground:
         backs: bool = True,
         workers: int = 1,
     ) -> Hits:
-        """Where rays first meet the ground.
+        """First intersections of rays with the ground.
 
-        A ray also hits the edges and corners of triangles, and none gets through between two that share them. One
-        within the plane of a triangle misses it. Of several at the same distance the first counts.
+        A ray also hits the edges and corners of triangles, and never passes between two that share them. A ray in the
+        plane of a triangle misses it. Among several hits at the same distance, the first counts.
 
         Parameters
         ----------
         origins, directions : (..., 3) array_like
-            Rays; directions of any length. Leading axes broadcast. Where the ground moves the first is its frames.
+            Rays; directions of any length. Leading axes broadcast. If the ground moves, the first is its frames.
         length : (...) array_like, optional
-            What is farther away does not count (default: everything does).
+            Farther hits are ignored (default: infinite).
         backs : bool, optional
-            Whether surfaces count that are seen from behind.
+            True if surfaces seen from behind count.
         workers : int, optional
-            How many threads, -1 for all cores. The result is the same to the bit.
+            Number of threads, -1 for all cores. The result is the same to the bit.
 
         Returns
         -------
         Hits
-            Float32 if origins and directions are, else float64; computed in doubles.
+            float32 if origins and directions are, else float64; computed in doubles.
 
         Examples
         --------
@@ -524,26 +524,26 @@ class Ground:
         )
 
     def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int = 1) -> Surface:
-        """The ground that a foot at a point stands on: the highest within a window about it.
+        """The ground under feet: the highest surface within a vertical window about each point.
 
-        The window is a vertical line from `above` the point to `below` it: `above` is as high a step as may be taken,
-        so that of floors above one another, and under an overhang that is higher, the right one is found. Surfaces
-        count from both sides, as the triangles of many files face anywhere; but where the window begins within a
-        body, whose surface is then seen from behind, only what faces up does.
+        The window is a vertical line from `above` the point to `below` it. Choose `above` as the highest possible step.
+        The right surface is then found among several floors, and under an overhang. Surfaces count from both sides,
+        because many files orient their triangles arbitrarily. If the window begins inside a body, whose surface is then
+        seen from behind, only upward-facing surfaces count.
 
         Parameters
         ----------
         points : (..., 3) array_like
-            Where the ground moves their first axis is its frames.
+            Points. If the ground moves, their first axis is its frames.
         above, below : (...) array_like
-            The window, as distances.
+            Extent of the window, as distances.
         workers : int, optional
-            How many threads, -1 for all cores. The result is the same to the bit.
+            Number of threads, -1 for all cores. The result is the same to the bit.
 
         Returns
         -------
         Surface
-            Float32 if the points are, else float64; computed in doubles.
+            float32 if the points are, else float64; computed in doubles.
 
         Examples
         --------
@@ -566,7 +566,7 @@ class Ground:
         return Surface(hit.reshape(shape), found[..., axis], found, normals, part.reshape(shape))
 
     def _heights(self, points: NDArray[Any], above: float, below: float, workers: int) -> NDArray[Any]:
-        """How high the ground is at points (..., 3), doubles in one block; else as in `at`, in half its time."""
+        """Heights of the ground at points (..., 3), which are doubles in one block. Like `at`, in half its time."""
         shape, at, axis = points.shape[:-1], points.reshape(-1, 3), _AXES.index(self.up)
         count, bodies, each = len(at), self._bodies(shape), max(math.prod(shape[1:]), 1)
         hit, found = np.empty(count, np.bool_), np.empty((count, 3))
@@ -578,7 +578,10 @@ class Ground:
         return found[:, axis].reshape(shape)
 
     def _ceiling(self, point: NDArray[Any], length: float) -> float | None:
-        """How high what is above a point (3,) is that is seen from behind first, if it is so near; likewise."""
+        """Height of the first surface above a point (3,), within `length`, if it is seen from behind.
+
+        Input as in `_heights`.
+        """
         found, side, rest = np.empty((1, 3)), np.empty(1, np.int32), (None, None)
         given = point[np.newaxis], self._up[np.newaxis], np.array([length]), *rest, found, *rest, side, *rest
         _core.cast(self._bodies(()), 1, False, 0, 1, *given)
@@ -594,11 +597,11 @@ class Ground:
         window: tuple[float, float],
         same: float,
     ) -> Surface:
-        """The ground under a foot where one walks to from a foothold, or jumps to if that is higher.
+        """The ground under a foot that walks from a foothold to a point, or jumps there if that is higher.
 
-        At every step ground is looked for within the window about the last; where there is none one stays as high. What
-        would be in the side of a pit that one has come down into is over its rim. Heights as near as `same` are the
-        same.
+        At every step the ground is searched within the window about the last height; without ground the height is kept.
+        A point inside the wall of a pit, after a descent into it, is placed above its rim. Heights closer than `same`
+        count as equal.
         """
         axis = _AXES.index(self.up)
         hit, found, normals, part = _core.foothold(self._bodies(()), axis, points, last, jumps, step, *window, same)
@@ -610,7 +613,7 @@ class Ground:
         return up
 
     def _bodies(self, shape: tuple[int, ...]) -> tuple[_Placed, ...]:
-        """The parts and how the core places them, for rays with these leading axes."""
+        """The parts and their placements for the core, for rays with these leading axes."""
         return self._at_rest or tuple([part._placed(shape) for part in self.parts])
 
 
@@ -636,7 +639,7 @@ def _narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
-    """Rows one after the other, as many of each, and the leading axes they came with."""
+    """Inputs as flat rows, equally many of each, and their common leading axes."""
     leading = {name: array.shape[:-1] for name, array in given.items()}
     shape = broadcast_axes(what, leading, leading)
     size = math.prod(shape)
@@ -646,8 +649,8 @@ def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...
 def _windows(
     points: NDArray[Any], above: ArrayLike, below: ArrayLike
 ) -> tuple[tuple[int, ...], NDArray[Any], Any, Any]:
-    """Points one after the other, the axes they came with, and how far windows reach: each, or all."""
-    if type(above) is float and type(below) is float:  # as a rule
+    """Flat points, their leading axes, and the extent of the windows: for each, or for all."""
+    if type(above) is float and type(below) is float:  # usually
         return points.shape[:-1], points.reshape(-1, 3), above, below
     windows = {"above": rows("above", above, _DOUBLE), "below": rows("below", below, _DOUBLE)}
     given = {"points": points, **{name: values[..., np.newaxis] for name, values in windows.items()}}
@@ -656,7 +659,7 @@ def _windows(
 
 
 def _repeated(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array itself if it has that shape."""
+    """The array broadcast to a shape and copied; the array itself if it has that shape."""
     if array.shape == shape:
         return array
     whole = np.empty(shape, array.dtype)
@@ -668,8 +671,8 @@ def _repeated(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _point_of(up: str, height: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    """Points from their height and where they are along the two axes that follow up, in x, y, z, x."""
-    axis = _AXES.index(up) if up in _AXES else 1  # Ground says what is wrong with it
+    """Points from their height and their coordinates along the two axes that follow up, in x, y, z, x."""
+    axis = _AXES.index(up) if up in _AXES else 1  # Ground raises the error
     points = np.empty((*np.broadcast_shapes(height.shape, first.shape, second.shape), 3))
     for shift, values in enumerate((height, first, second)):
         points[..., (axis + shift) % 3] = values
@@ -695,7 +698,7 @@ def _scales_of(value: ArrayLike) -> NDArray[Any]:
 
 
 def _moved(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None, s: NDArray[Any] | None) -> Part:
-    """The part after its own placement and then this one."""
+    """The part with its own placement followed by this one."""
     turned, shifted, scaled = part.rotations, part.translations, part.scales
     frames = {len(array) for array in (turned, shifted, scaled, q, t, s) if array is not None and array.ndim > 1}
     if len(frames) > 1:

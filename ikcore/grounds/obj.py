@@ -1,4 +1,4 @@
-"""Triangles from Wavefront .obj files: vertices and faces, nothing else of them."""
+"""Triangles from Wavefront .obj files: vertices and faces only."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Point = tuple[float, float, float]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """The vertices and triangles of a file; a face of more corners is cut into triangles.
+    """The vertices and triangles of a file; a face with more corners is cut into triangles.
 
-    What a file cannot mean raises ValueError: one sentence with the number of the line.
+    An invalid file raises ValueError: one sentence with the line number.
     """
     vertices: list[Point] = []
     triangles: list[tuple[int, int, int]] = []
@@ -43,7 +43,7 @@ def read(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
-    """The lines that say something, with their numbers; a backslash at the end of one goes on with the next."""
+    """The lines with content, with their numbers. A backslash at the end of a line continues it on the next."""
     begun = ""
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
         line = begun + line.partition("#")[0].strip()
@@ -64,7 +64,7 @@ def _point(words: list[str]) -> Point:
 
 
 def _index(word: str, defined: int) -> int:
-    """The vertex of a corner such as 3, 3/1, 3//2 or 3/1/2, from 0. A negative one counts back from the last."""
+    """The vertex index, from 0, of a corner such as 3, 3/1, 3//2 or 3/1/2. A negative one counts back from the last."""
     try:
         number = int(word.partition("/")[0])
     except ValueError:
@@ -75,7 +75,7 @@ def _index(word: str, defined: int) -> int:
 
 
 def _triangles(face: list[int], vertices: list[Point]) -> list[tuple[int, int, int]]:
-    """The face in triangles, which turn the same way round."""
+    """The triangles of a face, with the same orientation."""
     if len(face) < 3:
         raise ValueError(f"expected at least 3 corners after 'f', got {len(face)}")
     if max(face) >= len(vertices):
@@ -87,7 +87,7 @@ def _triangles(face: list[int], vertices: list[Point]) -> list[tuple[int, int, i
 
 
 def _flat(points: list[Point]) -> list[tuple[float, float]]:
-    """The corners of a face seen along the axis its normal is nearest to, counter-clockwise."""
+    """The corners of a face projected along the axis nearest to its normal, counter-clockwise."""
     x, y, z = zip(*points, strict=True)
 
     def area(u: tuple[float, ...], v: tuple[float, ...]) -> float:

@@ -1,10 +1,10 @@
-"""Polygons cut into triangles between their corners, always in the same way.
+"""Deterministic triangulation of polygons without new vertices.
 
-Few corners are cut off as ears, one by one. Many are swept over from left to right, pieces being cut while they grow
-(M. de Berg et al., Computational Geometry, 2008, chapter 3): in n log n, and in whole numbers, so that nothing is
-rounded and whatever does not cross itself comes out right. An edge that goes there and back, as to the outline of a
-hole and from it, is none. What crosses itself has no inside that triangles between its corners could fill: it is cut
-somehow, but soon.
+Polygons with few corners are cut by ear clipping. Larger ones are swept from left to right and cut into monotone pieces
+(M. de Berg et al., Computational Geometry, 2008, chapter 3). The sweep takes n log n time. It uses integers, so it is
+exact, and correct for every polygon that does not cross itself. A pair of opposite edges, as in a bridge to the outline
+of a hole, cancels. A polygon that crosses itself has no interior that its triangles could fill; it is cut arbitrarily,
+in bounded time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def cut(corners: Sequence[Corner]) -> list[Triangle]:
     Returns
     -------
     list of (int, int, int)
-        The corners of each by number, counter-clockwise.
+        The corner indices of each, counter-clockwise.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def cut(corners: Sequence[Corner]) -> list[Triangle]:
 
 
 def _turn(a: Corner, b: Corner, c: Corner) -> float:
-    """Positive where a, b, c turn left; exact of whole numbers."""
+    """Positive if a, b, c turn left; exact for integers."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
@@ -55,12 +55,12 @@ def _turn(a: Corner, b: Corner, c: Corner) -> float:
 
 
 def _ears(at: Sequence[Corner]) -> list[Triangle]:
-    """Ears off, one by one: a corner that turns left and has no other within its triangle.
+    """Clip ears one by one: a corner that turns left and has no other corner in its triangle.
 
-    There may be none, and it may take long to find one, in what crosses itself: then the rest is a fan.
+    A polygon that crosses itself may have no ear, or take long to find one. The rest is then cut as a fan.
     """
     left, found = list(range(len(at))), []
-    patience = 1000 + 20 * len(at)  # more than few corners ever need
+    patience = 1000 + 20 * len(at)  # more than polygons with few corners need
     while len(left) > 3 and patience > 0:
         for ear in range(len(left)):
             looked = _looked_at(ear, left, at)
@@ -75,7 +75,7 @@ def _ears(at: Sequence[Corner]) -> list[Triangle]:
 
 
 def _looked_at(ear: int, left: list[int], at: Sequence[Corner]) -> int:
-    """How many corners it took to see that it is an ear; below zero, that it is none."""
+    """The number of corners tested to find that it is an ear; negative if it is none."""
     a, b, c = (at[left[(ear + step) % len(left)]] for step in (-1, 0, 1))
     if _turn(a, b, c) <= 0:
         return -1
@@ -90,17 +90,17 @@ def _looked_at(ear: int, left: list[int], at: Sequence[Corner]) -> int:
 
 
 class _CrossesError(Exception):
-    """It cannot go on, as the polygon crosses or touches itself."""
+    """The sweep cannot continue, because the polygon crosses or touches itself."""
 
 
 class _Edge:
-    """An edge, and what is inside above it, if that is inside."""
+    """An edge and, if the interior is above it, the pieces there."""
 
     __slots__ = ("floor", "inside", "left", "right")
 
     def __init__(self, left: Place, right: Place, floor: bool) -> None:
         self.left, self.right, self.floor = left, right, floor
-        self.inside: list[_Piece] = []  # two, one above the other, behind a place where they have met
+        self.inside: list[_Piece] = []  # two, one above the other, after a vertex where they have met
 
 
 def _swept(corners: Sequence[Corner]) -> list[Triangle]:
@@ -109,9 +109,9 @@ def _swept(corners: Sequence[Corner]) -> list[Triangle]:
     for edge in _edges(places):
         begun[edge.left].append(edge)
         ended[edge.right].append(edge)
-    if not begun:  # there and back, all of it
+    if not begun:  # all edges cancel
         raise _CrossesError
-    line: list[_Edge] = []  # those that are there, from below
+    line: list[_Edge] = []  # the edges that cross the sweep line, from below
     found: list[tuple[Place, Place, Place]] = []
     for place in sorted(begun.keys() | ended.keys()):
         _pass(place, len(ended[place]), _ascending(begun[place]), line, found)
@@ -120,17 +120,17 @@ def _swept(corners: Sequence[Corner]) -> list[Triangle]:
 
 
 def _whole(corners: Sequence[Corner]) -> list[Place]:
-    """The same in whole numbers, each axis in a unit of its own, which leaves all turns."""
+    """The corners in integers. Each axis has its own unit, which keeps the sign of all turns."""
     axes = []
     for axis in zip(*corners, strict=True):
         ratios = [float(value).as_integer_ratio() for value in axis]
-        finest = max(below for _, below in ratios)  # of powers of two
+        finest = max(below for _, below in ratios)  # all are powers of two
         axes.append([above * (finest // below) for above, below in ratios])
     return list(zip(*axes, strict=True))
 
 
 def _edges(places: list[Place]) -> list[_Edge]:
-    """From left to right: a floor has the inside above it."""
+    """The edges from left to right: a floor has the interior above it."""
     count: Counter[tuple[Place, Place]] = Counter()
     for a, b in pairwise([places[-1], *places]):
         count[min(a, b), max(a, b)] += (a < b) - (b < a)
@@ -140,7 +140,7 @@ def _edges(places: list[Place]) -> list[_Edge]:
 
 
 def _ascending(edges: list[_Edge]) -> list[_Edge]:
-    """Edges from one place, from below."""
+    """The edges that start at one vertex, from below."""
 
     def order(a: _Edge, b: _Edge) -> int:
         if not (turn := _turn(a.left, a.right, b.right)):
@@ -153,7 +153,7 @@ def _ascending(edges: list[_Edge]) -> list[_Edge]:
 def _pass(
     place: Place, ends: int, begun: list[_Edge], line: list[_Edge], found: list[tuple[Place, Place, Place]]
 ) -> None:
-    """Go on past a place where so many edges end and others begin."""
+    """Advance the sweep past a vertex where some edges end and others begin."""
     low = _below(place, line)
     ended = line[low : low + ends]
     above = line[low + ends : low + ends + 1]
@@ -183,7 +183,7 @@ def _pass(
 
 
 def _below(place: Place, line: list[_Edge]) -> int:
-    """How many edges are below a place."""
+    """The number of edges below a vertex."""
     low, high = 0, len(line)
     while low < high:
         middle = (low + high) // 2
@@ -195,7 +195,7 @@ def _below(place: Place, line: list[_Edge]) -> int:
 
 
 def _inside_above(edges: list[_Edge], inside: bool) -> bool:
-    """Whether it is inside above edges, whose floors and ceilings take turns."""
+    """True if the interior is above the edges; floors and ceilings alternate."""
     for edge in edges:
         if edge.floor == inside:
             raise _CrossesError
@@ -204,9 +204,9 @@ def _inside_above(edges: list[_Edge], inside: bool) -> bool:
 
 
 class _Piece:
-    """What is left to cut of a piece that grows to the right: a chain of corners that turns inwards, on one side.
+    """The uncut part of a piece that grows to the right: a chain of corners on one side, none of them convex.
 
-    The first of them may be on the other side.
+    The first corner may be on the other side.
     """
 
     __slots__ = ("chain", "upper")
@@ -215,7 +215,7 @@ class _Piece:
         self.chain, self.upper = chain, upper
 
     def add(self, place: Place, upper: bool, found: list[tuple[Place, Place, Place]]) -> None:
-        """A corner on this side, with the triangles that it ends; on the other side it sees the whole chain."""
+        """Add a corner and cut the triangles that it completes. From the other side it sees the whole chain."""
         chain = self.chain
         if upper != self.upper:
             found += [(b, a, place) if self.upper else (a, b, place) for a, b in pairwise(chain)]
@@ -229,7 +229,7 @@ class _Piece:
 
 
 def _add(inside: list[_Piece], place: Place, upper: bool, found: list[tuple[Place, Place, Place]]) -> None:
-    """A corner on one side of what is inside; of two pieces that have met it ends the one on that side."""
+    """Add a corner on one side of the interior. It ends the piece on that side if two pieces have met."""
     if len(inside) == 2:
         ended = inside.pop(upper)
         ended.add(place, not ended.upper, found)
@@ -239,7 +239,7 @@ def _add(inside: list[_Piece], place: Place, upper: bool, found: list[tuple[Plac
 def _split(
     inside: list[_Piece], place: Place, found: list[tuple[Place, Place, Place]]
 ) -> tuple[list[_Piece], list[_Piece]]:
-    """What is below a corner in the middle, and above it; they part where the last corner was."""
+    """The pieces below and above a corner in the interior; they are separated at the last corner."""
     if len(inside) == 1:
         other = _Piece([inside[0].chain[-1]], False)
         inside = [inside[0], other] if inside[0].upper else [other, inside[0]]

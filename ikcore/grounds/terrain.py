@@ -1,4 +1,4 @@
-"""Small grounds made by rule, whose heights are known everywhere: stairs, a ramp, bumps."""
+"""Small synthetic grounds with known heights everywhere: stairs, a ramp, bumps."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def stairs(
     landing: float = 1.0,
     up: Literal["x", "y", "z"] = "y",
 ) -> Ground:
-    """Stairs that begin at the origin and go up along the axis that follows `up` in x, y, z, x.
+    """Stairs that begin at the origin and rise along the axis that follows `up` in x, y, z, x.
 
     Parameters
     ----------
     steps : int
-        How many.
+        Number of steps.
     rise, run : float
-        The height and depth of each.
+        Height and depth of each.
     width : float, optional
-        To both sides of the origin together.
+        Total width, centred on the origin.
     landing : float, optional
-        The length of the flat ground before the first step and after the last.
+        Length of the flat ground before the first step and after the last.
     up : {"x", "y", "z"}, optional
         The axis that points up.
 
     Returns
     -------
     Ground
-        Its height at `s` along the way is ``rise * (floor(s / run) + 1)`` from 0 to ``steps * run``.
+        A ground with the height ``rise * (floor(s / run) + 1)`` at distance `s`, from 0 to ``steps * run``.
 
     Examples
     --------
@@ -60,23 +60,23 @@ def ramp(
     landing: float = 1.0,
     up: Literal["x", "y", "z"] = "y",
 ) -> Ground:
-    """A ramp that begins at the origin and goes up, or down, along the axis that follows `up` in x, y, z, x.
+    """A ramp that begins at the origin and rises, or falls, along the axis that follows `up` in x, y, z, x.
 
     Parameters
     ----------
     length, height : float
-        How far it goes forward, and up in all.
+        Its horizontal length and its total rise.
     width : float, optional
-        To both sides of the origin together.
+        Total width, centred on the origin.
     landing : float, optional
-        The length of the flat ground before and after it.
+        Length of the flat ground before and after it.
     up : {"x", "y", "z"}, optional
         The axis that points up.
 
     Returns
     -------
     Ground
-        Its height at `s` along the way is ``height * s / length`` from 0 to `length`.
+        A ground with the height ``height * s / length`` at distance `s`, from 0 to `length`.
 
     Examples
     --------
@@ -95,25 +95,25 @@ def bumps(
     cells: int = 16,
     up: Literal["x", "y", "z"] = "y",
 ) -> Ground:
-    """Smooth bumps in rows, about the origin.
+    """Smooth bumps in rows, centred on the origin.
 
     Parameters
     ----------
     height : float
-        Of each.
+        Height of each bump.
     spacing : float, optional
-        From one to the next.
+        Distance between neighbouring bumps.
     count : int, optional
-        How many to each side.
+        Number of bumps to each side.
     cells : int, optional
-        The cells of the grid across a bump.
+        Grid cells across a bump.
     up : {"x", "y", "z"}, optional
         The axis that points up.
 
     Returns
     -------
     Ground
-        A grid of ``height * b(s) * b(t)``, where `b` is ``16 * (x * (1 - x)) ** 2`` and `x` the place between two
+        A grid of ``height * b(s) * b(t)``, where `b` is ``16 * (x * (1 - x)) ** 2`` and `x` is the position between two
         valleys, 0 to 1.
 
     Examples
@@ -139,7 +139,7 @@ def _check_positive(**lengths: float) -> None:
 
 
 def _strip(profile: list[tuple[float, float]], width: float, up: Literal["x", "y", "z"]) -> Ground:
-    """A line of (along, height) drawn out to both sides, its front above."""
+    """A profile of (along, height) extruded to both sides, with its front above."""
     along, heights = np.array(profile, float).T
     sides = np.array([-width / 2, width / 2])
     points = _point_of(up, heights[:, np.newaxis], along[:, np.newaxis], sides)

@@ -1,4 +1,4 @@
-"""Plots in SVG, as text: axes, lines, areas and marks for pages that need nothing else. Styles are CSS classes."""
+"""Plots in SVG, as text: axes, lines, areas and marks for self-contained pages. Styles are CSS classes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A rectangle of a drawing in which values have places.
+    """A rectangle of a drawing with coordinate axes.
 
     Attributes
     ----------
     x, y : (float, float)
-        The values at the left and the right, at the bottom and the top.
+        The values at the left and the right edge, and at the bottom and the top.
     left, top, width, height : float
         The rectangle, pixels.
     """
@@ -34,25 +34,25 @@ class Panel:
     height: float
 
     def across(self, x: Any) -> Any:
-        """The pixels of values along x."""
+        """Pixel positions of values along x."""
         return self.left + (x - self.x[0]) * (self.width / (self.x[1] - self.x[0]))
 
     def down(self, y: Any) -> Any:
-        """The pixels of values along y."""
+        """Pixel positions of values along y."""
         return self.top + (self.y[1] - y) * (self.height / (self.y[1] - self.y[0]))
 
     def within(self, parts: Iterable[str]) -> str:
-        """Parts of a drawing, without what is beyond the panel."""
+        """Parts of a drawing, clipped to the panel."""
         size = f"{self.left:.1f} {self.top:.1f} {self.width:.1f} {self.height:.1f}".split()
         place = " ".join(f'{name}="{value}"' for name, value in zip(("x", "y", "width", "height"), size, strict=True))
         return f'<svg {place} viewBox="{" ".join(size)}">{"".join(parts)}</svg>'
 
     def line(self, xs: Array, ys: Array, style: str) -> str:
-        """A line through points; what is not finite breaks it."""
+        """A line through points; values that are not finite break it."""
         return f'<path class="{style}" d="{_path(self.across(xs), self.down(ys))}"/>' if len(xs) else ""
 
     def area(self, xs: Array, ys: Array, style: str) -> str:
-        """What is under a line, down to the bottom."""
+        """The area under a line, down to the bottom."""
         parts = []
         for start, stop in _unbroken(np.isfinite(xs) & np.isfinite(ys)):
             edges = np.concatenate([xs[start : start + 1], xs[start:stop], xs[stop - 1 : stop]])
@@ -61,7 +61,7 @@ class Panel:
         return f'<path class="{style}" d="{"".join(parts)}"/>' if parts else ""
 
     def bar(self, start: float, stop: float, style: str, title: str = "") -> str:
-        """From one value of x to another, as high as the panel."""
+        """A bar between two values of x, as high as the panel."""
         left, right = float(self.across(start)), float(self.across(stop))
         shape = f'<rect class="{style}" x="{left:.1f}" y="{self.top:.1f}" width="{max(right - left, 0.5):.1f}"'
         return f'{shape} height="{self.height:.1f}">{f"<title>{text(title)}</title>" if title else ""}</rect>'
@@ -76,7 +76,7 @@ class Panel:
         return f'<text class="title" x="{self.left:.1f}" y="{self.top - 8:.1f}">{text(words)}</text>'
 
     def x_axis(self, unit: str) -> str:
-        """Values under the panel, with faint lines through it."""
+        """The axis below the panel, with grid lines."""
         bottom, parts = self.top + self.height, []
         for value in ticks(*self.x, round(self.width / 90)):
             at = f"{self.across(value):.1f}"
@@ -85,7 +85,7 @@ class Panel:
         return "".join(parts)
 
     def y_axis(self, unit: str, count: int = 3, factor: float = 1.0) -> str:
-        """Values at the left of the panel, times a factor, with faint lines through it."""
+        """The axis at the left of the panel, with values times a factor, and grid lines."""
         parts = []
         for value in ticks(self.y[0] * factor, self.y[1] * factor, count):
             at = float(self.down(value / factor))
@@ -102,13 +102,13 @@ def svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
 
 
 def text(words: str) -> str:
-    """As markup: escaped, without characters that XML does not have."""
+    """Text as markup: escaped, without characters that XML does not allow."""
     allowed = "".join(letter if letter in "\t\n" or ord(letter) >= 32 else "\ufffd" for letter in words)
     return html.escape(allowed.encode("utf-8", "replace").decode("utf-8").replace("\ufffe", "?").replace("\uffff", "?"))
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:
-    """About so many round numbers from one value to another."""
+    """About `count` round numbers between two values."""
     least = (high - low) / max(count, 1)
     step = 10.0 ** math.floor(math.log10(least))
     step *= next(factor for factor in (1, 2, 5, 10) if factor * step >= 0.999 * least)
@@ -117,19 +117,19 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 
 def kept(values: Array, most: int = 2000) -> NDArray[np.intp]:
-    """Which of many values to draw: the lowest and the highest of each stretch, and where there are none.
+    """Indices of the values to draw: the lowest and the highest of each interval, and gaps.
 
     Parameters
     ----------
     values : (n,) or (n, columns) array
-        What is drawn.
+        The values to draw.
     most : int
-        About how many of each column may be kept.
+        About the largest number to keep per column.
 
     Returns
     -------
     array of int
-        Ascending, with the first and the last.
+        Ascending, including the first and the last.
     """
     rows = len(values)
     if rows <= most:
@@ -141,7 +141,7 @@ def kept(values: Array, most: int = 2000) -> NDArray[np.intp]:
     found = [
         np.where(known, padded, np.inf).argmin(axis=1),
         np.where(known, padded, -np.inf).argmax(axis=1),
-        np.where(known.all(axis=1), 0, known.argmin(axis=1)),  # a break
+        np.where(known.all(axis=1), 0, known.argmin(axis=1)),  # a gap
     ]
     starts = np.arange(len(padded))[:, np.newaxis] * wide
     frames = np.concatenate([(starts + at).ravel() for at in found])
@@ -149,7 +149,7 @@ def kept(values: Array, most: int = 2000) -> NDArray[np.intp]:
 
 
 def _path(xs: Any, ys: Any) -> str:
-    """Of pixels. A point by itself is a dot, where lines have round ends."""
+    """An SVG path through pixels. A single point becomes a dot, since lines have round ends."""
     parts, pen = [], "M"
     for x, y in zip(np.asarray(xs, float).tolist(), np.asarray(ys, float).tolist(), strict=True):
         if math.isfinite(x) and math.isfinite(y):

@@ -1,4 +1,4 @@
-"""A picture of a limit, for `Limit.draw`: the only place that needs matplotlib."""
+"""A picture of a limit, for `Limit.draw`: the only module that needs matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 ALLOWED, TWIST, SPHERE = "tab:blue", "tab:orange", "0.8"
 TWIST_RADIUS = 0.35
-STEPS = 49  # of the grid of a patch
+STEPS = 49  # grid points of a patch, per side
 
 
 def draw(limit: Limit, ax: Any = None) -> Any:
@@ -43,7 +43,7 @@ def _axes() -> Any:
 
 
 def _axis(limit: Limit) -> Array:
-    """What twist is about: of an Euler box, the axis that turns first."""
+    """The axis of the twist; for an Euler box, the axis that turns first."""
     return np.eye(3)[limit.axes[0]] if limit.kind == "euler" else rotations.rotate(limit.frame, [1, 0, 0])
 
 
@@ -54,7 +54,7 @@ def _patches(limit: Limit) -> list[Array]:
 
 
 def _directions(limit: Limit, steps: int = STEPS) -> Array:
-    """A grid of directions the axis may have."""
+    """A grid of allowed directions of the axis."""
     u, v = np.meshgrid(np.linspace(0, 1, steps), np.linspace(0, 1, steps))
     if limit.kind == "euler":
         (low, high), axes = np.array([limit.lowest, limit.highest])[:, 1:], limit.axes
@@ -69,7 +69,7 @@ def _directions(limit: Limit, steps: int = STEPS) -> Array:
 
 
 def _fan(limit: Limit) -> Array:
-    """The range of twist: an arc about the axis with both its ends joined to it."""
+    """The twist range: an arc about the axis, with both ends joined to it."""
     axis = _axis(limit)
     low, high = (limit.lowest[0], limit.highest[0]) if limit.kind == "euler" else limit.twist
     turned = np.eye(3)[(limit.axes[0] + 1) % 3], rotations.rotate(limit.frame, [0, 1, 0])

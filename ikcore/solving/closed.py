@@ -1,4 +1,4 @@
-"""Closed forms as methods of skeletons: one goal after another turns its joints, and the pose is judged at the end."""
+"""Closed forms as methods on skeletons: the goals are solved one after another, and the final pose is judged."""
 
 from __future__ import annotations
 
@@ -39,9 +39,8 @@ def two_bone(
 ) -> Solution:
     """Solve the limbs of a skeleton, those nearer to the root first.
 
-    Limbs do not compete: a goal of weight 0 moves nothing, any other weight counts as 1, and `influence` says how far
-    it takes the limb. Without a rotation the tip follows the limb. Bones that stretch are longer translations of mid
-    and tip.
+    Limbs do not compete: a goal of weight 0 moves nothing, and any other weight counts as 1. `influence` is the share
+    of its effect. Without a rotation the tip follows the limb. Stretched bones have longer translations of mid and tip.
     """
     return _solve("two_bone", **locals())
 
@@ -58,15 +57,15 @@ def aim(
     workers: int = 1,
     strict: bool = False,
 ) -> Solution:
-    """Aim joints of a skeleton, each alone: the ray from it along the axis of its `Look` meets the position.
+    """Aim joints of a skeleton, each separately: the ray along the axis of its `Look` hits the position.
 
-    Those nearer to the root turn first, so that eyes see where their head has turned to. A goal of weight 0 turns
-    nothing, any other weight counts as 1, and `influence` says how far it takes the turn. With a pole the joint rolls
-    as well, until its axis `up` is on the pole's side; a joint whose limit is a hinge turns about that alone, as near
-    to the position as it can. Scales turn an axis as they do a child that is on it.
+    Joints nearer to the root turn first, so that eyes start from where their head has turned. A goal of weight 0 turns
+    nothing, and any other weight counts as 1. `influence` is the share of the rotation. If there is a pole, the joint
+    also rolls until its axis `up` is on the pole's side. A joint with a hinge limit turns only about its axis, as near
+    to the position as it can. Scales change an axis as they do a child on it.
 
-    The rotation_error is the angle at the joint between ray and position, the error how far the position is from the
-    ray. A position on the joint itself is met by every ray.
+    The rotation_error is the angle at the joint between ray and position. The error is the distance of the position
+    from the ray. Every ray hits a position on the joint itself.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def _solve(
     strict: bool,
     **options: float,
 ) -> Solution:
-    """What every closed form does."""
+    """Solve the goals of a closed form."""
     numbers, threads, may = numbers_of(name, options), thread_count(workers), checked_moving(skeleton, moving)
     if item := solve_single(name, skeleton, pose, goals, numbers, may=may):
         return Solution.of_item(name, skeleton, pose, goals, item, may)
@@ -122,7 +121,7 @@ def _solve(
 def judged(
     name: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: Mapping[str, float]
 ) -> tuple[Any, Any, Any]:
-    """What a pose misses as it is, by how much, and by which angle."""
+    """Which goals a pose misses without solving, with its position and rotation errors."""
     numbers = numbers_of(name, {key: options[key] for key in ("tolerance", "rotation_tolerance") if key in options})
     if item := solve_single(name, skeleton, pose, goals, numbers, judge=True):
         _, _, error, angle, _, status, *_ = item

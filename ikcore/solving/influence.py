@@ -1,11 +1,12 @@
-"""Influence: answers between the one without some goals and the one with them.
+"""Influence: results between the one without some goals and the one with them.
 
-Two solves, however many goals fade. The first is without those whose influence is below 1. The second is with all; a
-goal that fades wants the share of the way from what the first pose has to what it asks for. It starts from between the
-first pose and the one that comes in, so that it meets the first at 0 and the plain solve at 1.
+Two solves suffice for any number of partial goals. The first omits the goals with an influence below 1. The second
+includes all. A partial goal then has an intermediate target, at its share of the way from the first pose to its own
+target. The second solve starts between the first pose and the input pose. The result is therefore the first pose at 0,
+and the plain solve at 1.
 
-In a sequence the second starts from the frame before, as every solve there does; the first looks at each frame alone,
-so that what a goal has done before does not count as what the pose has without it.
+In a sequence the second solve starts from the previous frame, as usual. The first treats each frame alone, so that
+earlier effects of a goal do not count as the pose without it.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from ikcore.tasks import Task, is_full
 
 Array = NDArray[Any]
 
-# run(pose, tasks, sequence=...): a solve of tasks without influence.
+# run(pose, tasks, sequence=...): solves tasks without influence.
 Run = Callable[..., Found]
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 def whole_goals(goals: Sequence[Goal]) -> list[Goal]:
-    """The goals as they count for a judge: where their influence is below 1 with weight 0."""
+    """The goals as a judge counts them: with weight 0 where their influence is below 1."""
     return [goal if is_full(goal.influence) else _whole(goal) for goal in goals]
 
 
@@ -61,7 +62,7 @@ def faded(
     limb: bool = False,
     twist: float = 0.0,
 ) -> Found:
-    """Fill `found` with what is solved, items with the same goals together; in a sequence an item is a track."""
+    """Solve into `found`, grouping items by their active goals; in a sequence an item is a track."""
     shape = items_of(pose, tuple(tasks))
     grid = (shape[0] if sequence else 1, math.prod(shape[sequence:]))
 
@@ -99,7 +100,10 @@ def _at(task: Task, index: Any) -> Task:
 
 
 def _settled(task: Task) -> Task:
-    """Its influence from 0 to 1; where that is not finite 1, with a weight that is not either."""
+    """Clamp its influence to 0 to 1.
+
+    One that is not finite becomes 1, with a weight that is not finite either.
+    """
     if task.influence is None or task.weight is None:
         return task
     finite = np.isfinite(task.influence)
@@ -107,12 +111,12 @@ def _settled(task: Task) -> Task:
     return task._replace(influence=np.where(finite, np.clip(task.influence, 0, 1), 1), weight=weight)
 
 
-# The influence of a goal on an item: 0 in all frames, 1 in all, or another.
+# The influence of a goal on an item: 0 in all frames, 1 in all, or other values.
 _NONE, _ALL, _SOME = range(3)
 
 
 def _groups(tasks: Sequence[Task], count: int) -> list[tuple[Array, list[int]]]:
-    """Items, and for every task what influence it has on them."""
+    """Items in groups, with the kind of influence that every task has on them."""
     shares = np.full((count, len(tasks)), _ALL)
     for n, task in enumerate(tasks):
         if task.influence is not None:
@@ -133,13 +137,13 @@ def _scatter(into: Found, own: Found, items: Array, kept: list[int], skeleton: S
 
 
 class _Solve:
-    """How one method solves; arrays are (frames, items, ...)."""
+    """One method's solves with influence; arrays are (frames, items, ...)."""
 
     def __init__(self, run: Run, skeleton: Skeleton, sequence: bool, limb: bool, twist: float) -> None:
         self.run, self.skeleton, self.sequence, self.limb, self.twist = run, skeleton, sequence, limb, twist
 
     def track(self, pose: Pose, tasks: Sequence[Task]) -> Found:
-        """All frames of items that have the same goals."""
+        """All frames of items with the same active goals."""
         if not _ask(tasks):
             return _unmoved(pose)
         shares = [task.influence for task in tasks if task.influence is not None]
@@ -157,7 +161,7 @@ class _Solve:
         return found
 
     def _between(self, pose: Pose, tasks: Sequence[Task], between: Array) -> tuple[list[Task], Pose, NDArray[np.int32]]:
-        """Tasks that want a share of the way, the pose to start from, and the iterations that it took to find them."""
+        """Tasks with intermediate targets, the pose to start from, and the iterations spent on finding them."""
         came = pose[between]
         if self.twist:
             tasks = [_with_up(task) for task in tasks]
@@ -170,7 +174,7 @@ class _Solve:
                 wanted.append(task)
                 continue
             fades = (rows.influence > 0) & (rows.influence < 1)
-            with np.errstate(all="ignore"):  # a goal without weight may be anything
+            with np.errstate(all="ignore"):  # a goal with weight 0 may have any values
                 found = _share(self, first, world, rows)
             wanted.append(_put(task, between, fades, found))
         if self.sequence or not moved:
@@ -179,7 +183,7 @@ class _Solve:
         return wanted, _mixed(self.skeleton, pose, between, first, came, np.maximum.reduce(shares)), spent
 
     def _without(self, pose: Pose, tasks: Sequence[Task]) -> tuple[Pose, NDArray[np.int32], bool]:
-        """The poses without the goals below 1, how many iterations they took, and whether any was solved."""
+        """The poses without partial goals, the iterations that they took, and whether any goal was solved."""
         fades = [task for task in tasks if task.influence is not None]
         spent, moved = np.zeros(pose.shape, np.int32), False
         turned, slid = np.array(pose.rotations), pose.translations
@@ -201,7 +205,7 @@ class _Solve:
 
 
 def _with_up(task: Task) -> Task:
-    """A Look with some axis that a pole can be beside."""
+    """A Look with an up axis that is not parallel to its axis, for its pole."""
     if task.kind != "LOOK" or task.pole is not None:
         return task
     least = min(range(3), key=lambda n: abs(task.axis[n]))
@@ -210,18 +214,18 @@ def _with_up(task: Task) -> Task:
 
 
 def _ask(tasks: Sequence[Task]) -> bool:
-    """Whether there is anything to solve: postures alone ask for nothing."""
+    """True if there is anything to solve: postures alone need no solve."""
     return any(task.kind != "POSTURE" for task in tasks)
 
 
 def _unmoved(pose: Pose) -> Found:
-    """Poses that nothing is asked of."""
+    """The input poses as a result, if no goal is to be solved."""
     zeros = np.zeros(pose.shape, pose.dtype)
     return Found(pose.rotations, np.zeros(pose.shape, np.int32), zeros, zeros, np.zeros(pose.shape, np.int32))
 
 
 def _absent(task: Task) -> Task:
-    """A task without influence: of weight 0 in frames where that is 0."""
+    """A task without influence: with weight 0 in frames where it was 0."""
     if task.influence is None or task.weight is None:
         return task
     weight = np.where(task.influence > 0, task.weight, task.weight.dtype.type(0))
@@ -229,7 +233,7 @@ def _absent(task: Task) -> Task:
 
 
 def _put(task: Task, between: Array, fades: Array, found: dict[str, Array]) -> Task:
-    """A task with what was found where it fades."""
+    """A task with intermediate targets inserted where it is partial."""
     made: dict[str, Any] = {}
     for name, values in found.items():
         given = getattr(task, name)
@@ -241,7 +245,7 @@ def _put(task: Task, between: Array, fades: Array, found: dict[str, Array]) -> T
 
 
 def _mixed(skeleton: Skeleton, pose: Pose, between: Array, first: Pose, came: Pose, share: Array) -> Pose:
-    """Between the poses of the first solve and those that come in."""
+    """Poses between those of the first solve and the input poses."""
     turned = np.array(pose.rotations)
     turned[between] = rotations.slerp(first.rotations, came.rotations, share[:, np.newaxis])
     if first.translations is None:
@@ -252,7 +256,7 @@ def _mixed(skeleton: Skeleton, pose: Pose, between: Array, first: Pose, came: Po
     return pose.turned(turned, slid)
 
 
-# --- what a task wants at a share of the way, where the first pose is known -------------------------------------------
+# --- the target of a task at a share of the way, given the first pose -------------------------------------------------
 
 
 def _line(a: Array, b: Array, share: Array) -> Array:
@@ -267,14 +271,14 @@ def _share(solve: _Solve, pose: Pose, world: World, task: Task) -> dict[str, Arr
 
 
 def _point(solve: _Solve, pose: Pose, world: World, task: Any) -> Array:
-    """Where the point of a task is, or the centre of mass."""
+    """Position of a task's point, or of the centre of mass."""
     if task.joint < 0:
         return centre_of_mass(solve.skeleton, pose, world)
     return point_of(solve.skeleton, pose, world, task)
 
 
 def _other(solve: _Solve, pose: Pose, world: World, task: Any) -> Array:
-    """Where the other end of a task is."""
+    """Position of the other end of a task."""
     if not task.relative:
         return np.asarray(task.position)
     return point_of(solve.skeleton, pose, world, task._replace(joint=task.other, offset=task.other_offset))
@@ -326,7 +330,7 @@ def _outside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -
 
 
 def _eased(now: Array, least: Array, share: Array) -> Array:
-    """What is asked at least of what is right on one side: less by a share of what is missing."""
+    """The bound of a one-sided goal at a share: it leaves the rest of the violation uncorrected."""
     made: Array = least - (1 - share) * np.maximum(least - now, 0)
     return made
 
@@ -351,7 +355,10 @@ _SHARES: dict[str, Callable[..., dict[str, Array]]] = {
 
 
 def _pole_of_chain(solve: _Solve, pose: Pose, world: World, task: Any, now: Array, position: Array) -> Array:
-    """The pole of a chain, which bends in the first pose as its joints are beside the line to its end."""
+    """The pole of a chain.
+
+    In the first pose, it bends towards the mean offset of its joints from the line to its end.
+    """
     path = task.path(solve.skeleton)
     kinds = [limit.kind if (limit := solve.skeleton.limits[joint]) else "free" for joint in path]
     path = path[next((n for n, kind in enumerate(kinds) if kind != "locked"), 0) :]
@@ -364,10 +371,10 @@ def _pole_of_chain(solve: _Solve, pose: Pose, world: World, task: Any, now: Arra
 def _pole(
     solve: _Solve, base: Array, line: Array, side: Array, wanted: Array, pole: Array | None, share: Array
 ) -> Array:
-    """Where a pole is at a share of the way.
+    """Position of a pole at a share of the way.
 
-    Without the goal something bends to `side` beside a line from its base, which the goal takes to the line `wanted`.
-    There the pole is turned back towards that side by what is left of the way, and a twist is taken back likewise.
+    Without the goal, something bends to `side` of a line from its base; the goal takes that line to `wanted`. The pole
+    is rotated back towards that side by the rest of the way, and a twist is reduced likewise.
     """
     along = rotations.rotate(rotations.shortest_arc(line, wanted), _across(side, line))
     left = 1 - share
@@ -382,12 +389,12 @@ def _pole(
     return np.asarray(base + way)
 
 
-# The sine of an angle that says nothing.
+# The sine of an angle below which a direction is undefined.
 _SINE = 1e-6
 
 
 def _across(a: Array, line: Array) -> Array:
-    """The part of a vector across a line; 0 where it is along it."""
+    """The component of a vector perpendicular to a line; 0 if it is parallel to it."""
     square = dot(line, line)
     off = a - (dot(a, line) / np.where(square > 0, square, 1))[..., np.newaxis] * line
     bends = dot(off, off) > _SINE * _SINE * dot(a, a)

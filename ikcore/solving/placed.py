@@ -1,4 +1,4 @@
-"""Where what goals are about is in a pose, and how far that is from what they want: by forward kinematics alone."""
+"""Positions and residual errors of goals in a pose, by forward kinematics alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ikcore.tasks import Task
 
 
 def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
-    """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
+    """Positions of the joints from the start of a task's chain, (..., n, 3), followed by its point."""
     joints = world.positions.take(task.path(skeleton), axis=-2)
     if not any(task.offset):
         return joints
@@ -24,18 +24,18 @@ def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> ND
 
 
 def point_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
-    """Where the point of a task is: as a child of the joint would be, scales and all."""
+    """Position of a task's point, transformed as a child of the joint would be, with scales."""
     if not any(task.offset):
         return world.positions[..., task.joint, :]
     return np.asarray(world.positions[..., task.joint, :] + arm_of(skeleton, pose, world, task.joint, task.offset))
 
 
 def arm_of(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: tuple[float, float, float]) -> NDArray[Any]:
-    """The way in the world from a joint to a point fixed to it, which is scaled as a child of the joint would be."""
+    """World vector from a joint to a point fixed to it, scaled as a child of the joint would be."""
     if pose.scales is None:
         return rotations.rotate(world.rotations[..., joint, :], np.asarray(point, pose.dtype))
     above = ancestors(skeleton, joint)[::-1]
-    offsets = np.zeros((len(above) + 1, 3))  # all joints at one place: so the way is not lost in where they are
+    offsets = np.zeros((len(above) + 1, 3))  # all joints at the origin: distant positions cost no accuracy
     offsets[-1] = point
     line = type(skeleton)(np.arange(len(offsets)) - 1, offsets)
 
@@ -48,11 +48,11 @@ def arm_of(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: tupl
 
 
 def off_ray(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> tuple[NDArray[Any], NDArray[Any]]:
-    """How far a task's position is from the ray through its point, and the angle between them at the joint."""
+    """Distance of a task's position from the ray through its point, and the angle between them at the joint."""
     assert task.position is not None
     at = world.positions[..., task.joint, :]
     along = arm_of(skeleton, pose, world, task.joint, task.offset)
-    with np.errstate(all="ignore"):  # a goal without weight may be anything
+    with np.errstate(all="ignore"):  # a goal with weight 0 may have any values
         turn = rotations.shortest_arc(along, task.position - at)
         turn = np.where(np.any(along, axis=-1, keepdims=True), turn, np.nan)
         cosine, sine = turn[..., 0], distance(turn[..., 1:], np.zeros(3, turn.dtype))  # of half the angle
@@ -61,7 +61,7 @@ def off_ray(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> tuple[N
 
 
 def miss_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> float:
-    """How far one item is from what a task wants: a distance, or an angle."""
+    """Residual error of a task in one item: a distance, or an angle."""
     at = centre_of_mass(skeleton, pose, world) if task.joint < 0 else point_of(skeleton, pose, world, task)
     end = np.zeros(3) if task.position is None else task.position
     if task.relative:
@@ -91,12 +91,12 @@ def miss_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> float:
 
 
 def _above(skeleton: Skeleton, joint: int) -> int:
-    """The joint above another; of a root itself."""
+    """The parent of a joint; a root itself."""
     return ancestors(skeleton, joint)[:2][-1]
 
 
 def clearance(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
-    """How far the bone of an Outside is from the axis of its capsule."""
+    """Distance of an Outside goal's bone from the axis of its capsule."""
     start = task.joint if any(task.offset) else _above(skeleton, task.joint)
     bone = (world.positions[..., start, :], point_of(skeleton, pose, world, task))
     assert task.position is not None
@@ -104,7 +104,7 @@ def clearance(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArr
 
 
 def _apart(bone: tuple[NDArray[Any], NDArray[Any]], axis: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[Any]:
-    """How far two stretches are from each other: between their lines, or from an end of one to the other."""
+    """Distance between two line segments: between their lines, or from an end of one to the other."""
     (a, b), (c, d) = bone, axis
     away = [_off(end, *other) for ends, other in ((bone, axis), (axis, bone)) for end in ends]
     across = cross(b - a, d - c)
@@ -117,14 +117,14 @@ def _apart(bone: tuple[NDArray[Any], NDArray[Any]], axis: tuple[NDArray[Any], ND
 
 
 def _off(point: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """How far a point is from a stretch."""
+    """Distance of a point from a line segment."""
     square = dot(b - a, b - a)
     share = np.clip(dot(point - a, b - a) / np.where(square > 0, square, 1), 0, 1)
     return distance(point, a + share[..., np.newaxis] * (b - a))
 
 
 def centre_of_mass(skeleton: Skeleton, pose: Pose, world: World) -> NDArray[Any]:
-    """Where the centre of mass of a pose is."""
+    """The centre of mass of a pose."""
     total, sum_ = float(skeleton.masses.sum()), np.zeros((*world.positions.shape[:-2], 3), pose.dtype)
     for joint, (mass, centre) in enumerate(zip(skeleton.masses, skeleton.centres, strict=True)):
         if mass > 0:
@@ -139,6 +139,6 @@ def from_rest(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[An
 
 
 def angle_between(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """The angle from one rotation to another, radians."""
+    """The angle between two rotations, in radians."""
     difference = rotations.multiply(rotations.conjugate(a), rotations.normalize(b))
     return rotations.to_axis_angle(difference)[1]

@@ -1,7 +1,7 @@
-"""One item a call: what follows from the structure of goals is found once and kept with the skeleton.
+"""Solving one item per call: data derived from the structure of the goals are cached with the skeleton.
 
-Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart, in C: their
-arrays and the points of joints, and all else, by which a function is found that was made for just that (`prepared`).
+A caller that solves pose by pose repeats the same goals with other arrays. C code separates the arrays and points of
+the goals from the rest, their structure. The structure selects a function prepared for it (`prepared`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ikcore.solving.batch import prepared, tasks_to_come
 from ikcore.solving.solution import places_of
 from ikcore.tasks import GOAL_POINTS, GOAL_ROWS, is_full
 
-# What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status,
-# history and errors of goals where wanted.
+# The core's result for one item: rotations, translations if joints move, error, rotation error, iterations, status,
+# and, if requested, history and errors of goals.
 Item = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
-# So many structures are kept with a skeleton. Then all are let go: those in use are soon there again.
+# Number of structures cached per skeleton. If there are more, the cache is cleared; those in use return soon.
 _MOST_KEPT = 64
 
 
@@ -38,7 +38,7 @@ def solve_single(
     judge: bool = False,
     may: bytes | None = None,
 ) -> Item | None:
-    """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
+    """Solve one item without warnings; None for all other cases, and for invalid arguments."""
     if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
         return None
     for goal in goals:
@@ -65,13 +65,12 @@ def _fields_of(kind: Any) -> tuple[tuple[str, ...], ...]:
     return arrays, points, tuple(name for name in names if name not in (*arrays, *points, "influence"))
 
 
-# Of every kind of goal the names of the fields that are arrays, of points and axes, each in the order of the core, and
-# of all others.
+# The field names of every kind of goal: arrays, and points and axes, each in the order of the core, then all others.
 _FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
 
 
 def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
-    """Make the function in C for goals of a structure, and keep it; None where there is none."""
+    """Make and cache the C function for goals of a structure; None if there is none."""
     method, (options, history, goal_errors, judge, may), *_ = structure
     try:
         opened = [_opened(goal) for goal in goals]
@@ -79,7 +78,7 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
         places = places_of(tasks) if goal_errors else None
         wanted: dict[str, Any] = {"history": history, "places": places, "judge": judge}
         made = prepared(method, skeleton, opened, tasks, options, single=True, **wanted)
-    except (TypeError, ValueError):  # which the way of all others says, with its arrays
+    except (TypeError, ValueError):  # the general path raises the error, with its arrays
         return None
     kept = skeleton._prepared
     if len(kept) >= _MOST_KEPT:
@@ -89,6 +88,6 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
 
 
 def _opened(goal: Any) -> Any:
-    """The goal with an ellipsis for every array."""
+    """The goal with an ellipsis in place of every array."""
     given = [name for name in _FIELDS[type(goal)][0] if getattr(goal, name) is not None]
     return replace(goal, **dict.fromkeys(given, ...))

@@ -1,10 +1,10 @@
-/* Builds the tree of triangles that ray_cast.h goes through.
+/* Builds the tree of triangles that ray_cast.h traverses.
  *
- * From the top: the range of triangles of a node is split until it has eight parts, always the part that a ray is
- * likeliest to enter and longest busy with. A split is across an axis by the triangles' centres, at that of 3 times 15
- * places where surface times blocks, of both sides together, is least (the surface area heuristic of MacDonald and
- * Booth, "Heuristics for ray tracing using space subdivision", 1990, binned as by Wald, "On fast construction of
- * SAH-based bounding volume hierarchies", 2007). A part of at most eight triangles is a leaf. */
+ * The tree is built from the top. The range of triangles of a node is split until it has eight parts. The part with the
+ * largest cost, surface area times number of blocks, is split next. A split separates the triangles by their centres
+ * along one axis. It minimizes the sum of both costs over 3 times 15 candidates. This is the surface area heuristic of
+ * MacDonald and Booth, "Heuristics for ray tracing using space subdivision", 1990. It is binned as by Wald, "On fast
+ * construction of SAH-based bounding volume hierarchies", 2007. A part of at most eight triangles is a leaf. */
 #include "ik.h"
 #ifndef IK_NO_RAYS
 #include <float.h>
@@ -23,28 +23,28 @@
 
 enum {
     BINS = 16,
-    FEWEST = 4, /* triangles in a leaf, unless there are no more: bounds the memory */
+    FEWEST = 4, /* triangles in a leaf, unless the mesh has fewer: bounds the memory */
 };
 
 typedef struct {
     double low[3], high[3];
 } box;
 
-/* Some triangles: count of them from `first` in the order. */
+/* A range of triangles: `count` of them from `first` in the order. */
 typedef struct {
     int first, count, depth;
     box bounds;
 } range;
 
-/* What plan leaves for fill, in the scratch memory. */
+/* Results of the planning step for the filling step, in the scratch memory. */
 typedef struct {
     const double *vertices;
     const int32_t *faces;
     tree_node *nodes;
-    range *waiting; /* of every node */
-    range *leaves;  /* of every block */
-    box *boxes;     /* of every triangle, in the tree's space */
-    int32_t *order; /* the triangles, those of a range together */
+    range *waiting; /* by node */
+    range *leaves;  /* by block */
+    box *boxes;     /* by triangle, in the tree's space */
+    int32_t *order; /* the triangles, those of a range consecutive */
 } plan;
 
 /* --- boxes -------------------------------------------------------------------------------------------------------- */
@@ -61,10 +61,10 @@ static inline void grow(box *all, const box *one) {
     }
 }
 
-/* The float that bounds x from below: rounding adds much less. */
+/* A float not above x, with margin TREE_SLACK; the rounding is much smaller. */
 static float below(double x) { return (float)(x - TREE_SLACK); }
 
-/* Half the surface. */
+/* Half the surface area. */
 static double surface(const box *bounds) {
     double x = bounds->high[0] - bounds->low[0], y = bounds->high[1] - bounds->low[1];
     double z = bounds->high[2] - bounds->low[2];
@@ -83,13 +83,13 @@ static box bounds_of(const plan *plan, int first, int count) {
 
 /* --- splits ------------------------------------------------------------------------------------------------------- */
 
-/* Where the centres of a range are, in `BINS` equal parts along an axis; factor 0: all are in one place. */
+/* Bins of the centres of a range: `BINS` equal intervals along an axis. factor 0: all centres coincide. */
 typedef struct {
     int axis;
     double low, factor;
 } bins;
 
-/* The best place to split so far: the bins, the first of them of the right side (0: none yet), and what it costs. */
+/* The best split so far: the bins, the first bin of the right side (0: none found), and the cost. */
 typedef struct {
     bins bins;
     int right;
@@ -119,7 +119,7 @@ static double cost(const box *bounds, int count) {
     return count ? surface(bounds) * ((count + TREE_WIDTH - 1) / TREE_WIDTH) : 0;
 }
 
-/* Looks for a better place to split, one that leaves both sides enough. */
+/* Searches for a cheaper split that leaves at least FEWEST triangles on both sides. */
 static void try_bins(const plan *plan, const range *all, const bins *bins, place *best) {
     box bounds[BINS], side = nothing;
     int counts[BINS] = {0}, count = 0;
@@ -154,7 +154,7 @@ static place best_place(const plan *plan, const range *all) {
     return best;
 }
 
-/* Brings those of the left side to the front; how many they are. */
+/* Moves the triangles of the left side to the front. Returns their number. */
 static int part(const plan *plan, const range *all, const place *split) {
     int left = all->first, right = all->first + all->count;
     while (left < right) {
@@ -169,7 +169,7 @@ static int part(const plan *plan, const range *all, const place *split) {
     return left - all->first;
 }
 
-/* Cuts a range in two: what is left of it, and the rest. */
+/* Splits a range in two: `all` keeps the left part, and the right part is returned. */
 static range cut(const plan *plan, range *all) {
     int count = all->count / 2;
     if (all->depth < TREE_DEPTH) {
@@ -183,7 +183,7 @@ static range cut(const plan *plan, range *all) {
     return rest;
 }
 
-/* The part of a node to cut next, or -1. */
+/* The part of a node with the highest cost, to be split next; -1 if all are leaves. */
 static int worst(const range *parts, int count) {
     int found = -1;
     double most = -1;
@@ -198,7 +198,7 @@ static int worst(const range *parts, int count) {
 
 /* --- the tree ----------------------------------------------------------------------------------------------------- */
 
-/* Makes a node of the range that waits for it; its parts become leaves or wait in turn. */
+/* Builds the node of a waiting range. Its parts become leaves or wait in turn. */
 static void make_node(const plan *plan, ik_ray_tree *tree, int at) {
     tree_node *node = &plan->nodes[at];
     range parts[TREE_WIDTH] = {plan->waiting[at]};
@@ -225,7 +225,7 @@ static void make_node(const plan *plan, ik_ray_tree *tree, int at) {
     }
 }
 
-/* A coordinate as the sum of two floats, which is all that a block keeps. */
+/* A coordinate as the sum of two floats, as blocks store it. */
 typedef struct {
     float high, low;
 } coordinate;
@@ -241,7 +241,7 @@ static void corner(const plan *plan, const ik_ray_tree *tree, int triangle, int 
         at[axis] = coordinate_of((given[axis] - tree->centre[axis]) * tree->scale);
 }
 
-/* Whether a triangle has an area, and so a normal. */
+/* True if a triangle has an area, and therefore a normal. */
 static int is_solid(const double a[3], const double b[3], const double c[3]) {
     double u[3], v[3];
     for (int axis = 0; axis < 3; axis++)
@@ -249,7 +249,8 @@ static int is_solid(const double a[3], const double b[3], const double c[3]) {
     return u[1] * v[2] != u[2] * v[1] || u[2] * v[0] != u[0] * v[2] || u[0] * v[1] != u[1] * v[0];
 }
 
-/* The tree's space: the centre of the bounds to the origin, half the widest of them to between 2 and 4. */
+/* Defines the tree's space: the centre of the bounds becomes the origin, half of their largest extent between 2 and
+ * 4. */
 static void centre(const plan *plan, ik_ray_tree *tree, int triangles) {
     box all = nothing;
     for (ptrdiff_t i = 0; i < 3 * (ptrdiff_t)triangles; i++) {
@@ -258,7 +259,7 @@ static void centre(const plan *plan, ik_ray_tree *tree, int triangles) {
         memcpy(point.high, point.low, sizeof point.high);
         grow(&all, &point);
     }
-    double half = 0x1p-400; /* so that the scale of a single point is a number */
+    double half = 0x1p-400; /* keeps the scale finite for a single point */
     for (int axis = 0; axis < 3 && triangles; axis++) {
         double at = all.low[axis] / 2 + all.high[axis] / 2;
         half = larger(half, larger(all.high[axis] - at, at - all.low[axis]));
@@ -267,7 +268,7 @@ static void centre(const plan *plan, ik_ray_tree *tree, int triangles) {
     tree->scale = real_unit_scale(half);
 }
 
-/* Boxes and order of the triangles that have an area; how many. */
+/* Computes boxes and order of the triangles that have an area. Returns their number. */
 static int take_triangles(const plan *plan, const ik_ray_tree *tree, int triangles) {
     int taken = 0;
     for (int triangle = 0; triangle < triangles; triangle++) {
@@ -289,8 +290,8 @@ static int take_triangles(const plan *plan, const ik_ray_tree *tree, int triangl
     return taken;
 }
 
-/* The most leaves: each has FEWEST triangles at least. And the most nodes: one that has fewer than eight children has
- * nothing but leaves, and more than eight triangles. */
+/* The largest number of leaves: each has at least FEWEST triangles. And of nodes: a node with fewer than eight children
+ * has only leaves, and more than eight triangles. */
 static size_t most_blocks(int triangles) { return (size_t)triangles / FEWEST + 1; }
 static size_t most_nodes(int triangles) { return (size_t)triangles / 7 + 1; }
 
@@ -316,7 +317,7 @@ size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t
     *tree = (ik_ray_tree){0};
     centre(&plan, tree, triangles);
     int taken = take_triangles(&plan, tree, triangles);
-    if (!taken) tree->scale = 1; /* that of a point may take rays out of the range of numbers */
+    if (!taken) tree->scale = 1; /* the scale of a single point could make rays overflow */
     range all = {0, taken, 0, bounds_of(&plan, 0, taken)};
     if (taken > TREE_WIDTH)
         plan.waiting[tree->nodes++] = all;

@@ -1,10 +1,10 @@
-/* Smooth curves (ik_smooth_job): channels that are pinned for a while are solved part by part.
+/* Smooth curves (ik_smooth_job): channels with intervals of pinned frames are solved part by part.
  *
- * Two neighbouring frames that are pinned part a channel into two that know nothing of each other. A part is what is
- * between them, with both at either end. Each is solved for as long as it takes by itself; where nothing is asked of
- * it, it is left as it is wanted, and frames that are pinned between parts cost nothing. Parts of about one length are
- * solved side by side, filled up at a pinned end with frames that are pinned too: to a length that depends on a part
- * alone, so that its bits do not depend on its neighbours. A long one is solved where it is, by itself. */
+ * Two neighbouring pinned frames separate a channel into two independent parts. A part is the interval between two such
+ * pairs, with one pinned pair at either end. Each part takes only its own iterations. A constant part within its bounds
+ * is copied, and pinned frames between parts cost nothing. Parts of similar length are solved together. They are padded
+ * with pinned frames to a length that depends on the part alone, so its bits do not depend on its neighbours. A long
+ * part is solved in place, alone. */
 #include "ik.h"
 #ifndef IK_NO_CLIPS
 #include "smooth.h"
@@ -14,33 +14,34 @@
 #include <math.h>
 #include <string.h>
 
-static const double FAR = 1e100; /* as in clips/smooth.h: numbers beyond cannot be computed with */
+static const double FAR = 1e100; /* as in clips/smooth.h: larger numbers are not computed with */
 
 enum {
-    CHANNELS = 16, /* at a time */
-    ABREAST = 4,   /* parts, as many as the widest vectors hold that curves are solved on: AVX2 */
-    FILLED = 32,   /* lengths are filled up to a multiple of this */
-    LONG = 2048,   /* the most frames of what is solved side by side: as many as memory is taken for */
-    GIVEN = 5,     /* arrays that are read: wanted, lower, upper, pull, start */
+    CHANNELS = 16, /* solved at a time */
+    ABREAST = 4,   /* parts solved together: the lanes of AVX2, the widest vectors on which curves are solved */
+    FILLED = 32,   /* lengths are padded to a multiple of this */
+    LONG = 2048,   /* largest number of frames solved together; memory is reserved for as many */
+    GIVEN = 5,     /* input arrays: wanted, lower, upper, pull, start */
 };
 
-/* What those have where they are not given. */
+/* Default values of arrays that are not given. */
 static const double OTHERWISE[GIVEN] = {0, -INFINITY, INFINITY, 0, 0};
 
-/* Those of one channel. */
+/* The input arrays of one channel. */
 typedef struct {
     const char *data[GIVEN];
-    ptrdiff_t next[GIVEN]; /* bytes from frame to frame */
+    ptrdiff_t next[GIVEN]; /* bytes between frames */
 } column;
 
 typedef struct {
-    ptrdiff_t channel, first, count, length; /* length: filled up */
+    ptrdiff_t channel, first, count, length; /* length: with padding */
     int done;
 } part;
 
-/* Channels that are under way, and memory: of parts; of what is solved side by side, a row for each frame. */
+/* The channels in progress, and memory: of parts, and of what is solved together, one row per frame. */
 typedef struct {
-    const ik_smooth_job *given_job, *job; /* the second one asks the first one whether to stop, and once told no more */
+    const ik_smooth_job *given_job,
+        *job; /* job: a copy that asks given_job whether to stop, and remembers the answer */
     int stopped;
     ptrdiff_t first, count, parts;
     part *part;
@@ -50,7 +51,7 @@ typedef struct {
     void *rest;
 } work;
 
-/* Numbers side by side: one, or as many as vectors hold. */
+/* Numbers stored side by side: one, or the lanes of a vector. */
 static ptrdiff_t width_of(ptrdiff_t count) { return count > 1 ? ABREAST : 1; }
 
 static column column_of(const ik_smooth_job *job, ptrdiff_t channel) {
@@ -84,7 +85,7 @@ static inline frame_of given_at(const column *c, ptrdiff_t frame) {
                       number_at(c, 4, frame)};
 }
 
-/* With the step of a frame, in seconds, to the power of four. */
+/* step4: the duration of a frame in seconds, to the fourth power. */
 static inline int is_plain(frame_of f, double step4) {
     return (fabs(f.wanted) < FAR) & (fabs(f.pull * step4) < FAR) & (f.lower < FAR) & (f.upper > -FAR);
 }
@@ -99,13 +100,13 @@ static void add(work *w, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t last) {
     w->part[w->parts++] = (part){channel, first, count, count > LONG ? count : filled < frames ? filled : frames, 0};
 }
 
-/* The parts of a channel, in which some frame is not pinned: one, of all frames, if some number cannot be computed
- * with. */
+/* Finds the parts of a channel, each with a frame that is not pinned. If a number is not finite or too large, the whole
+ * channel is one part. */
 static void find_parts(work *w, ptrdiff_t channel) {
     const ptrdiff_t frames = w->job->frames, before = w->parts;
     const double step = 1 / w->job->fps, squared = step * step, step4 = squared * squared;
     const column c = w->column[channel - w->first];
-    ptrdiff_t first = 0, pinned = 0; /* where a part begins, and how many frames are pinned up to here */
+    ptrdiff_t first = 0, pinned = 0; /* start of the current part, and the number of consecutive pinned frames so far */
     for (ptrdiff_t k = 0; k < frames; k++) {
         const frame_of f = given_at(&c, k);
         if (!is_plain(f, step4)) {
@@ -122,7 +123,7 @@ static void find_parts(work *w, ptrdiff_t channel) {
 
 static int is_whole(const work *w, const part *p) { return p->count == w->job->frames; }
 
-/* Leaves a part as it is wanted if that is one number, which keeps all bounds. */
+/* Copies a part whose wanted values are one number within all bounds. Returns 0 if it is not such a part. */
 static int leave(const work *w, const part *p) {
     const column c = w->column[p->channel - w->first];
     const double wanted = given_at(&c, p->first).wanted;
@@ -144,14 +145,15 @@ static void set_pins(work *w, ptrdiff_t channel) {
     }
 }
 
-/* --- side by side ------------------------------------------------------------------------------------------------- */
+/* --- solving parts together --------------------------------------------------------------------------------------- */
 
-/* Where a part is filled up: after its end, or before its first frame if it ends with the clip. */
+/* Number of padding frames before a part: all of them if it ends with the clip, else 0 and they follow it. */
 static ptrdiff_t filled_before(const work *w, const part *p) {
     return p->first + p->count == w->job->frames ? p->length - p->count : 0;
 }
 
-/* Frames that are pinned are wanted where they are, so that those which two parts have may be written meanwhile. */
+/* Gathers parts into the input arrays. The wanted value of a pinned frame is its pin, because a neighbouring part may
+ * already have written a frame that both share. */
 static void pack(work *w, part *const *some, ptrdiff_t count) {
     for (ptrdiff_t at = 0; at < count; at++) {
         const part *p = some[at];
@@ -175,7 +177,7 @@ static ik_lists lists_of(const double *numbers, ptrdiff_t count, ptrdiff_t lengt
     return (ik_lists){.rows = {.data = (void *)numbers, .stride = number}, .next = count * number, .count = length};
 }
 
-/* Some parts of one length. */
+/* Solves some parts of equal length. */
 static void solve(work *w, part *const *some, ptrdiff_t count) {
     const ptrdiff_t length = some[0]->length, number = (ptrdiff_t)sizeof(int32_t);
     int32_t status[ABREAST], iterations[ABREAST];
@@ -204,7 +206,7 @@ static ik_lists after(ik_lists lists, ptrdiff_t frames) {
     return lists;
 }
 
-/* A long part. */
+/* Solves a long part in place. */
 static void solve_there(work *w, part *p) {
     const ptrdiff_t mine = p->channel - w->first;
     int32_t status = 0, iterations = 0;
@@ -221,7 +223,7 @@ static void solve_there(work *w, part *p) {
 
 static ptrdiff_t together(const ik_smooth_job *job) { return job->frames < LONG ? job->frames : LONG; }
 
-/* This one and others that are left of its length, as many as there is memory for. */
+/* Collects this part and others of its length that are left, as many as memory is reserved for. */
 static ptrdiff_t alike(work *w, ptrdiff_t at, part **some) {
     const ptrdiff_t length = w->part[at].length, room = together(w->job) * width_of(w->count);
     const ptrdiff_t most = ABREAST * length > room ? 1 : ABREAST;
@@ -234,15 +236,15 @@ static ptrdiff_t alike(work *w, ptrdiff_t at, part **some) {
     return count;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- whole jobs --------------------------------------------------------------------------------------------------- */
 
-/* In a loop, and without bounds, nothing is parted. */
+/* Loops and curves without bounds have no parts. */
 static int may_part(const ik_smooth_job *job) {
     const double step = 1 / job->fps;
     return !job->loop && job->lower.rows.data && job->upper.rows.data && job->tension * (step * step) < FAR;
 }
 
-/* What needs no solving. */
+/* Finishes the frames that need no solving. */
 static void begin(work *w) {
     ptrdiff_t at = 0;
     for (ptrdiff_t channel = w->first; channel < w->first + w->count; channel++) {
@@ -297,7 +299,7 @@ size_t ik_smooth_scratch(const ik_smooth_job *job, ptrdiff_t count) {
     return rest + in_lines(numbers) + some * (frames / 3 + 2) * sizeof(part);
 }
 
-/* Of a job that is to stop where another is. */
+/* The stop function of a job that stops when another job does. */
 static int asks(void *context) {
     work *w = context;
     const ik_smooth_job *given = w->given_job;

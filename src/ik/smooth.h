@@ -1,4 +1,4 @@
-/* What solves smooth curves as a whole, which smooth.c gives the parts that pinned frames make of them. */
+/* The solver of smooth curves as a whole. smooth.c calls it for the parts between pinned frames. */
 #ifndef IK_SMOOTH_H
 #define IK_SMOOTH_H
 

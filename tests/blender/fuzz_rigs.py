@@ -1,9 +1,9 @@
 """Throws made-up rigs at every operator: `python tests/blender/fuzz_rigs.py ZIP [SECONDS [SEED]]`.
 
 The python is one with the `bpy` wheel. A turn is a number: it makes a scene, presses a button, and lets it end, cancels
-it somewhere or undoes it. What must hold: no operator ends in an error of Python; what is refused, cancelled or undone
-leaves the file as it was, to the digit; what Bake IK and Bake Tracking bake as shown is where it was shown, or it is
-told that it is not, and then `nla.bake` of the same constraints leaves it off, too. Turns go on from SEED until their
+it somewhere or undoes it. Invariants: no operator ends in a Python error. An operation that is refused, cancelled or
+undone leaves the file unchanged, to the digit. The pose after Bake IK and Bake Tracking as shown is the displayed one;
+otherwise the report says so, and `nla.bake` of the same constraints deviates too. Turns go on from SEED until their
 time is over; with 0 SECONDS it is that one alone. A test takes some of them.
 """
 
@@ -179,7 +179,7 @@ def differs(before):
 
 
 def seen(names):
-    """Where bones are on all frames, by armature: matrices, tails, and how many units of the world are one of those."""
+    """World transforms of bones on all frames, by armature: matrices, tails, and world units per armature unit."""
     import bpy
     import rigs
 
@@ -381,7 +381,7 @@ def set_up_ik(rng, ik, bone, armatures):
 
 
 def goal(rng, bone, armatures):
-    """What a constraint of a bone looks at: mostly an empty that moves; a bone; or nothing.
+    """Target of a bone's constraint: usually a moving empty; a bone; or none.
 
     Never a bone that may look at this one in turn: of such a circle Blender itself shows now this, now that.
     """

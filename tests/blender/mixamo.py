@@ -1,7 +1,7 @@
 """A rig as Mixamo's control rig makes it, of two legs and two arms, by what that has: nothing of it is loaded.
 
-What deforms copies bones of IK and of FK. The foot of IK looks at a bone that rolls with heel and toe, its control and
-the poles are children of others by constraints, and the foot of FK hangs on its control.
+Deforming bones copy those of IK and FK. The IK foot targets a bone that rolls with heel and toe. Its control and the
+poles are children by constraints, and the FK foot is a child of its control.
 """
 
 import math
@@ -170,7 +170,7 @@ def _rolls(bone, cursor):
 
 
 def _switched(armature, side, part, ik, fk, switch, kind="COPY_TRANSFORMS"):
-    """What deforms copies one bone, and another as a switch says."""
+    """A deforming bone copies one bone and, by a switch, another."""
     bone = armature.pose.bones[MIXAMO.format(side, part)]
     constrain(bone, kind, ik)
     driver = constrain(bone, kind, fk).driver_add("influence").driver

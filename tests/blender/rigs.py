@@ -1,7 +1,7 @@
 """Rigs for the tests, made from numbers: nothing is loaded from a file.
 
-A limb is `upper`, `lower` and `tip` (a child that shows where the lower bone's rotation went) under `hips`, with a
-target and a pole as empties or as bones of the same armature.
+A limb consists of `upper`, `lower` and `tip` under `hips`; the child `tip` shows the rotation of the lower bone. It has
+a target and a pole, as empties or as bones of the same armature.
 """
 
 import bpy
@@ -360,7 +360,7 @@ def move(armature, frames, seed=1, size=0.4):
 
 
 def places(armature, frames):
-    """Where heads and tails of all bones are in the world, by name: {name: (frames, 2, 3)}."""
+    """World positions of the heads and tails of all bones, by name: {name: (frames, 2, 3)}."""
     scene, found = bpy.context.scene, {bone.name: [] for bone in armature.pose.bones}
     for frame in frames:
         scene.frame_set(int(frame), subframe=float(frame) % 1)

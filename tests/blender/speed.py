@@ -1,9 +1,8 @@
 """How long Bake Foot IK takes beside `nla.bake` of two IK constraints.
 
 `python tests/blender/speed.py ZIP BVH [FRAMES]`, with the `bpy` wheel; short clips are repeated. Prints milliseconds,
-the best of some rounds: the operator as a whole, the first time it is pressed and at best, the stages as its report has
-them, and a redo, which is what follows when an option is changed, of a thousand frames. Times of the processor do not
-mind what else runs.
+the best of several rounds, for a thousand frames. Listed are the whole operator, first and best run; its stages, from
+the report; and a redo, as after a changed option. Times of the processor do not mind what else runs.
 """
 
 import importlib
@@ -73,7 +72,7 @@ def bake_feet(bpy, armature):
 
 
 def redo(bpy, armature):
-    """What the redo panel asks for, without the undo before it."""
+    """The operation of the redo panel, without the undo before it."""
     feet, foot_job, keys, stage = extension("feet", "foot_job", "keys", "stage")
     request = armature.ikcore_feet
     request.ground = "PLANE"

@@ -1,8 +1,8 @@
 """How long Esc waits at most while operators work: `python tests/blender/speed_esc.py ZIP [FRAMES]`.
 
-The python is one with the `bpy` wheel. Prints milliseconds of the longest step of each, by the clock and of the
-processor, which does not mind what else runs, on 10,000 frames where nothing else is said; of what comes before the
-first, when Esc is not looked for yet; and of all of it.
+The python is one with the `bpy` wheel. Prints milliseconds of the longest step of each, as wall time and as CPU time,
+which is independent of other load. It also prints the time before the first step, during which Esc is not checked, and
+the total. The clip has 10,000 frames unless stated otherwise.
 """
 
 import importlib

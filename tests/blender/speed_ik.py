@@ -1,8 +1,8 @@
 """How long Bake IK takes beside `nla.bake`, on four limbs: `python tests/blender/speed_ik.py ZIP [FRAMES]`.
 
-The python is one with the `bpy` wheel. Prints milliseconds, the best of some rounds, by the clock and of the processor,
-which does not mind what else runs; the longest step, which is how long Esc waits at most; and how many times as fast as
-`nla.bake` that is, of the processor. Then the same where a driver has all be read through the scene.
+The python is one with the `bpy` wheel. Prints milliseconds, the best of several rounds, as wall time and as CPU time,
+which is independent of other load. It also prints the longest step, which bounds the delay of Esc, and the speed-up
+over `nla.bake` in CPU time. Then the same where a driver has all be read through the scene.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """How often a second a body of 70 bones is bent for its pins: `python tests/blender/speed_pins.py ZIP`.
 
-The python is one with the `bpy` wheel. Prints milliseconds and updates a second while a pin is dragged, of the best of
-some rounds: of the solver's part, of all that the extension does for one, and with Blender's own evaluation on top.
+The python is one with the `bpy` wheel. Prints milliseconds and updates per second while a pin is dragged, the best of
+several rounds: for the solver, for the whole extension, and including Blender's evaluation.
 """
 
 import contextlib

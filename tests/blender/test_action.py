@@ -1,4 +1,4 @@
-"""What the bake writes into actions, and what it leaves alone."""
+"""Contents that the bake writes into actions, and contents that it leaves unchanged."""
 
 import importlib
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What the extension makes of the library's status flags."""
+"""The extension's handling of the library's status flags."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""Bake IK, chains anew: by a method of the library targets are reached, limits hold, and bones are not twisted."""
+"""Bake IK with chains re-solved by a method of the library: targets are reached, limits hold, and bones are not
+twisted."""
 
 import dataclasses
 import os
@@ -21,7 +22,7 @@ def anew(**options):
 
 
 def targets(armature, ik):
-    """Where the target of a constraint is, and how it is turned, over the frames."""
+    """World transforms of a constraint's target over the frames."""
     scene, found = bpy.context.scene, []
     for frame in FRAMES:
         scene.frame_set(frame)
@@ -123,7 +124,7 @@ def test_limbs_keep_the_twist_that_blender_shows(capfd, shape, options, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_straight_limb_bends_towards_its_pole(method):
-    """As solved anew, where Blender leaves it straight."""
+    """Same result as the two-bone solver, where Blender leaves it straight."""
     poses = []
     for options in ({"solver": "LIBRARY", "method": method}, {"solver": "TWO_BONE"}):
         rigs.new_scene()
@@ -156,7 +157,7 @@ def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_chains_of_any_length(count):
-    """What is out of reach is pointed at, stretched as far as it goes."""
+    """An unreachable target is pointed at with full extension."""
     armature = tail()
     ik_of(armature).chain_count = count
     first = armature.pose.bones[6 - count].name
@@ -244,7 +245,7 @@ def test_ik_limits_hold(addon):
 
 @needs_mocap
 def test_legs_of_a_captured_clip_are_where_their_keys_have_them():
-    """IK from FK, then chains anew: the keys already reach the targets, and face their poles."""
+    """IK from FK, then chains re-solved: the keys already reach the targets, and face their poles."""
     bpy.ops.import_anim.bvh(filepath=str(MOCAP / "fair1_zombie.bvh"), update_scene_fps=True, global_scale=0.01)
     armature, some = bpy.context.object, range(540, 570)
     options = {"frame_range": "CUSTOM", "frame_start": 1, "frame_end": 570}

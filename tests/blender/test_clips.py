@@ -49,7 +49,8 @@ def size_of(clip):
 
 
 def allowed(clip, at, tolerance):
-    """Of the figure, and what single precision, in which Blender keeps places, can say so far from the origin."""
+    """A tolerance relative to the figure, plus the single-precision error of Blender's positions far from the
+    origin."""
     return tolerance * size_of(clip) + 2 * np.finfo(np.float32).eps * np.abs(at).max()
 
 
@@ -228,7 +229,7 @@ def test_locked_axes_keep_their_angles(mode):
 
 
 def _angles(clip, order):
-    """Of the spine, which rests as its parent does, so that its rotation is that of its channels."""
+    """Angles of the spine, whose rest rotation equals its parent's, so its rotation is that of its channels."""
     rotations = clip.pose.rotations[:, clip.skeleton.index("spine")]
     return np.array([Quaternion(q).to_euler(order) for q in rotations])
 
@@ -703,7 +704,7 @@ def test_armatures_that_share_an_action_read_and_write_their_own_slots():
 
 @needs_mocap
 def test_cost(capsys):
-    """What each stage takes for 12_01, printed; curves are what they are for, faster than the scene."""
+    """Prints the time of each stage; curves exist to be faster than the scene."""
     bpy.ops.import_anim.bvh(filepath=str(MOCAP / "cmu_12_01_walk.bvh"), update_scene_fps=True, global_scale=0.056444)
     armature, frames = bpy.context.object, np.arange(1, 525)
     reading = read(armature, frames)

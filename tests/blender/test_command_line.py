@@ -1,4 +1,4 @@
-"""What Blender shows after Bake Foot IK measures as what the command line makes of the same files."""
+"""The clip displayed after Bake Foot IK has the same measures as the command line's result for the same files."""
 
 import json
 import math

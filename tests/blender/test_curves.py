@@ -1,4 +1,5 @@
-"""What curves alone say of objects and bones beside the scene as Blender evaluates it, on any rig; what is not read."""
+"""Transforms of objects and bones from curves alone agree with the scene as Blender evaluates it, on any rig; and cases
+that are not read."""
 
 import bpy
 import numpy as np
@@ -98,7 +99,7 @@ def rig(seed, *, even=False):
 
 
 def by_curves(leg, addon):
-    """What is sampled of the limb by curves, or None."""
+    """Samples of the limb from curves, or None."""
     return addon.stage.finished(addon.sample._by_curves(bpy.context, addon.limbs.find_limbs(leg), FRAMES))
 
 
@@ -152,7 +153,7 @@ def test_bones_that_keep_their_shape_need_no_matrices(seed, addon):
 
 @pytest.mark.parametrize("seed", range(40, 60))
 def test_so_do_chains(seed, addon):
-    """Where bones are without IK, and what it asks for; where that shears them, both ways refuse."""
+    """Poses of bones without IK, and its targets; if these shear, both ways refuse."""
     leg, freed = rig(seed), addon.freed
     limbs = addon.limbs.find_limbs(leg)
 

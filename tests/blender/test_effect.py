@@ -29,7 +29,7 @@ def refused(call, **options):
 
 
 def feet(armature):
-    """Where what deforms has its feet."""
+    """World positions of the deforming feet."""
     return np.array([rigs.places(armature, FRAMES)[f"DEF-foot.{side}"] for side in "LR"])
 
 
@@ -115,7 +115,7 @@ def test_what_is_said_to_help_helps(rig):
 
 
 def test_a_switch_farther_from_the_legs(rig):
-    """What deforms may follow bones that follow those of the legs."""
+    """Deforming bones may follow bones that follow those of the legs."""
     for side in "LR":
         made = rigs.edit_bones(rig)
         for part in ("thigh", "shin", "foot"):
@@ -171,7 +171,7 @@ def test_no_constraint_at_all(rig):
 
 
 def test_only_such_actions_are_left_out(rig, capfd):
-    """Of many, with the reason."""
+    """Only such actions of several are left out, with the reason."""
     walk = rig.animation_data.action
     walk.name = "walk"
     other = walk.copy()
@@ -186,7 +186,7 @@ def test_only_such_actions_are_left_out(rig, capfd):
 
 
 def test_generated_rigify_that_walks_on_the_spot(addon, capfd):
-    """Its topmost bone above the legs is held, so the one below goes on its way; nothing is keyed that is not seen."""
+    """The topmost bone above the legs cannot move, so the one below travels. Invisible bones get no keys."""
     bpy.ops.preferences.addon_enable(module="rigify")
     try:
         bpy.ops.object.armature_human_metarig_add()
@@ -255,7 +255,7 @@ def test_limbs_of_what_is_disabled_in_viewports(hide):
 
 
 def test_a_part_is_moved_of_what_is_disabled(tmp_path):
-    """What something else looks at, that is shown: not the legs."""
+    """Blender evaluates bones of a disabled armature to which a visible object refers: not the legs."""
     walker = walks.walk(tmp_path)
     follower = rigs.add_object("Follower").constraints.new("COPY_LOCATION")
     follower.target, follower.subtarget = walker, "Head"
@@ -399,7 +399,7 @@ def test_lists_that_stay(tmp_path, capfd):
 
 
 def test_what_is_locked(tmp_path, capfd):
-    """So that nothing is left to write."""
+    """All channels are locked, so nothing is left to write."""
     walker = walks.walk(tmp_path)
     for bone in walker.pose.bones:
         bone.lock_location = bone.lock_rotation = (True, True, True)
@@ -412,7 +412,7 @@ def test_what_is_locked(tmp_path, capfd):
 
 
 def test_ground_that_is_not_there(tmp_path, capfd):
-    """Of several objects the ones that are shown count, and the others are told of."""
+    """Among several objects, visible ones are used and the others are reported."""
     walks.walk(tmp_path)
     names = walks.steps()
     bpy.data.objects["Step 2"].hide_viewport = True

@@ -231,7 +231,7 @@ def test_a_child_half_way_is_refused():
 
 
 def test_how_far_off_counts_by_the_limb_as_it_is_shown(addon):
-    """Of bones that are drawn a hundred times as long as it is from joint to joint, or made small by one above them."""
+    """Bones may be drawn a hundred times their length between joints, or be scaled down by a parent."""
     armature = leg()
     (chain,) = [addon.from_fk._Chain(limb, 1) for limb in addon.from_fk.every_limb(armature)]
 
@@ -303,7 +303,7 @@ def test_several_armatures():
 
 
 def test_there_and_back():
-    """What Bake IK turns into keys of bones comes back as keys of targets."""
+    """Keys of bones made by Bake IK are converted back to keys of targets."""
     armature = rigs.leg()
     was = rigs.sampled(armature, FRAMES)
     target = [tuple(v) for v in path_of(ik_of(armature).target)]

@@ -220,7 +220,7 @@ def build(item):
 
 @pytest.mark.parametrize("change", [wave, swell, build])
 def test_what_changes_its_shape_is_told(change):
-    """That of the first frame counts; of what only moves nothing is said."""
+    """The shape in the first frame is used; objects that only move are not reported."""
     armature, sea, lift = rigs.figure(rigs.TRUNK), slab("Sea", 4), slab("Lift", 1, 0.1)
     change(sea)
     for frame in (1, 10):
@@ -269,7 +269,7 @@ def reading_of(armature):
 
 
 def in_world(reading, vertices):
-    """Where points of joints are when the skeleton rests."""
+    """World positions of joint-space points in the rest pose."""
     skeleton = reading.clip.skeleton
     rest = skeleton.forward(skeleton.rest)
     return {

@@ -257,7 +257,7 @@ say(**seen())
 
 
 def test_no_first_press_waits_for_imports(archive, tmp_path):
-    """What the library imports late is imported by a timer, when Blender has started."""
+    """A timer imports the library's lazy modules after Blender has started."""
     code = """
 from bl_ext.user_default.ikcore import bridge
 early, waiting = "ikcore.bake" in sys.modules, bpy.app.timers.is_registered(bridge.load_rest)

@@ -27,7 +27,7 @@ def walker(tmp_path):
 
 @dataclasses.dataclass
 class Shown:
-    """What Blender shows of legs, on frames and half frames."""
+    """Displayed legs, on frames and half frames."""
 
     soles: dict  # by leg and point, (frames, 3)
     bones: dict  # by name, (frames, 4, 4) in the world
@@ -137,7 +137,7 @@ def test_keys_are_in_columns(walker):
 
 
 def test_keys_are_smooth(walker):
-    """With handles that Blender keeps in line when a key is moved."""
+    """Their handles are of the type that Blender keeps aligned when a key is moved."""
     both(walker, **LIFTED)
     for key in curves(walker)['pose.bones["LeftLeg"].rotation_euler', 0].keyframe_points:
         assert (key.interpolation, key.handle_left_type, key.handle_right_type) == ("BEZIER", "ALIGNED", "ALIGNED")
@@ -201,7 +201,7 @@ def test_tilted_body(walker):
 
 
 def test_a_strip_of_a_part(walker):
-    """Of the NLA: as long as the frames that were baked."""
+    """An NLA strip of the length of the baked frames."""
     options = {"frame_range": "CUSTOM", "frame_start": 20, "frame_end": 45, **LIFTED}
     assert bake(keys="TOLERANCE", output="NLA", **options) == {"FINISHED"}
     strip = walker.animation_data.nla_tracks[-1].strips[0]

@@ -424,7 +424,7 @@ def test_channels_without_keys(walker):
 )
 @pytest.mark.parametrize("output", ["NLA", "NEW", "OVERWRITE"])
 def test_a_strip_is_not_replaced_by_less(walker, less, output):
-    """What else is in it would be lost. As much again, or more, is baked."""
+    """Its other keys would be lost. As much again, or more, is baked."""
     assert bake() == {"FINISHED"}
     before = rigs.state()
     with pytest.raises(RuntimeError, match="walk plays a baked strip with more legs or frames, which would be lost"):

@@ -1,4 +1,4 @@
-"""What the panel says, drawn into a layout that only remembers its labels and buttons."""
+"""The text of the panel, drawn into a layout that records labels and buttons."""
 
 import importlib
 from types import SimpleNamespace

@@ -24,7 +24,7 @@ def pinned(armature, *names, **options):
 
 
 def heads(armature, *names):
-    """Where bones are in the world."""
+    """World positions of the heads of bones."""
     bpy.context.view_layer.update()
     shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     return np.array([shown.matrix_world @ shown.pose.bones[name].head for name in names])
@@ -106,7 +106,7 @@ def test_a_pin_that_goes_back_brings_the_pose_back():
 
 
 def test_a_pin_that_goes_back_brings_the_pose_back_after_undo():
-    """What was undone is known to be bent: it is no pose to start from."""
+    """A pose restored by undo is recognised as solved: it is no base."""
     armature, targets = held_live()
     before, place = poses(armature), targets["hand.L"].location.copy()
     bpy.ops.ed.undo_push(message="before")
@@ -238,7 +238,7 @@ def test_ik_locks_and_limits_hold():
 
 @pytest.mark.parametrize("locked", ["", "x", "z", "xy", "yz", "xz", "xyz"])
 def test_limits_are_those_of_blenders_own_solver(addon, locked):
-    """Of random poses those are allowed which IK of Blender lets be: it brings others into its limits."""
+    """Random poses are allowed exactly if Blender's IK leaves them unchanged: it projects others onto its limits."""
     armature = rigs.figure([("a", None, (0, 0, 0), (0, 0, 1)), ("b", "a", (0, 0, 1), (0, 0, 2))])
     bone = armature.pose.bones["a"]
     for axis in "xyz":
@@ -301,7 +301,7 @@ def test_a_pin_that_is_nowhere_is_said(addon):
 
 
 def weight(armature):
-    """Where the weight of a body without skin is, bones weighing by their length: an own sum."""
+    """Centre of mass of a body without skin, with bone lengths as masses: an independent sum."""
     bpy.context.view_layer.update()
     bones = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
     lengths = np.array([bone.bone.length for bone in bones])
@@ -441,7 +441,7 @@ def test_a_bake_is_one_undo():
 @pytest.mark.parametrize("keyed", [(), ("hips", "chest", "thigh.L"), HELD])
 @pytest.mark.parametrize("method", ["dls", "fabrik", "ccd"])
 def test_undo_brings_back_what_was_held_live(keyed, method):
-    """Where animation plays over some bones of it, and pins are out of reach, so that it matters whence one bends."""
+    """Animation plays on some of its bones and pins are out of reach, so the start of a solve matters."""
     armature = rigs.person()
     rigs.key_pose(armature, np.random.default_rng(3), (1, 20), bones=keyed)
     targets = pinned(armature, *HELD)
@@ -660,7 +660,7 @@ def test_the_sides_of_knees(addon):
 
 
 def test_poses_that_bend_backward_are_within_the_limit(addon):
-    """What is shown is never changed by the side of a knee: only what pins ask for."""
+    """The bend limits of knees never change the displayed pose; only pins do."""
     knees = importlib.import_module(f"{addon.__name__}.knees")
     armature = straight_legs(bend=0.05)
     pinned(armature, "foot.L")

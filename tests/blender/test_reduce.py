@@ -14,7 +14,7 @@ rot = importlib.import_module(EXTENSION + ".rotations")
 
 
 def within(numbers, tolerance):
-    """What tells how far numbers are off."""
+    """The error of numbers relative to a tolerance."""
     return lambda other: np.abs(other - numbers).max(axis=1) / tolerance
 
 
@@ -68,7 +68,7 @@ def test_slopes_of_a_cubic_are_its_own():
 
 
 def test_slopes_are_the_best():
-    """Of all, by least squares: as a solver for any such problem finds them."""
+    """The least-squares slopes agree with those of a general solver."""
     rng, keys = np.random.default_rng(3), np.array([0, 5, 6, 20, 41, 60])
     numbers = rng.normal(size=(61, 2)).cumsum(axis=0)
     units = [reduce.played(np.zeros((61, 1)), keys, row[:, np.newaxis])[:, 0] for row in np.eye(6)]
@@ -114,7 +114,7 @@ def test_smooth_curves_take_few_keys():
 
 
 def test_a_key_on_every_frame_is_exact():
-    """What allows nothing ends, with all of them."""
+    """A tolerance of nearly zero terminates, with all keys."""
     numbers = np.random.default_rng(1).normal(size=(200, 3))
     keys, slopes = reduced(numbers, 1e-15)
     assert keys.tolist() == list(range(200))
@@ -173,7 +173,7 @@ def forward(rest, offsets, moved, turned, inherits):
 @pytest.mark.parametrize("inherits", [(True, True, True), (True, True, False)])
 @pytest.mark.parametrize("mode", MODES)
 def test_moved_is_what_forward_kinematics_say(mode, inherits):
-    """Of a chain whose first bone has location channels; the last keeps its first number."""
+    """The first bone of the chain has location channels; the last one keeps its first number."""
     rng, frames = np.random.default_rng(2), 9
     rest, offsets = quat.to_matrix(quat.normalize(rng.normal(size=(3, 4)))), rng.normal(size=(3, 3))
     before, after = ([rng.normal(size=(frames, 4 if mode in MODES[:2] else 3)) for _ in range(3)] for _ in range(2))

@@ -9,7 +9,7 @@ from conftest import EXTENSION
 
 
 def _registered():
-    """What an extension can leave behind in a running Blender."""
+    """Registrations that an extension could leave in a running Blender."""
     handlers = {
         name: list(found)
         for name in dir(bpy.app.handlers)

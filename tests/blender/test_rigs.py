@@ -37,7 +37,7 @@ ROWS = {
 
 
 def row(name):
-    """What tests a row of the table."""
+    """Registers a test for a row of the table."""
 
     def kept(test):
         ROWS.setdefault(name, []).append(test)
@@ -187,7 +187,8 @@ ANIMALS = {
 @row("Rigify: basic quadruped, wolf, cat, bird")
 @pytest.mark.parametrize("kind", ANIMALS)
 def test_animals(kind):
-    """What stands is found, whatever it is called, and baked in IK as it is shown; FK from IK keeps what deforms."""
+    """All legs are detected, whatever their names, and baked in IK to the displayed pose; FK from IK keeps the
+    deforming bones."""
     armature = test_rigify.generated(kind, faceless)
     chains = found(armature)
     assert chains.get("front left") == ANIMALS[kind]
@@ -357,7 +358,7 @@ def test_mixamo_control_rig(value):
 
 @row("Mixamo's control rig")
 def test_mixamo_control_rig_there_and_back():
-    """What deforms stays: legs with their toes and rolled feet, and arms; poles and hands hang on others."""
+    """Deforming bones keep their pose: legs with toes and rolled feet, and arms; poles and hands have other parents."""
     armature = mixamo_in_fk()
     armature.pose.bones["Ctrl_FootRoll_Cursor_Left"].location.z = 0.03
     was = rigs.sampled(armature, test_rigify.FRAMES)

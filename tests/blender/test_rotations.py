@@ -136,7 +136,7 @@ def test_matrix_of_a_turn_is_blenders():
 
 
 def test_inverses():
-    """Of places with scale and shear; the result is exact to rounding."""
+    """Matrices with scale and shear; the result is exact to rounding."""
     made = np.zeros((200, 4, 4))
     made[:, :3] = np.random.default_rng(3).normal(size=(200, 3, 4))
     made[:, 3, 3] = 1.0

@@ -291,7 +291,7 @@ def test_kinds_of_inheritance(inherit, turned):
 
 
 def test_a_mirrored_bone_that_ik_shows_unmirrored():
-    """Where locks and limits leave a bone one axis to turn about, Blender shows no mirror image of it."""
+    """If locks and limits leave a bone a single rotation axis, Blender does not display its mirror image."""
     armature = tail(count=1)
     bone = armature.pose.bones["b0"]
     bone.lock_ik_z = bone.use_ik_limit_x = True
@@ -437,7 +437,7 @@ def curve_paths(armature):
 
 @pytest.mark.parametrize("kind", ["human", "basic_quadruped"])
 def test_rigify(kind):
-    """What deforms follows, with and without poles, whose switches are drivers."""
+    """Deforming bones follow, with and without poles, whose switches are drivers."""
     addon_utils.enable("rigify", default_set=True)  # its settings are in the preferences
     if not hasattr(bpy.types, "POSE_OT_rigify_generate"):
         pytest.skip("this Blender comes without Rigify")

@@ -32,7 +32,7 @@ def straight_limbs(count, noise=0.0, **changes):
 
 
 def knee_and_end(limbs, solved):
-    """Where the rotations take the knee and the end."""
+    """Positions of knee and end after the rotations."""
     knee = limbs.root + quat.rotate(solved.root, limbs.mid - limbs.root)
     return knee, knee + quat.rotate(quat.multiply(solved.root, solved.mid), limbs.end - limbs.mid)
 

@@ -29,7 +29,7 @@ def walk(folder, *, slide=1.1, seconds=2, fps=30, shakes=0.0):
 
 
 def closed(armature, *, ahead=True):
-    """Let what it plays end as it begins, but for how far its root has gone; not `ahead`, it walks on the spot.
+    """Make the played action end as it begins, except for the travel of its root; without `ahead` it is in place.
 
     Returns its curves, and whether each is of a place.
     """
@@ -94,13 +94,13 @@ def ground_of(names):
 
 
 def read(armature):
-    """What an armature does in its action, as the bridge reads it: that this is what Blender shows is tested there."""
+    """An armature's action as a clip, read by the bridge, whose agreement with Blender's display is tested there."""
     first, last = armature.animation_data.action.curve_frame_range
     return stage.finished(clips.read(bpy.context, armature, np.arange(round(first), round(last) + 1))).clip
 
 
 def positions(armature, feet, frames):
-    """Where Blender shows the points of the soles, through the scene: {(leg, point): (frames, 3)}."""
+    """Displayed world positions of the sole points, from the scene: {(leg, point): (frames, 3)}."""
     scene, found = bpy.context.scene, {}
     for frame in frames:
         scene.frame_set(int(frame))

@@ -1,7 +1,7 @@
-"""What the scripts share that show the extension in Blender's window, each for a picture.
+"""Shared code of the scripts that show the extension in Blender's window, each for a picture.
 
-They run inside the window, with the environment variable IKCORE_TEST_ZIP naming the extension's zip and
-BLENDER_USER_RESOURCES an empty folder. bpy.app.driver_namespace["shot"], if there is one, is called when the picture is
+They run inside the window. The environment variable IKCORE_TEST_ZIP names the extension's zip, and
+BLENDER_USER_RESOURCES an empty folder. bpy.app.driver_namespace["shot"], if defined, is called when the picture is
 ready to be taken.
 """
 

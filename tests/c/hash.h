@@ -1,4 +1,4 @@
-/* What the programs that hash results share: random and special numbers that are the same everywhere, and the hash. */
+/* Shared code of the programs that hash results: reproducible random and special numbers, and the hash. */
 #include <math.h>
 #include <stdint.h>
 

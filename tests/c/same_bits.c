@@ -1,6 +1,6 @@
-/* Prints, for every instruction set of this processor, a hash of all bytes that the solvers write for the same inputs:
- * ordinary, degenerate, tiny, huge and not finite ones, as floats and as doubles, in batches of many sizes. Whatever
- * compiler, optimisation or processor made the program, the hashes have to be the same. */
+/* Prints, for every instruction set of this processor, a hash of all bytes that the solvers write for the same inputs.
+ * These are ordinary, degenerate, tiny, huge and not finite, as floats and as doubles, in batches of many sizes.
+ * Whatever compiler, optimisation or processor made the program, the hashes have to be the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { ITEMS = 5000 / FEWER };
 
-/* What of the options a job of two_bone has. */
+/* The options of a two_bone job. */
 enum { POLE, POLE_AND_BEND, ALL };
 
 /* In every other 64 items nothing is special: whole vectors without anything rare take a way of their own. */

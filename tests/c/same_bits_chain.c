@@ -1,5 +1,5 @@
-/* same_bits.c for methods on one free chain: prints, for every instruction set of this processor, a hash of all bytes
- * that are written, with targets ordinary, near, just within reach, out of reach and not finite. */
+/* same_bits.c for methods on one free chain. It prints, for every instruction set of this processor, a hash of all
+ * bytes that are written. Targets are ordinary, near, just within reach, out of reach and not finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

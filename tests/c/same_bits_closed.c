@@ -1,6 +1,6 @@
-/* same_bits.c for closed forms on skeletons: prints, for every instruction set of this processor, a hash of all bytes
- * that limbs, aims and limbs that stretch write for a tree whose joints have limits of every kind, with scales and
- * without, with targets ordinary, out of reach and not finite, and weights of all sorts. */
+/* same_bits.c for closed forms on skeletons. It prints, for every instruction set of this processor, a hash of all
+ * bytes that limbs, aims and stretching limbs write. The tree has joints with limits of every kind, with and without
+ * scales. Targets are ordinary, out of reach and not finite, with weights of all kinds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

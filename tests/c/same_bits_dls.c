@@ -1,7 +1,7 @@
-/* same_bits.c for damped least squares: prints, for every instruction set of this processor, hashes of all bytes that
- * are written for a free chain, chains of hinges and trees with limits of every kind, with rotations to reach, posture,
- * given damping and uneven scales, with goals of every kind, levels, joints that slide and a capsule, and with
- * restarts; targets ordinary, out of reach and not finite. */
+/* same_bits.c for damped least squares. It prints, for every instruction set of this processor, hashes of all bytes
+ * that are written. The skeletons are a free chain, chains of hinges, and trees with limits of every kind. The cases
+ * include target rotations, posture, given damping and non-uniform scales, goals of every kind, levels, sliding joints,
+ * a capsule and restarts. Targets are ordinary, out of reach and not finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static double offsets[3 * JOINTS], rests[4 * JOINTS];
 static ik_limit limits[JOINTS];
 static ik_joint weights[JOINTS];
 
-/* What is solved: of limits the kind of the first joint, the next has the next kind; 0 and step 0: none. */
+/* A problem. The limits begin with the kind of the first joint, and the next joint has the next kind; 0 and step 0:
+ * none. */
 typedef struct {
     const char *name;
     const int *parents;

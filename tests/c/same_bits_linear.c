@@ -1,6 +1,6 @@
-/* same_bits.c for transpose, pinv, svf, sdls, gauss_seidel, sns, newton and lbfgsb, on a chain that turns freely, one
- * of hinges whose tip is turned as well, and a tree with limits of every kind: prints, for every instruction set of
- * this processor, a hash of all bytes that are written, with targets ordinary, near, out of reach and not finite. */
+/* same_bits.c for transpose, pinv, svf, sdls, gauss_seidel, sns, newton and lbfgsb. They solve a free chain, one of
+ * hinges with a target rotation of its tip, and a tree with limits of every kind. It prints, for every instruction set
+ * of this processor, a hash of all bytes that are written. Targets are ordinary, near, out of reach and not finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* same_bits.c for rays: prints, for every instruction set of this processor, a hash of all bytes that they find in
- * trees of a few triangles and of many, ordinary, without area, in one place, tiny and huge; rays of every direction,
- * along edges and within faces, from far away, and such that are not finite; and, chosen ones, at such a tree and a
- * plane that are placed by rows of any matrix, and another tree. */
+/* same_bits.c for rays. It prints, for every instruction set of this processor, a hash of all bytes that rays find.
+ * Trees have few or many triangles: ordinary, without area, coincident, tiny and huge. Rays have every direction, along
+ * edges and within faces, from far away, or are not finite. Chosen rays are also cast at such a tree and a plane placed
+ * by rows of any matrix, and at another tree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* same_bits.c for the rotations: prints, for every instruction set of this processor, a hash of all bytes that they
- * write for the same inputs, ordinary, degenerate, tiny, huge and not finite. */
+/* same_bits.c for the rotations. It prints, for every instruction set of this processor, a hash of all bytes that they
+ * write for the same inputs. These are ordinary, degenerate, tiny, huge and not finite. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* same_bits.c for skeletons: prints, for every instruction set of this processor, a hash of all bytes that forward and
- * local write for the same poses, ordinary, scaled, flattened, huge and not finite. */
+/* same_bits.c for skeletons. It prints, for every instruction set of this processor, a hash of all bytes that forward
+ * and local write for the same poses. These are ordinary, scaled, flattened, huge and not finite. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* same_bits.c for curves over whole clips: prints, for every instruction set of this processor, a hash of all bytes
- * that are written for the same problems: of few frames and of many, loops, with bounds and pins, tiny, huge, not
- * finite, and channels in any number, next to each other and apart. */
+/* same_bits.c for curves over whole clips. It prints, for every instruction set of this processor, a hash of all bytes
+ * that are written for the same problems. These have few or many frames, loops, bounds and pins, and tiny, huge or
+ * non-finite numbers. Channels are of any number, contiguous or apart. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Compares the small systems of linear.h with what is slow and obvious, in doubles of more digits: solutions with
- * elimination, eigenvectors with the matrix that they make, numbers with bounds with every choice of which are at one.
- * Compiled with -DIK_BITS=32 or 64, and -DIK_BYTES=0 for a number at a time, 16 for several: then each lane must be, to
- * the bit, as if it were alone. Exit status 1 where something is off. */
+/* Compares the small systems of linear.h with slow and simple methods in higher precision. Solutions are compared with
+ * elimination, and eigenvectors with the matrix they compose. Bounded numbers are compared with every choice of active
+ * bounds. Compiled with -DIK_BITS=32 or 64, and -DIK_BYTES=0 for a number at a time, 16 for several: then each lane
+ * must be, to the bit, as if it were alone. Exit status 1 where something is off. */
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -45,8 +45,7 @@ static long double element(const real *a, int i, int j, int lane) {
     return lane_of(a, i > j ? packed(i, j) : packed(j, i), lane);
 }
 
-/* Of different kinds: anything; a square of few rows, which is singular; a diagonal; the same as another but for a
- * little; nothing at all. */
+/* A matrix by kind: general; singular, from few rows; diagonal; nearly equal to another; zero. */
 static void random_matrix(real *a, int rows, int kind, double scale, int lane) {
     double part[MOST][MOST];
     int rank = kind == 1 ? 1 + rows / 3 : rows;

@@ -26,7 +26,7 @@ static void start(void) {
         ((double *)inputs)[i] = rand() / (RAND_MAX / 2.0) - 1;
 }
 
-/* With step 0 where `packed` is. */
+/* Rows with step 0 if `packed`. */
 static ik_rows rows(double *data, int columns, int packed) {
     return (ik_rows){data, columns * (ptrdiff_t)sizeof *data, packed ? 0 : sizeof *data, 0};
 }

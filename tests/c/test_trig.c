@@ -1,6 +1,6 @@
-/* Measures the sine, cosine and angle of trig.h against the C library in a wider type, and prints the largest error of
- * each in units of the last place: of the result, or for sine and cosine of 1/2 where they are smaller. Compiled once
- * with -DIK_BITS=64 and once with 32. Exit status 1 where an error is above the one that trig.h states. */
+/* Measures the sine, cosine and angle of trig.h against the C library in a wider type. It prints the largest error of
+ * each in units of the last place of the result; for sine and cosine below 1/2, of 1/2. Compiled once with -DIK_BITS=64
+ * and once with 32. Exit status 1 where an error is above the one that trig.h states. */
 #include <float.h>
 #include <math.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The C core alone, meant to be built with address and undefined-behaviour sanitizers: every instruction set, batches
- * that end anywhere, rows exactly as long as promised on the heap, and inputs of every kind. Exit status 0 = passed. */
+/* The C core alone, to be built with address and undefined-behaviour sanitizers. It covers every instruction set,
+ * batches of any size, heap rows of exactly the promised length, and inputs of every kind. Exit status 0 = passed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,61 +1,67 @@
-/* Curves over whole clips that bend as little as may be, near to what is wanted and within bounds (ik_smooth_job).
+/* Curves over whole clips with least bending, near to the wanted values and within bounds (ik_smooth_job).
  *
- * The energy is strictly convex, so there is one best curve; what is to be found is the frames where a bound presses
- * it. With these known it is the solution of one banded system (smooth_system.h).
+ * The energy is strictly convex, so the minimum is unique. The unknown is the set of frames at which a bound is active.
+ * Given that set, the curve is the solution of one banded system (smooth_system.h).
  *
- *   free        first nothing is at a bound. Where that keeps the bounds, it is the answer
- *   start       unless a curve is given that is like the answer: what it has at a bound, or beyond, is at first there
- *   interior    else a curve within the bounds goes to the answer by Mehrotra's predictor and corrector: S. Mehrotra,
- *               "On the implementation of a primal-dual interior point method", 1992. How many steps that takes hardly
- *               depends on the number of frames; it ends near enough to see which bounds press
- *   settle      from there on frames change sides as the exact solution says: M. Hintermueller, K. Ito and K. Kunisch,
- *               "The primal-dual active set strategy as a semismooth Newton method", 2002. From the start that often
- *               cycles, from the end of the interior it is done in a round or two. Where even so it makes no progress,
- *               one frame at a time: J. J. Judice and F. M. Pires, "A block principal pivoting algorithm for
- *               large-scale strictly monotone linear complementarity problems", 1994, which must come to an end
+ *   free        no bound is active at first. If the result keeps the bounds, it is the answer.
  *
- * Numbers are scaled by a power of two. A lane that is done waits, unchanged, for the others of its vector. */
+ *   start       a curve given as similar to the answer: frames that it has at a bound, or beyond, start as active
+ * there.
+ *
+ *   interior    otherwise Mehrotra's predictor-corrector method moves a curve within the bounds towards the answer:
+ *               S. Mehrotra, "On the implementation of a primal-dual interior point method", 1992. The number of steps
+ *               is nearly independent of the number of frames. It ends once the active bounds can be identified.
+ *
+ *   settle      then frames become active or inactive as the exact solution requires: M. Hintermueller, K. Ito and
+ *               K. Kunisch, "The primal-dual active set strategy as a semismooth Newton method", 2002. It often cycles
+ *               from the free curve, but takes one or two rounds after the interior method. Without progress, one frame
+ *               changes at a time, which always terminates: J. J. Judice and F. M. Pires, "A block principal pivoting
+ *               algorithm for large-scale strictly monotone linear complementarity problems", 1994.
+ *
+ * Numbers are scaled by a power of two. A lane that is finished stays unchanged until all lanes of its vector are. */
 
-static const number SMOOTH_FAR = 1e100;   /* what no number reaches: bounds beyond are none */
-static const number SMOOTH_NEAR = 1e-9;   /* what is left of the distance when the interior ends; the rest is settled */
-static const number SMOOTH_SHARE = 0.25;  /* of the room between bounds: how far from these the interior begins */
-static const number SMOOTH_PRESS = 0.1;   /* of the largest force there: how hard bounds press then */
-static const number SMOOTH_STEP = 0.995;  /* of the way to the nearest bound, the most of a step */
-static const number SMOOTH_SLACK = 1e-14; /* of the largest violation: what a bound is away at least */
-static const number SMOOTH_OFF = 0x1p-40; /* of the largest departure: what is not out of bounds yet */
-static const number SMOOTH_LOOSE = 0x1p-44; /* likewise, what pulls at a bound and does not lift it */
+static const number SMOOTH_FAR = 1e100; /* larger numbers are not computed with; bounds beyond count as none */
+static const number SMOOTH_NEAR =
+    1e-9; /* complementarity gap, relative to its scale, at which the interior method ends */
+static const number SMOOTH_SHARE =
+    0.25; /* share of the distance between bounds that the interior start keeps from them */
+static const number SMOOTH_PRESS = 0.1;   /* pressure of the bounds at the start, relative to the largest force there */
+static const number SMOOTH_STEP = 0.995;  /* longest step, relative to the distance to the nearest bound */
+static const number SMOOTH_SLACK = 1e-14; /* smallest distance to a bound, relative to the largest violation */
+static const number SMOOTH_OFF = 0x1p-40; /* tolerance of a bound, relative to the largest departure */
+static const number SMOOTH_LOOSE = 0x1p-44; /* tolerance of the sign of a force at a bound, relative to the same */
 enum {
-    SMOOTH_INTERIOR = 60, /* steps at most; a third is enough */
-    SMOOTH_SETTLE = 100,  /* rounds at most; two are enough */
-    SMOOTH_START = 12,    /* rounds in which a start is settled that is any good; the interior takes as many systems */
-    SMOOTH_CHANCES = 4,   /* rounds in which no fewer frames are on the wrong side than ever before */
-    SMOOTH_LEAST = 6,     /* frames of a loop; one of fewer goes round several times */
+    SMOOTH_INTERIOR = 60, /* largest number of steps; a third of it suffices */
+    SMOOTH_SETTLE = 100,  /* largest number of rounds; two suffice */
+    SMOOTH_START = 12,  /* rounds within which a useful start is settled; the interior method solves as many systems */
+    SMOOTH_CHANCES = 4, /* rounds without a new minimum of wrong frames before one frame changes at a time */
+    SMOOTH_LEAST = 6,   /* frames of a loop; a shorter one is repeated */
 };
 
-/* A group of channels under way. */
+/* A group of channels in progress. */
 typedef struct {
     const ik_smooth_job *job;
     smooth_clip clip;
-    ptrdiff_t period; /* frames before they come again */
+    ptrdiff_t period; /* frames after which a loop repeats */
     real scale;
     mask usable, crossed, vague;
     real rounds;
     int stopped;
 } smooth;
 
-/* Asked before every system. */
+/* Asks the job whether to stop; called before every system. */
 static int smooth_stops(smooth *s) {
     if (!s->stopped && s->job->stop) s->stopped = s->job->stop(s->job->context) != 0;
     return s->stopped;
 }
 
-/* --- from memory, and back ---------------------------------------------------------------------------------------- */
+/* --- loading and storing ------------------------------------------------------------------------------------------ */
 
 static ptrdiff_t smooth_period(const ik_smooth_job *job) {
     return job->loop && job->frames > 1 ? job->frames - 1 : job->frames;
 }
 
-/* A loop of few frames goes round until it has enough. */
+/* Number of frames solved. A short loop is repeated until it has enough. */
 static ptrdiff_t smooth_frames(const ik_smooth_job *job) {
     ptrdiff_t period = smooth_period(job);
     return job->loop && period > 0 ? (SMOOTH_LEAST + period - 1) / period * period : period;
@@ -68,7 +74,7 @@ static real smooth_load(const ik_lists *lists, group at, ptrdiff_t frame, number
     return lists->rows.data ? lanes_load_real(&rows, at) : real_splat(otherwise);
 }
 
-/* What the last frame of a loop says of the first holds too. */
+/* The bounds of a frame. In a loop, those of the last frame apply to the first as well. */
 static void smooth_load_bounds(const smooth *s, group at, ptrdiff_t frame, real bounds[2]) {
     const ik_smooth_job *job = s->job;
     bounds[0] = smooth_load(&job->lower, at, frame, -(number)INFINITY);
@@ -79,18 +85,18 @@ static void smooth_load_bounds(const smooth *s, group at, ptrdiff_t frame, real 
     }
 }
 
-/* Whether it can be computed with; a bound may be infinite. */
+/* True if a number is finite and not too large. A bound may be infinite. */
 ik_inline mask smooth_is_plain(real x) { return mask_less(real_abs(x), real_splat(SMOOTH_FAR)); }
 ik_inline mask smooth_may_bound(real lower, real upper) {
     const real far = real_splat(SMOOTH_FAR);
     return mask_less(lower, far) & mask_less(-far, upper);
 }
 
-/* Which frame of the job one of the clip is. */
+/* The frame of the job that a frame of the clip repeats. */
 ik_inline ptrdiff_t smooth_source(const smooth *s, ptrdiff_t k) { return k < s->period ? k : k % s->period; }
 
-/* The power of two, and whether a channel can be computed with. Leaves what is wanted and the pull where departures and
- * steps will be, so that the gradient is that of what is wanted alone; and bounds as they are given. */
+/* Finds the scale and the channels that can be computed. It stores the wanted values in `moved` and the pull in `step`,
+ * so that the first gradient is that of the wanted curve. Bounds are stored as given. */
 static void smooth_measure(smooth *s, group at) {
     const ik_smooth_job *job = s->job;
     const number frame = 1 / (number)job->fps, squared = frame * frame;
@@ -116,7 +122,7 @@ ik_inline void smooth_keep_curved(smooth_clip *clip, ptrdiff_t k, real force, nu
     clip->frames[k].curved = -force;
 }
 
-/* The bounds of the departure; where they meet, or cross, it is pinned. */
+/* Sets the bounds of the departure. If they meet or cross, the frame is pinned. */
 static void smooth_set_bounds(smooth *s, ptrdiff_t k, real base, real bounds[2]) {
     const real far = real_splat(SMOOTH_FAR), zero = real_splat(0), half = real_splat(0.5);
     real scaled[2];
@@ -133,7 +139,7 @@ static void smooth_set_bounds(smooth *s, ptrdiff_t k, real base, real bounds[2])
     s->clip.frames[k].moved = real_select(pinned, pin - base, zero);
 }
 
-/* Where a start is at a bound, or beyond, the frame is to be at that. */
+/* Marks a frame as active at a bound if the given start is at it or beyond. */
 static void smooth_set_start(smooth *s, ptrdiff_t k, real x, const real bounds[2]) {
     const mask free = s->usable & mask_zero(s->clip.states[k]);
     const mask lower = free & smooth_is_plain(bounds[0]) & (mask_less(x, bounds[0]) | mask_equal(x, bounds[0]));
@@ -141,7 +147,7 @@ static void smooth_set_start(smooth *s, ptrdiff_t k, real x, const real bounds[2
     s->clip.states[k] |= (lower & mask_splat(AT_LOWER)) | (upper & mask_splat(AT_UPPER));
 }
 
-/* All frames of a group. What cannot be computed with is as if it were nothing. */
+/* Loads all frames of a group. Channels that cannot be computed are set to 0. */
 static void smooth_take(smooth *s, group at) {
     const real zero = real_splat(0), one = real_splat(1);
     const int starts = s->job->start.rows.data != NULL;
@@ -159,20 +165,20 @@ static void smooth_take(smooth *s, group at) {
         if (starts) smooth_set_start(s, k, smooth_load(&s->job->start, at, smooth_source(s, k), 0), bounds);
         held = held + real_select(holds, one, zero);
     }
-    /* nothing but bending leaves a straight line free to shift and to turn */
+    /* bending energy alone leaves the shift and the slope of a straight line undetermined */
     const int least = s->clip.loop || s->clip.tension > 0 || s->clip.count == 1 ? 1 : 2;
     const number whole = 1 / (number)s->clip.count, faint = whole * whole * (whole * whole);
     const mask loose = mask_less(held, real_splat((number)least));
     if (mask_any(loose)) EACH_FRAME(k, f, &s->clip) f->pull = real_select(loose, real_splat(faint), f->pull);
 }
 
-/* Nothing is at a bound. */
+/* Makes all bounds inactive. */
 static void smooth_let_go(smooth *s, mask busy) {
     for (ptrdiff_t k = 0; k < s->clip.count; k++)
         s->clip.states[k] &= ~busy | mask_splat(PINNED);
 }
 
-/* At a bound the number that was given, and never beyond. */
+/* The value of a frame: at a bound exactly the given number, and never beyond. */
 static real smooth_value(const smooth *s, ptrdiff_t k, real wanted, const real bounds[2], real unscale) {
     const real half = real_splat(0.5), moved = s->clip.frames[k].moved;
     const mask state = s->clip.states[k];
@@ -210,19 +216,19 @@ ik_inline void smooth_set_plain(smooth_clip *clip, ptrdiff_t k, real force, numb
     clip->frames[k].step = force;
 }
 
-/* With pivots that are reciprocals already. */
+/* For pivots that are already reciprocals. */
 ik_inline void smooth_set_force(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
     (void)diagonal, (void)context;
     clip->frames[k].step = force;
 }
 
-/* A step to where nothing pulls, of these lanes; twice, for what rounding has left. */
+/* Moves these lanes to the equilibrium: one step, and a second one that removes round-off. */
 static void smooth_relax(smooth *s, mask busy) {
     smooth_solve(&s->clip, smooth_set_plain, (smooth_then){.move = &busy});
     smooth_solve_again(&s->clip, smooth_set_force, (smooth_then){.move = &busy});
 }
 
-/* Frames on the wrong side of a bound: how many, and the last of them; and what is too little to count. */
+/* Frames on the wrong side of a bound: their number, the last of them, and the tolerances of the test. */
 typedef struct {
     mask *states;
     real off, loose, count, last;
@@ -244,8 +250,8 @@ ik_inline void smooth_mark_at(smooth_clip *clip, ptrdiff_t k, real force, number
     (void)diagonal;
 }
 
-/* Frames that are out of bounds, and those that a bound holds back from the other side, are on the wrong side of it.
- * Marks them. */
+/* Marks frames on the wrong side of a bound: those out of bounds, and those whose bound is active but pulls them
+ * back. */
 static smooth_wrong smooth_mark(smooth *s) {
     const real zero = real_splat(0);
     real largest = zero;
@@ -256,7 +262,7 @@ static smooth_wrong smooth_mark(smooth *s) {
     return seen;
 }
 
-/* Frames that are marked change sides, of some lanes the last of them alone. */
+/* Makes marked frames active or inactive; in the lanes of `alone` only the last one. */
 static void smooth_change(smooth *s, mask busy, mask alone, real last) {
     EACH_FRAME(k, f, &s->clip) {
         mask *state = &s->clip.states[k];
@@ -268,7 +274,7 @@ static void smooth_change(smooth *s, mask busy, mask alone, real last) {
     }
 }
 
-/* Frames at bounds are there, and held; others where they are wanted. */
+/* Sets frames at active bounds to the bounds and holds them; other frames start from their wanted values. */
 static void smooth_place(smooth *s, mask busy) {
     EACH_FRAME(k, f, &s->clip) {
         const real *at = s->clip.bounds[k].at;
@@ -281,8 +287,8 @@ static void smooth_place(smooth *s, mask busy) {
     }
 }
 
-/* Returns the lanes that so many rounds do not settle. All wrong frames change sides while that makes them fewer, or
- * has not for a few rounds only; then the last one alone, until they are fewer. */
+/* Returns the lanes that are not settled after `rounds`. All wrong frames change while their number falls, or has not
+ * fallen for at most SMOOTH_CHANCES rounds. After that only the last one changes, until the number falls. */
 static mask smooth_settle(smooth *s, mask busy, int rounds) {
     const real zero = real_splat(0), one = real_splat(1), chances = real_splat(SMOOTH_CHANCES);
     real fewest = real_splat(SMOOTH_FAR), left = chances;
@@ -308,15 +314,15 @@ static mask smooth_settle(smooth *s, mask busy, int rounds) {
         for (smooth_bounds *b = &(clip)->bounds[k], *once = b; once; once = NULL)                                      \
             for (int side = 0; side < 2; side++)
 
-/* How far a bound is away from a frame. */
+/* Distance of a frame from a bound. */
 ik_inline real smooth_room(const smooth_frame *f, const smooth_bounds *b, int side, real least) {
     return real_max(side ? b->at[1] - f->moved : f->moved - b->at[0], least);
 }
 
-/* How fast a step leaves a bound. */
+/* The rate at which a step moves away from a bound. */
 ik_inline real smooth_leaves(const smooth_frame *f, int side) { return side ? -f->step : f->step; }
 
-/* What a step without a centre changes the pressure by. */
+/* Change of the pressure in the predictor step. */
 ik_inline real smooth_predicted(const smooth_frame *f, const smooth_bounds *b, int side) {
     return -b->press[side] - b->press[side] * (smooth_leaves(f, side) * b->inverse[side]);
 }
@@ -327,8 +333,8 @@ ik_inline void smooth_see_pulled(smooth_clip *clip, ptrdiff_t k, real force, num
     (void)diagonal;
 }
 
-/* A curve within the bounds, not far from the free one, and how hard all bounds press. Returns the mean product of
- * pressure and room. */
+/* Sets a curve within the bounds, near to the free one, and the initial pressure of all bounds. Returns the mean
+ * product of pressure and distance. */
 static real smooth_begin(smooth *s, mask busy, real violation, real least) {
     const real share = real_splat(SMOOTH_SHARE), one = real_splat(1);
     smooth_clip *clip = &s->clip;
@@ -347,14 +353,14 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
     return product;
 }
 
-/* What steps are made of: how far bounds are away at least; of the step to the centre how far that is, and how much of
- * the curvature it goes by. And what is seen of a step: how much too long it is for the bounds, and the sum of products
- * of the changes of pressure and room. */
+/* Input of a step: smallest distance to a bound, target product of the corrector, weight of the second-order term.
+ * Measures of a step: its excess length relative to the bounds, and the sum of the products of the changes of pressure
+ * and distance. */
 typedef struct {
     real least, centre, curvature, most, second;
 } smooth_seen;
 
-/* The step that ignores the centre. Leaves the right-hand side for the next one in more[0], where room is. */
+/* The right-hand side of the predictor step. It is also stored in more[0] for the corrector. */
 ik_inline void smooth_set_outward(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
     smooth_seen *seen = context;
     smooth_frame *f = &clip->frames[k];
@@ -367,7 +373,7 @@ ik_inline void smooth_set_outward(smooth_clip *clip, ptrdiff_t k, real force, nu
     }
 }
 
-/* How long that step is. */
+/* The length of the predictor step relative to the bounds. */
 ik_inline void smooth_outward(smooth_clip *clip, ptrdiff_t k, void *context) {
     smooth_seen *seen = context;
     const smooth_frame *f = &clip->frames[k];
@@ -379,7 +385,7 @@ ik_inline void smooth_outward(smooth_clip *clip, ptrdiff_t k, void *context) {
     }
 }
 
-/* How much of that keeps the bounds, and the mean product after it. */
+/* The share of the predictor step that keeps the bounds, and the mean product after it. */
 typedef struct {
     real part, product;
 } smooth_prediction;
@@ -408,7 +414,7 @@ ik_inline void smooth_set_inward(smooth_clip *clip, ptrdiff_t k, real force, num
     f->step = right;
 }
 
-/* What that step changes the pressure by. */
+/* The change of pressure in the corrector step. */
 ik_inline void smooth_press(smooth_clip *clip, ptrdiff_t k, void *context) {
     smooth_seen *seen = context;
     const smooth_frame *f = &clip->frames[k];
@@ -421,21 +427,22 @@ ik_inline void smooth_press(smooth_clip *clip, ptrdiff_t k, void *context) {
     }
 }
 
-/* The step to the centre that is meant, with so much of the curvature that the first one has shown: of a step that is
- * hardly possible little, else the two lead in circles. C. Cartis, "Some disadvantages of a Mehrotra-type primal-dual
- * corrector interior point algorithm for linear programming", 2009. Returns how much of it keeps the bounds. */
+/* The corrector step, with a weighted second-order term of the predictor. The weight is small if little of the
+ * predictor step was possible; otherwise the two may cycle. C. Cartis, "Some disadvantages of a Mehrotra-type
+ * primal-dual corrector interior point algorithm for linear programming", 2009. Returns the share of the step that
+ * keeps the bounds. */
 static real smooth_correct(smooth *s, real centre, real curvature) {
     smooth_seen seen = {.centre = centre, .curvature = curvature, .most = real_splat(SMOOTH_STEP)};
     smooth_solve_again(&s->clip, smooth_set_inward, (smooth_then){.follow = smooth_press, .context = &seen});
     return real_splat(SMOOTH_STEP) / seen.most;
 }
 
-/* The mean product after a step, and how hard the bound presses that does so the most. */
+/* The mean product after a step, and the largest pressure. */
 typedef struct {
     real product, hardest;
 } smooth_reached;
 
-/* Goes so much of the step. */
+/* Takes a share `part` of the step. */
 static smooth_reached smooth_go(smooth *s, mask busy, real part, real least) {
     real sum = real_splat(0), hardest = sum;
     EACH_FRAME(k, f, &s->clip) {
@@ -450,7 +457,8 @@ static smooth_reached smooth_go(smooth *s, mask busy, real part, real least) {
     return (smooth_reached){sum / real_splat(2 * (number)s->clip.count), hardest};
 }
 
-/* A bound counts as pressing where its pressure, of the largest, is more than its room of the largest violation. */
+/* Makes a bound active if its pressure, relative to the largest, exceeds its distance relative to the largest
+ * violation. */
 static void smooth_guess(smooth *s, mask busy, real violation, real hardest, real least) {
     EACH_BOUND(k, b, side, &s->clip) {
         mask *state = &s->clip.states[k];
@@ -470,7 +478,7 @@ static void smooth_interior(smooth *s, mask busy) {
     }
     const real least = violation * real_splat(SMOOTH_SLACK);
     real product = smooth_begin(s, busy, violation, least);
-    real pulled = product / violation; /* the largest force that is not balanced */
+    real pulled = product / violation; /* the largest unbalanced force */
     for (int round = 0; round < SMOOTH_INTERIOR && mask_any(busy) && !smooth_stops(s); round++) {
         smooth_prediction first = smooth_predict(s, product, least);
         real share = first.product / product;
@@ -486,7 +494,7 @@ static void smooth_interior(smooth *s, mask busy) {
     smooth_guess(s, all, violation, hardest, least);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- whole jobs --------------------------------------------------------------------------------------------------- */
 
 static void smooth_rows(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     const number frame = 1 / (number)job->fps, tension = (number)job->tension * (frame * frame);

@@ -1,61 +1,61 @@
-/* The energy of curves, lanes being channels, and its Newton steps.
+/* The energy of curves and its Newton steps. Lanes are channels.
  *
- * Curves are base + moved: what is wanted and by how much it is departed from, so that a curve which is not asked to
- * change has steps of zero, exactly, and rounding is of the departure. In steps of a frame, with h = 1 / fps and times
- * h^3, the energy is
+ * Curves are base + moved: the wanted values and the departure from them. A curve without reason to change has steps of
+ * exactly zero, and round-off is relative to the departure. In steps of a frame, with h = 1 / fps, the energy times h^3
+ * is
  *
  *   sum (x[k-1] - 2 x[k] + x[k+1])^2 + tension h^2 sum (x[k+1] - x[k])^2 + sum pull[k] h^4 (x[k] - wanted[k])^2
  *
- * so the matrix of its second derivatives has five diagonals. Frames that are held do not move in a step: their rows
- * are those of the identity, and their columns are zero.
+ * The matrix of its second derivatives has five diagonals. Frames that are held do not move in a step: their rows are
+ * those of the identity, and their columns are zero.
  *
- * It is solved from both ends towards a pair of frames in the middle, as each frame waits for the one before: so two
- * are under way at a time. In a loop, where the last two frames meet the first, those are the pair: a border, the dense
- * last rows of the matrix.
+ * The system is eliminated from both ends towards a pair of frames in the middle. Each frame depends on the previous
+ * one, so this keeps two frames in progress. In a loop, where the last two frames meet the first, the pair are the last
+ * two: a border, the dense last rows of the matrix.
  *
  *   smooth_gradient      half the derivative of the energy
- *   smooth_solve         L D L^T of the matrix, in place, and with that from right-hand sides to steps
- *   smooth_solve_again   from others, with the same L and D
+ *   smooth_solve         L D L^T of the matrix, in place; with it, right-hand sides become steps
+ *   smooth_solve_again   the same for other right-hand sides, with the same L and D
  *
- * A long clip is more than a cache holds, so each goes through it as rarely as can be: right-hand sides are found on
- * the way there, and what follows from steps on the way back. */
+ * A long clip exceeds the cache, so each function passes through it as rarely as possible. Right-hand sides are
+ * computed in the forward pass, and the consequences of steps in the backward pass. */
 
-/* What is kept of a frame of all channels, a line of the cache of a scalar, as is what is kept of its bounds, which
- * solving goes without. */
+/* Data of a frame of all channels. It fills one cache line in scalar code, as do its bounds, which elimination does not
+ * read. */
 typedef struct {
     real moved, step;
-    real curved;          /* what the curve that is wanted adds to the gradient, of its own bending */
-    real pull, free;      /* free: 1, or 0 where the frame is held */
-    real pivot, below[2]; /* D, then its reciprocals; L one frame and two frames towards the pair */
+    real curved;          /* gradient of the wanted curve's own bending */
+    real pull, free;      /* free: 1, or 0 if the frame is held */
+    real pivot, below[2]; /* D, later its reciprocal; L one frame and two frames towards the pair */
 } smooth_frame;
 
-/* Of both: the lowest and the highest that `moved` may be; how hard each presses, and a step of that; the reciprocal of
- * how far each is away. */
+/* For the lower and the upper bound: its value in `moved`, its pressure, the pressure's step, and the reciprocal of its
+ * distance. */
 typedef struct {
     real at[2], press[2], more[2], inverse[2];
 } smooth_bounds;
 
-/* Of an element of the diagonal, what is left of it at least: less is rounding. */
+/* Smallest remainder of a diagonal element during elimination, relative to it: less is round-off. */
 static const number SMOOTH_PIVOT = 0x1p-49;
 
 enum smooth_state { AT_LOWER = 1, AT_UPPER = 2, PINNED = 4, WRONG = 8 }; /* 0: between the bounds */
 
-/* Of the matrix at a frame: on its diagonal without the pull, and beside it one frame and two frames on. */
+/* Elements of the matrix at a frame: the diagonal without the pull, and one and two frames after it. */
 typedef struct {
     number diagonal, next, second;
 } smooth_row;
 
 typedef struct {
     smooth_frame *frames;
-    smooth_bounds *bounds; /* as many */
-    mask *states;          /* as many, of enum smooth_state */
-    real (*border)[2];     /* of a loop as many: L in the border below each frame */
-    ptrdiff_t count, pair; /* the number of frames, and the first one of the pair */
+    smooth_bounds *bounds; /* one per frame */
+    mask *states;          /* one per frame, of enum smooth_state */
+    real (*border)[2];     /* in a loop, one per frame: L in the border below it */
+    ptrdiff_t count, pair; /* the number of frames, and the first frame of the pair */
     int loop;
     number tension;
-    smooth_row inner; /* that of frames which are not near an end */
-    mask vague;       /* lanes where rounding left nothing of an element of D: what little holds a curve is lost */
-    real corner[3];   /* D of the pair, as reciprocals, and L between the two */
+    smooth_row inner; /* elements of frames that are not near an end */
+    mask vague; /* lanes in which round-off left nothing of an element of D: a weak constraint of the curve is lost */
+    real corner[3]; /* D of the pair, as reciprocals, and L between the two */
 } smooth_clip;
 
 ik_inline mask smooth_is(mask state, integer wanted) { return ~mask_zero(state & mask_splat(wanted)); }
@@ -64,27 +64,27 @@ ik_inline mask smooth_is(mask state, integer wanted) { return ~mask_zero(state &
     for (ptrdiff_t k = 0; k < (clip)->count; k++)                                                                      \
         for (smooth_frame *f = &(clip)->frames[k], *once = f; once; once = NULL)
 
-/* Of any frame near the clip, in a loop the one that it is. */
+/* The frame at index k near the clip; in a loop, modulo its length. */
 ik_inline smooth_frame *smooth_at(const smooth_clip *clip, ptrdiff_t k) {
     return &clip->frames[k < 0 ? k + clip->count : k < clip->count ? k : k - clip->count];
 }
 
-/* Whether curves bend at a frame: at the ends of a clip there is nothing to bend from. */
+/* 1 if curves bend at a frame; 0 at the ends of a clip, which have one neighbour. */
 ik_inline number smooth_bends(const smooth_clip *clip, ptrdiff_t k) {
     return clip->loop || (k > 0 && k < clip->count - 1);
 }
 
-/* Whether there is a frame after this one. */
+/* 1 if there is a frame after this one. */
 ik_inline number smooth_goes_on(const smooth_clip *clip, ptrdiff_t k) {
     return clip->loop || (k >= 0 && k < clip->count - 1);
 }
 
 /* --- gradient ----------------------------------------------------------------------------------------------------- */
 
-/* Frames are gone through ahead or back: what is "before", "after" and "next" is so on the way. */
+/* The direction of a pass over frames. "before", "after" and "next" are relative to it. */
 enum smooth_way { AHEAD = 1, BACK = -1 };
 
-/* What curves do to the next frame. */
+/* Difference of the curve to the next frame. */
 ik_inline real smooth_slope(const smooth_clip *clip, ptrdiff_t k, int way) {
     if (smooth_goes_on(clip, way == AHEAD ? k : k - 1) == 0) return real_splat(0);
     return smooth_at(clip, k + way)->moved - smooth_at(clip, k)->moved;
@@ -94,8 +94,8 @@ ik_inline real smooth_bent(const smooth_clip *clip, ptrdiff_t k, real before, re
     return (after - before) * real_splat(smooth_bends(clip, k));
 }
 
-/* What is known where gradients are found, frame after frame: the slopes beside a frame, and how much the curve bends
- * in the one before and in that one. */
+/* State of a pass that computes gradients: the slopes at a frame, and the bending at the previous frame and at this
+ * one. */
 typedef struct {
     real before, after, bent[2];
 } smooth_course;
@@ -107,8 +107,8 @@ static smooth_course smooth_course_of(const smooth_clip *clip, ptrdiff_t k, int 
     return at;
 }
 
-/* Of a frame whose course is known, as is the slope after the next one and how much it bends there; then the course of
- * that is known. */
+/* Half the gradient at a frame, given its state and the slope and bending at the next frame. Advances the state to that
+ * frame. */
 ik_inline real smooth_gradient(const smooth_clip *clip, const smooth_frame *f, real slope, real bent,
                                smooth_course *at) {
     real drawn = at->before - at->after;
@@ -118,7 +118,7 @@ ik_inline real smooth_gradient(const smooth_clip *clip, const smooth_frame *f, r
     return ((curved + real_splat(clip->tension) * drawn) + f->curved) + f->pull * f->moved;
 }
 
-/* On the way to the pair there are two frames more in any case. */
+/* Towards the pair, two more frames always follow. */
 ik_inline real smooth_gradient_at(const smooth_clip *clip, ptrdiff_t k, int way, smooth_course *at) {
     const smooth_frame *f = &clip->frames[k];
     const real slope = f[2 * way].moved - f[way].moved;
@@ -132,7 +132,7 @@ ik_inline real smooth_gradient_of_pair(const smooth_clip *clip, ptrdiff_t k, smo
 
 /* --- matrix ------------------------------------------------------------------------------------------------------- */
 
-/* Between a frame and the next. */
+/* The matrix element between a frame and the next. */
 ik_inline number smooth_to_next(const smooth_clip *clip, ptrdiff_t k) {
     return -2 * smooth_bends(clip, k) - 2 * smooth_bends(clip, k + 1) - clip->tension * smooth_goes_on(clip, k);
 }
@@ -148,13 +148,13 @@ ik_inline smooth_row smooth_row_of(const smooth_clip *clip, ptrdiff_t k, int way
     return smooth_row_near_end(clip, k, way);
 }
 
-/* Bytes of so many frames. */
+/* Bytes for so many frames. */
 static size_t smooth_bytes_of(ptrdiff_t count, int loop) {
     const size_t border = loop ? 2 * sizeof(real) : 0;
     return (size_t)count * (sizeof(smooth_frame) + sizeof(smooth_bounds) + sizeof(mask) + border);
 }
 
-/* A clip whose frames are to be given. */
+/* A clip whose frames are not yet set. */
 static smooth_clip smooth_clip_of(void *memory, ptrdiff_t count, int loop, number tension) {
     smooth_clip clip = {.frames = memory, .count = count, .loop = loop, .tension = tension};
     clip.bounds = (smooth_bounds *)(clip.frames + count);
@@ -165,18 +165,18 @@ static smooth_clip smooth_clip_of(void *memory, ptrdiff_t count, int loop, numbe
     return clip;
 }
 
-/* Frames of the pair: a clip of one frame has no second one. */
+/* Number of frames of the pair: 1 for a clip of one frame. */
 ik_inline int smooth_paired(const smooth_clip *clip) { return clip->count < 2 ? (int)clip->count : 2; }
 
 /* Frames after the pair. */
 ik_inline ptrdiff_t smooth_behind(const smooth_clip *clip) { return clip->count - clip->pair - smooth_paired(clip); }
 
-/* An element of the matrix off its diagonal. */
+/* An off-diagonal element of the matrix. */
 ik_inline real smooth_element(const smooth_frame *a, const smooth_frame *b, number x) {
     return a->free * b->free * real_splat(x);
 }
 
-/* On it: `pivot`, or 1 where the frame is held. */
+/* A diagonal element: `pivot`, or 1 if the frame is held. */
 ik_inline real smooth_diagonal(const smooth_frame *f) { return f->pivot * f->free + (real_splat(1) - f->free); }
 
 /* In a loop, element `row` (0 or 1) of the border below frame k. */
@@ -187,26 +187,26 @@ static real smooth_border(const smooth_clip *clip, ptrdiff_t k, int row) {
     return smooth_element(&clip->frames[k], &clip->frames[mine], x);
 }
 
-/* Of a frame what those after it need, and what they take off the pair; all 0 before the first: L one frame and two
- * frames on, and that times D; in a loop L in the border. */
+/* The factors of a frame that later frames and the pair need; all 0 before the first. L one and two frames on is
+ * `below`, the same times D is `whole`, and in a loop L in the border is `border`. */
 typedef struct {
     real below[2], whole[2], border[2];
 } smooth_factored;
 
-/* What is known where frames are factored, one after the other: one frame back, and two; what is taken off the border;
- * and where a pivot is vague. */
+/* State of the factorization: the previous frame and the one before it, the sums subtracted from the border, and lanes
+ * with a vague pivot. */
 typedef struct {
     smooth_factored last, before;
     real corner[3];
     mask vague;
 } smooth_factors;
 
-/* D and L of frame k. */
+/* Computes D and L of frame k. */
 ik_inline void smooth_factor(smooth_clip *clip, ptrdiff_t k, int way, smooth_row row, smooth_factors *at) {
     const real one = real_splat(1), none = real_splat(0), least = real_splat(SMOOTH_PIVOT);
     const smooth_factored last = at->last, before = at->before;
-    const int ends =
-        clip->loop ? (k + 1 >= clip->pair) + (k + 2 >= clip->pair) : 0; /* of two; the border has the rest */
+    const int ends = clip->loop ? (k + 1 >= clip->pair) + (k + 2 >= clip->pair)
+                                : 0; /* number of the next two frames that are in the border */
     smooth_frame *f = &clip->frames[k];
     smooth_factored here = {{none, none}, {none, none}, {none, none}};
     if (ends < 2) here.whole[0] = smooth_element(f, f + way, row.next) - last.below[1] * last.whole[0];
@@ -230,7 +230,7 @@ ik_inline void smooth_factor(smooth_clip *clip, ptrdiff_t k, int way, smooth_row
     at->before = last, at->last = here;
 }
 
-/* Of the pair, to which frames before it and after it have come. */
+/* Factors the pair, which the frames before and after it have reached. */
 static void smooth_factor_pair(smooth_clip *clip, const smooth_factors *ahead, const smooth_factors *back) {
     const real one = real_splat(1), least = real_splat(SMOOTH_PIVOT);
     const smooth_frame *pair = &clip->frames[clip->pair];
@@ -257,8 +257,8 @@ static void smooth_factor_pair(smooth_clip *clip, const smooth_factors *ahead, c
 
 /* --- solution ----------------------------------------------------------------------------------------------------- */
 
-/* What is known where frames are substituted, one after the other: what those before take off the right-hand side of a
- * frame and of the one after it; and in a loop off those of the border. */
+/* State of the forward substitution: what earlier frames subtract from the right-hand side of a frame and of the next
+ * one; in a loop, also from those of the border. */
 typedef struct {
     real next, second, later, end[2];
 } smooth_sums;
@@ -272,7 +272,7 @@ ik_inline void smooth_sum(const smooth_clip *clip, ptrdiff_t k, smooth_sums *at)
         at->end[row] = at->end[row] + clip->border[k][row] * sum;
 }
 
-/* The steps of the pair, from what frames before it and after it leave of their right-hand sides. */
+/* The steps of the pair, from its right-hand sides after elimination of the frames before and after it. */
 static void smooth_meet(smooth_clip *clip, const smooth_sums *ahead, const smooth_sums *back) {
     smooth_frame *pair = &clip->frames[clip->pair];
     const smooth_sums *near[2] = {ahead, back};
@@ -287,14 +287,14 @@ static void smooth_meet(smooth_clip *clip, const smooth_sums *ahead, const smoot
         pair[row].step = end[row];
 }
 
-/* What is done at a frame with what pulls at it, and with the diagonal of the matrix there but for the pull. */
+/* Called at a frame with the force on it, and with the diagonal of the matrix there without the pull. */
 typedef void smooth_visit(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context);
 
-/* What follows from its step. */
+/* Called after the step of a frame is known. */
 typedef void smooth_follow(smooth_clip *clip, ptrdiff_t k, void *context);
 
-/* A way through all frames: the pair, as all others take from it, then others in turns from the first and the last.
- * What is done at each, and what comes of it. */
+/* The forward pass over all frames: first the pair, which all others change, then frames in turn from the first and
+ * from the last. Holds the factors and sums of both directions. */
 typedef struct {
     smooth_factors factors[2];
     smooth_sums sums[2];
@@ -323,12 +323,12 @@ ik_inline smooth_found smooth_go_there(smooth_clip *clip, int factor, int sum, s
     return found;
 }
 
-/* Does something with what pulls at each frame. */
+/* Calls `visit` with the force at each frame. */
 ik_inline void smooth_each(smooth_clip *clip, smooth_visit *visit, void *context) {
     smooth_go_there(clip, 0, 0, visit, context);
 }
 
-/* Lanes that go their step, before what follows from it. */
+/* Lanes that take their step, and the function called after it. */
 typedef struct {
     const mask *move;      /* NULL: none */
     smooth_follow *follow; /* NULL: nothing */
@@ -341,7 +341,7 @@ ik_inline void smooth_go_on(smooth_clip *clip, ptrdiff_t k, smooth_then then) {
     if (then.follow) then.follow(clip, k, then.context);
 }
 
-/* From the pair to frame k, where the two frames before it on the way have these steps. */
+/* Back substitution at frame k, given the steps of the two frames nearer to the pair. */
 ik_inline void smooth_step(smooth_clip *clip, ptrdiff_t k, real before[2], smooth_then then) {
     smooth_frame *f = &clip->frames[k];
     real sum = f->step * f->pivot;
@@ -366,8 +366,8 @@ ik_inline void smooth_go_back(smooth_clip *clip, smooth_then then) {
     }
 }
 
-/* From right-hand sides to steps, which are nothing where frames are not free. prepare: sets `step`, the right-hand
- * side, and `pivot`, the diagonal, with whatever is to be added. */
+/* Solves for the steps; those of held frames are 0. `prepare` sets `step` to the right-hand side, and `pivot` to the
+ * diagonal, with any additions. */
 ik_inline void smooth_solve(smooth_clip *clip, smooth_visit *prepare, smooth_then then) {
     const smooth_found found = smooth_go_there(clip, 1, 1, prepare, then.context);
     smooth_factor_pair(clip, &found.factors[0], &found.factors[1]);
@@ -375,7 +375,7 @@ ik_inline void smooth_solve(smooth_clip *clip, smooth_visit *prepare, smooth_the
     smooth_go_back(clip, then);
 }
 
-/* The same once more, of other right-hand sides. */
+/* Solves again for other right-hand sides, with the same factors. */
 ik_inline void smooth_solve_again(smooth_clip *clip, smooth_visit *prepare, smooth_then then) {
     const smooth_found found = smooth_go_there(clip, 0, 1, prepare, then.context);
     smooth_meet(clip, &found.sums[0], &found.sums[1]);

@@ -1,12 +1,13 @@
-/* The joint of a goal turns until its ray, an axis of it, meets a position, as ik_aim has it; and how far off it then
- * is. */
-/* A limit may take the ray off its way where another roll would let it pass, as the limit of an eye that never rolls
- * does. But turned again and again, each time by the least that will do, the joint gets nearer: such an eye as near as
- * it can, in up to 20 passes; one whose limit is a ball about another axis than the ray may end somewhere short of
- * that. */
+/* The aim goal: rotates a joint so that one of its axes meets a position, as ik_aim does, and measures the residual
+ * error. */
+
+/* Largest number of passes. A limit may deflect the ray where another roll would let it pass, as for an eye that never
+ * rolls. Each further pass turns the joint by the shortest arc and brings it nearer. Such an eye takes up to 20 passes
+ * to its closest rotation. A ball limit about another axis than the ray may stop short of it. */
 enum { PASSES = 64 };
 
-/* The way from a joint to a point, in the space of its parent; of some length where that is scaled. */
+/* Vector from a joint to a point, in the space of its parent. If there are scales, only its direction is
+ * meaningful. */
 static void seen_by_parent(block *b, int joint, const ik_rows *point, vector out) {
     int parent = b->job.skeleton->parents[joint];
     ik_rows at = of_joint(&b->positions, joint);
@@ -25,7 +26,7 @@ static void seen_by_parent(block *b, int joint, const ik_rows *point, vector out
     scaled_arm(b, parent, axes[1], y);
     scaled_arm(b, parent, axes[2], z);
     for (int i = 0; i < b->count; i++) {
-        number inverse[3][3], seen[3]; /* times the determinant */
+        number inverse[3][3], seen[3]; /* the inverse times the determinant */
         cross(y[i], z[i], inverse[0]);
         cross(z[i], x[i], inverse[1]);
         cross(x[i], y[i], inverse[2]);
@@ -36,7 +37,7 @@ static void seen_by_parent(block *b, int joint, const ik_rows *point, vector out
     }
 }
 
-/* A point of a joint as its own scale puts it. */
+/* A point of a joint, scaled by the joint's own scale. */
 static ik_rows scaled(block *b, int joint, const double *point, vector out) {
     narrowed(point, out[0], 3);
     if (!b->job.scales.rows.data) return only(out[0]);
@@ -50,12 +51,12 @@ static ik_rows scaled(block *b, int joint, const double *point, vector out) {
     return ROWS(out);
 }
 
-/* Where the joint of a goal should point, and what it takes for that; all in the space of its parent. */
+/* The target direction of a goal's joint and the axes used to reach it, all in the space of its parent. */
 typedef struct {
-    ik_rows forward, up, target, pole; /* up and pole: not given where there is none */
+    ik_rows forward, up, target, pole; /* up and pole: empty if not given */
     vector of_forward, of_up, of_target, of_pole;
     number hinge[3];
-    int has_hinge; /* its axis is what is up, and stays so */
+    int has_hinge; /* the hinge axis serves as up and stays fixed */
     single weight;
 } sight;
 
@@ -79,7 +80,7 @@ static void look(block *b, const ik_goal *goal, sight *s) {
     weights_of(b, goal, s->weight);
 }
 
-/* Turns a joint that stands at 0 once; those that are going on where it moved. */
+/* Rotates a joint at the origin once. Items stay in `going` if that moved the joint. */
 static void aim_once(block *b, int joint, sight *s, number twist, int rolls, choice going, choice limited) {
     const number origin[3] = {0, 0, 0}, least = (number)(0.01 * b->job.options.rotation_tolerance);
     ik_rows local = of_joint(&b->job.solved, joint);
@@ -115,7 +116,7 @@ static void aim_once(block *b, int joint, sight *s, number twist, int rolls, cho
 
 static int any_of(const choice chosen, int count) { return memchr(chosen, 1, (size_t)count) != NULL; }
 
-/* In the space of the parent, where the joint turns as a rigid body, whatever the scales above it. */
+/* Aims in the parent's space, where the joint turns as a rigid body whatever the scales above it. */
 static void turn_ray(block *b, const wish *w, choice limited) {
     int joint = w->goal->joint, free = kind_of(b->job.skeleton, joint) == IK_FREE;
     ik_rows local = of_joint(&b->job.solved, joint);
@@ -128,7 +129,8 @@ static void turn_ray(block *b, const wish *w, choice limited) {
     look(b, w->goal, &s);
     note_outside(b, joint);
     memset(going, 1, sizeof going);
-    for (int pass = 0; pass < (free ? 1 : PASSES) && any_of(going, b->count); pass++) /* the first one rolls it */
+    for (int pass = 0; pass < (free ? 1 : PASSES) && any_of(going, b->count);
+         pass++) /* only the first pass applies roll */
         aim_once(b, joint, &s, pass ? 0 : twist_of(b, w->goal), !pass && w->goal->pole.data, going, held);
     if (!free) {
         rotate(b, local, s.forward, pointed);
@@ -139,7 +141,7 @@ static void turn_ray(block *b, const wish *w, choice limited) {
     }
 }
 
-/* How far a place is from its ray, and the angle between them at the joint. */
+/* Distance of the target from the ray, and the angle between them at the joint. */
 static void miss_ray(block *b, const wish *w, choice off) {
     ik_rows at = of_joint(&b->positions, w->goal->joint);
     vector along, to;

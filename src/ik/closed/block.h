@@ -1,5 +1,5 @@
-/* What closed forms on skeletons do with the items of a block: rows, the kernels on them, and joints that turn as far
- * as their limits let them. */
+/* Operations of the closed forms on skeletons over a block of items: rows, calls of the kernels, and rotations of
+ * joints within their limits. */
 #define IK_BYTES 0
 
 #include <float.h>
@@ -18,20 +18,20 @@
 #define JOIN(name, bits)   JOINED(name, bits)
 #define TYPED(name)        JOIN(name, IK_BITS)
 
-/* Items of a block: many enough that calls cost nothing, few enough for the nearest memory. */
+/* Items of a block: enough to make the cost of calls negligible, few enough for the L1 cache. */
 enum { BLOCK = 64 };
 
-/* A row of every item of a block. */
+/* One row for every item of a block. */
 typedef number single[BLOCK], vector[BLOCK][3], turn[BLOCK][4];
 typedef char choice[BLOCK];
 
-/* A goal and, of a limb, the rotation of its tip. */
+/* A goal and, for a limb, the rotation goal of its tip. */
 typedef struct {
     const ik_goal *goal, *rotation; /* NULL: none */
-    int depth;                      /* how many joints are above */
+    int depth;                      /* number of joints above it */
 } wish;
 
-/* A chain of joints, all at one place, and a point of the last one: see arm_of. */
+/* A chain of joints at the same position, and a point fixed to the last one: see scaled_arm. */
 typedef struct {
     ik_skeleton skeleton;
     ik_lists rotations, scales, positions, world;
@@ -39,13 +39,13 @@ typedef struct {
 
 typedef struct {
     ik_solve_job job;              /* its rows start at the first item of the block */
-    int count;                     /* of items */
+    int count;                     /* number of items */
     ik_lists positions, rotations; /* in the world */
-    ik_lists kept, kept_moved;     /* local rotations and translations, where there are scales */
-    int again;                     /* in further rounds: what is relative to the pose that came in has been done */
-    line line;                     /* likewise */
+    ik_lists kept, kept_moved;     /* copies of local rotations and translations, if there are scales */
+    int again;                     /* further rounds: options relative to the input pose have been applied */
+    line line;                     /* only if there are scales */
     void *forward;                 /* scratch memory of ik_forward */
-    ik_goal *goals;                /* those of the job */
+    ik_goal *goals;                /* copies of the job's goals */
     wish *wishes;
     int wish_count;
     int32_t status[BLOCK];
@@ -54,7 +54,7 @@ typedef struct {
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* An array of the block as rows; one row for all items; the rows of a joint; those of items from one on. */
+/* An array of the block as rows. Below: one row for all items; the rows of a joint; rows from a given item on. */
 #define ROWS(array) ((ik_rows){(array), sizeof *(array), sizeof(number), 0})
 
 static ik_rows only(const number *row) { return (ik_rows){(void *)row, 0, sizeof(number), 0}; }
@@ -114,7 +114,7 @@ static void angle_of(const block *b, ik_rows q, single angle) {
     TYPED(quat_to_axis_angle)(&(ik_quat_to_axis_angle_job){q, ROWS(axis), ROWS(angle)}, b->count);
 }
 
-/* Where all joints are now. */
+/* Forward kinematics of the current pose. */
 static void place(block *b) {
     ik_forward_job job = {
         b->job.skeleton,      b->job.solved, b->job.moved.rows.data ? b->job.moved : b->job.translations,
@@ -140,7 +140,7 @@ static void way(const ik_rows *from, const ik_rows *to, int item, number *out) {
         out[k] = *number_at(to, item, k) - *number_at(from, item, k);
 }
 
-/* Squares that are no less and no more than these, or else those of lengths times a power of two, are exact enough. */
+/* Squares within these bounds are accurate enough. Otherwise the vector is first scaled by a power of two. */
 #define LEAST_SQUARE (number)(IK_BITS == 64 ? 0x1p-960 : 0x1p-100)
 #define MOST_SQUARE  (number)(IK_BITS == 64 ? 0x1p1020 : 0x1p120)
 #define FAR_SCALE    (number)(IK_BITS == 64 ? 0x1p514 : 0x1p66)
@@ -156,7 +156,7 @@ static number distance(const ik_rows *from, const ik_rows *to, int item) {
     return size(v) / scale;
 }
 
-/* The larger; NaN where one of them is. */
+/* The larger number; NaN if one of them is. */
 static number larger(number a, number b) { return a >= b || a != a ? a : b; }
 
 static int is_finite(const ik_rows *rows, int item, int columns) {
@@ -171,8 +171,8 @@ static void narrowed(const double *from, number *to, int count) {
         to[k] = (number)from[k];
 }
 
-/* Goals of a closed form do not compete, so that a weight only says whether one counts: 1, or 0 where it is 0 or
- * below. One that is not finite stays so. */
+/* Goals of a closed form do not compete, so a weight only switches a goal on or off: 1, or 0 if it is 0 or negative. A
+ * weight that is not finite stays so. */
 static void weights_of(const block *b, const ik_goal *goal, single weight) {
     for (int i = 0; i < b->count; i++) {
         number w = goal && goal->weight.data ? *number_at(&goal->weight, i, 0) : 1;
@@ -189,8 +189,8 @@ static int depth_of(const ik_skeleton *skeleton, int joint) {
     return depth;
 }
 
-/* The way in the world from a joint to a point fixed to it, scaled as a child of the joint would be: from the root down
- * all joints at one place, so that it is not lost in where they are. */
+/* World-space vector from a joint to a point fixed to it, scaled as a child of the joint would be. It is computed from
+ * the root down with all joints at the origin, so distant positions cost no accuracy. */
 static void scaled_arm(block *b, int joint, const double *point, vector out) {
     const ik_skeleton *skeleton = b->job.skeleton;
     line *l = &b->line;
@@ -226,7 +226,7 @@ static void arm_of(block *b, int joint, const double *point, vector out) {
     rotate(b, of_joint(&b->rotations, joint), only(p), out);
 }
 
-/* Where the point of a goal is. `out` has it where it is not the joint. */
+/* World position of a goal's point. `out` holds it if it is not the joint itself. */
 static ik_rows point_of(block *b, const ik_goal *goal, vector out) {
     ik_rows at = of_joint(&b->positions, goal->joint);
     if (!has_offset(goal)) return at;
@@ -237,7 +237,7 @@ static ik_rows point_of(block *b, const ik_goal *goal, vector out) {
     return ROWS(out);
 }
 
-/* Those of a limit that is a kusudama, axis and angle of each; else none. */
+/* The cones of a kusudama limit, axis and angle of each; an empty list for other limits. */
 static ik_lists cones_of(const ik_skeleton *skeleton, const ik_limit *limit, number cones[IK_CONES][4]) {
     ik_lists list = {only(cones[0]), sizeof cones[0], limit->kind == IK_KUSUDAMA ? limit->cones : 0};
     for (ptrdiff_t i = 0; i < list.count; i++) {
@@ -248,7 +248,8 @@ static ik_lists cones_of(const ik_skeleton *skeleton, const ik_limit *limit, num
     return list;
 }
 
-/* What its limit allows in place of the local rotations of a joint, and by what angle they are outside. 0: anything. */
+/* Projects the local rotations of a joint onto its limit, and returns the angles of violation. Returns 0 if the joint
+ * has no limit. */
 static int allow(block *b, int joint, turn allowed, single outside) {
     const ik_limit *limit = limit_of(b->job.skeleton, joint);
     if (!limit || limit->kind == IK_FREE) return 0;
@@ -283,7 +284,7 @@ static int allow(block *b, int joint, turn allowed, single outside) {
     return 1;
 }
 
-/* Brings a joint into its limit; `limited` where it was outside. */
+/* Brings a joint into its limit. Sets `limited` where it was outside. */
 static void bring_back(block *b, int joint, choice limited) {
     turn allowed;
     single outside;
@@ -296,7 +297,7 @@ static void bring_back(block *b, int joint, choice limited) {
     }
 }
 
-/* Says where the pose that comes in has a joint outside its limit, which is about to be brought into that. */
+/* Sets IK_INPUT_OUTSIDE where the input pose has a joint outside its limit that is about to be brought into it. */
 static void note_outside(block *b, int joint) {
     turn allowed;
     single outside;
@@ -305,12 +306,13 @@ static void note_outside(block *b, int joint) {
         if (outside[i] > (number)b->job.options.rotation_tolerance) b->status[i] |= IK_INPUT_OUTSIDE;
 }
 
-/* From the plane of a pole anew in every round; else from the pose, once. */
+/* The twist of a goal. If there is a pole, the twist is relative to the pole's plane and every round applies it.
+ * Otherwise it is relative to the pose, so only the first round does. */
 static number twist_of(const block *b, const ik_goal *goal) {
     return b->again && !goal->pole.data ? 0 : (number)b->job.options.twist;
 }
 
-/* Makes the bone to a joint longer. */
+/* Lengthens the bone that ends at a joint. */
 static void stretch_bone(block *b, int joint, const single by) {
     ik_rows local = of_joint(&b->job.moved, joint);
     for (int i = 0; i < b->count; i++)
@@ -318,7 +320,7 @@ static void stretch_bone(block *b, int joint, const single by) {
             *number_at(&local, i, k) = by[i] * *number_at(&local, i, k);
 }
 
-/* Turns a joint in the space of its parent where it is chosen, as far as its limit allows. */
+/* Rotates a joint in its parent's space where chosen, as far as its limit allows. */
 static void turn_joint(block *b, int joint, turn delta, const choice chosen, choice limited) {
     ik_rows local = of_joint(&b->job.solved, joint);
     turn unit, turned;

@@ -1,10 +1,10 @@
-/* Closed forms on skeletons, limbs and aims, for one type of number. The contracts are at IK_CLOSED_FORMS in ik.h.
+/* Closed forms on skeletons, limbs and aims, for one number type. The contracts are at IK_CLOSED_FORMS in ik.h.
  *
- * Idea. Items are done a block at a time: forward kinematics; the form of one goal, for which its joints turn; the next
- * goal, those nearer to the root first; then forward kinematics again and a look at what is missed. Each of these is a
- * kernel that runs over the block, so that what is here says which, and takes the sum.
+ * Idea. Items are solved in blocks. Each goal, those nearer to the root first, gets forward kinematics and then its
+ * closed form, which turns its joints. A last forward pass measures the errors. Each of these steps is a kernel over
+ * the block; this file selects the kernels and collects their results.
  *
- * closed_f32.c and closed_f64.c include this one, and define IK_BITS. */
+ * closed_f32.c and closed_f64.c include this file and define IK_BITS. */
 #include "limbs.h"
 
 #include "aims.h"
@@ -16,7 +16,7 @@ typedef struct {
 
 static const form limb = {turn_limb, miss_limb}, ray = {turn_ray, miss_ray};
 
-/* The bones that came in, where chosen. */
+/* Restores the input translations where chosen. */
 static void start_from_bones(block *b, const choice chosen) {
     for (int joint = 0; joint < b->job.skeleton->count && b->job.moved.rows.data; joint++) {
         number offset[3];
@@ -27,7 +27,7 @@ static void start_from_bones(block *b, const choice chosen) {
     }
 }
 
-/* The pose that came in, where chosen. */
+/* Restores the input pose where chosen. */
 static void start_from(block *b, const choice chosen) {
     for (int joint = 0; joint < b->job.skeleton->count; joint++) {
         ik_rows turned = of_joint(&b->job.rotations, joint), solved = of_joint(&b->job.solved, joint);
@@ -36,14 +36,14 @@ static void start_from(block *b, const choice chosen) {
     start_from_bones(b, chosen);
 }
 
-/* Items that cannot be used keep the pose that came in. */
+/* Restores the input pose of unusable items. */
 static void restore(block *b, choice unusable) {
     for (int i = 0; i < b->count; i++)
         if ((unusable[i] = b->status[i] >= IK_UNUSABLE)) b->status[i] &= ~IK_INPUT_OUTSIDE;
     if (any_of(unusable, b->count)) start_from(b, unusable);
 }
 
-/* Turns the joints of all goals; says where something is off after. */
+/* Solves all goals once. Sets `off` where an error exceeds its tolerance. */
 static void solve_once(block *b, const form *form, choice off) {
     choice limited = {0}, unusable;
     memset(off, 0, BLOCK);
@@ -62,8 +62,8 @@ static void solve_once(block *b, const form *form, choice off) {
     }
 }
 
-/* Uneven scales change the bones as limbs turn: they are read again, at most so many times, while the error falls by a
- * share. */
+/* Non-uniform scales change bone lengths as a limb turns. Such items are solved again from the result, at most ROUNDS
+ * times, while the error falls below `gain` of the previous one. */
 enum { ROUNDS = 40 };
 static const number gain = (number)0.95;
 
@@ -77,14 +77,14 @@ static int is_uneven(const block *b, int item) {
     return uneven;
 }
 
-/* Where solving again from the solution brings a pose nearer. */
+/* Keeps the items in `again` that another round may improve: those with non-uniform scales. */
 static void choose_again(const block *b, choice again) {
     if (!b->job.scales.rows.data) memset(again, 0, BLOCK);
     for (int i = 0; any_of(again, b->count) && i < b->count; i++)
         again[i] &= is_uneven(b, i);
 }
 
-/* What a round must leave as it is where it is not chosen. */
+/* Saves the pose, for the items that the next round must not change. */
 static void keep(block *b) {
     for (int joint = 0; joint < b->job.skeleton->count; joint++) {
         ik_rows solved = of_joint(&b->job.solved, joint), kept = of_joint(&b->kept, joint);
@@ -105,7 +105,7 @@ static void take_kept(block *b, const choice chosen) {
     }
 }
 
-/* Solves again where that is chosen, from the rotations found and the bones that came in; everything else stays. */
+/* Solves again where chosen, from the current rotations and the input translations. All other items are unchanged. */
 static void solve_again(block *b, const form *form, choice again) {
     int32_t status[BLOCK];
     single error, angle;
@@ -125,7 +125,7 @@ static void solve_again(block *b, const form *form, choice again) {
     take_kept(b, others);
 }
 
-/* Outputs, where they are wanted; NULL: zeros. */
+/* Writes outputs that are requested; NULL writes zeros. */
 static void write_flags(const ik_rows *to, const int32_t *flags, int count) {
     for (int i = 0; i < count && to->data; i++)
         *(int32_t *)((char *)to->data + i * to->stride) = flags ? flags[i] : 0;
@@ -133,7 +133,7 @@ static void write_flags(const ik_rows *to, const int32_t *flags, int count) {
 
 static void write_numbers(const ik_rows *to, const number *numbers, int count) {
     for (int i = 0; i < count && to->data; i++)
-        *number_at(to, i, 0) = numbers[i] == numbers[i] ? numbers[i] : (number)NAN; /* always the same one */
+        *number_at(to, i, 0) = numbers[i] == numbers[i] ? numbers[i] : (number)NAN; /* the canonical NaN */
 }
 
 static void solve_block(block *b, const form *form) {
@@ -155,7 +155,7 @@ static void solve_block(block *b, const form *form) {
 
 /* --- memory, and the whole batch ---------------------------------------------------------------------------------- */
 
-/* Memory that is handed out part by part; NULL where only its size is asked for. */
+/* Memory handed out in parts; NULL if only the size is computed. */
 typedef struct {
     char *memory;
     size_t used;
@@ -167,14 +167,14 @@ static void *part_of(store *s, size_t bytes) {
     return part;
 }
 
-/* Rows without gaps, for every joint those of all items. */
+/* Packed rows: for every joint, those of all items. */
 static ik_lists lists_of(store *s, int joints, int columns) {
     const ptrdiff_t bytes = sizeof(number);
     void *memory = part_of(s, (size_t)joints * BLOCK * (size_t)columns * sizeof(number));
     return (ik_lists){{memory, columns * bytes, bytes, 0}, BLOCK * columns * bytes, joints};
 }
 
-/* A chain of so many joints without offsets or rotations. */
+/* A chain of joints without offsets or rotations. */
 static line line_of(store *s, int joints) {
     line made;
     size_t count = (size_t)joints;
@@ -206,7 +206,7 @@ static void lay_out(block *b, const ik_solve_job *job, store *s) {
     b->line = line_of(s, joints + 1);
 }
 
-/* What the goals wish for, those nearer to the root first. */
+/* Collects the goals, those nearer to the root first. */
 static void order_wishes(block *b) {
     const ik_goal *goals = b->goals;
     b->wish_count = 0;
@@ -221,7 +221,7 @@ static void order_wishes(block *b) {
     }
 }
 
-/* The job from an item on. */
+/* Sets the job to start at item `first`. */
 static void start_at(block *b, const ik_solve_job *job, ptrdiff_t first) {
     ik_lists *lists[] = {&b->job.rotations, &b->job.translations, &b->job.scales, &b->job.solved, &b->job.moved};
     ik_rows *rows[] = {&b->job.status, &b->job.error, &b->job.rotation_error, &b->job.iterations};

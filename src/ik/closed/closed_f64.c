@@ -1,4 +1,4 @@
-/* The closed forms on skeletons, of doubles. */
+/* Closed forms on skeletons, for doubles. */
 #include "../ik.h"
 #if !defined(IK_NO_SKELETON) && !defined(IK_NO_F64)
 #define IK_BITS 64

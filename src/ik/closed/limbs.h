@@ -1,7 +1,7 @@
-/* The limb of a goal: root, mid and tip turn as ik_two_bone has it; and how far the tip then is from its goal. */
+/* The limb goal: rotates root, mid and tip as ik_two_bone does, and measures the residual error of the tip. */
 #include "block.h"
 
-/* A rotation of the world in the space of a joint's parent. */
+/* Transforms a world rotation to the space of a joint's parent. */
 static void bring_within_parent(block *b, int joint, turn delta) {
     int parent = b->job.skeleton->parents[joint];
     if (parent < 0) return;
@@ -12,12 +12,12 @@ static void bring_within_parent(block *b, int joint, turn delta) {
     multiply(b, ROWS(inverse), ROWS(product), delta);
 }
 
-/* The axis, in the world, about which a joint with the limit of a hinge bends the way it has more room. */
+/* World-space hinge axis of a joint with a hinge limit. Its sign makes the direction with the larger range forwards. */
 static int hinge_of(block *b, int joint, vector out) {
     if (kind_of(b->job.skeleton, joint) != IK_HINGE) return 0;
     const ik_limit *limit = limit_of(b->job.skeleton, joint);
     const double whole_turn = 6.283185307179586, low = limit->twist[0], high = limit->twist[1];
-    int more = high >= -low || high - low >= whole_turn; /* or as much: there are no ends */
+    int more = high >= -low || high - low >= whole_turn; /* true also if both are equal, or the range is a whole turn */
     double x[3] = {more ? 1 : -1, 0, 0}, axis[3];
     ik_rows frame = {(void *)limit->frame, 0, sizeof(double), 0}, along = {x, 0, sizeof(double), 0};
     ik_quat_rotate_f64(&(ik_quat_rotate_job){frame, along, {axis, 0, sizeof(double), 0}}, 1);
@@ -27,7 +27,7 @@ static int hinge_of(block *b, int joint, vector out) {
     return 1;
 }
 
-/* The targets of a limb: NaN where the rotation of its tip is not finite, which makes the item unusable. */
+/* The targets of a limb. NaN if the tip's target rotation is not finite, which makes the item unusable. */
 static void targets_of(block *b, const wish *w, const single weight, vector out) {
     ik_rows to = ROWS(out);
     copy_rows(&to, &w->goal->position, 3, b->count);
@@ -37,7 +37,7 @@ static void targets_of(block *b, const wish *w, const single weight, vector out)
     }
 }
 
-/* The turn of the tip that gives it its rotation, after those of the limb. */
+/* The delta that gives the tip its target rotation after the limb has turned. */
 static void tip_of(block *b, const wish *w, turn root, turn mid, turn delta) {
     turn after, before, product;
     multiply(b, ROWS(root), ROWS(mid), product);
@@ -96,7 +96,7 @@ static void turn_limb(block *b, const wish *w, choice limited) {
     turn_joint(b, tip, at_tip, turned, limited);
 }
 
-/* How far the end of a limb and its tip are off; where that is more than allowed. */
+/* Position error of a limb's end and rotation error of its tip, and where they exceed the tolerances. */
 static void miss_limb(block *b, const wish *w, choice off) {
     const ik_options *options = &b->job.options;
     int tip = w->goal->joint, mid = b->job.skeleton->parents[tip], root = b->job.skeleton->parents[mid];

@@ -1,17 +1,18 @@
-/* Aiming: one joint turns an axis of it towards a point. The contract is at ik_aim_job in ik.h.
+/* Aiming: one joint turns one of its axes towards a point. The contract is at ik_aim_job in ik.h.
  *
- * Idea. The ray from the offset o along the axis f meets the sphere about the joint that goes through the target, at
+ * Idea. The ray starts at the offset o and points along the axis f. It meets the sphere about the joint that passes
+ * through the target at
  *
  *   x = o + s f,   s = -o.f + sqrt((o.f)^2 - o.o + d^2),   d the distance to the target.
  *
- * A rotation about the joint takes x anywhere on that sphere, so take it to the target: by the shortest arc, or, with
- * an up axis, as the frame (x, up) to the frame (target, pole). Where the root is not real the ray passes outside the
- * sphere; with s = -o.f, its point nearest to the joint, it passes the target as near as it can.
+ * A rotation about the joint takes x anywhere on that sphere, so it can take x to the target. It is the shortest arc
+ * or, with an up axis, takes the frame (x, up) to the frame (target, pole). If the root is not real, the ray passes
+ * outside the sphere. Its point nearest to the joint, at s = -o.f, is then turned to the target's direction.
  *
- * Space: relative to the joint, and scaled by the power of two that brings the target's distance or the offset, if that
- * is larger, near 1. */
+ * Space: relative to the joint. A power of two scales the target's distance or the offset, whichever is larger, to
+ * nearly 1. */
 
-/* Radians. */
+/* Radians, for a ray without offset. */
 #define AIM_TOLERANCE (number)(IK_BITS == 64 ? 1e-12 : 1e-5)
 
 typedef struct {
@@ -27,10 +28,10 @@ typedef struct {
     real error;
 } aim_out;
 
-/* The ray as it is, in the world's axes, about the joint, scaled. */
+/* The ray of the input pose in world axes, relative to the joint, scaled. */
 typedef struct {
     vec3 start, along;
-    vec3 hit; /* the unit direction of the point that comes to the target */
+    vec3 hit; /* unit direction of the ray point that is brought to the target */
 } aim_ray;
 
 ik_inline aim_ray aim_ray_of(const aim_in *in, real scale, real distance) {
@@ -49,7 +50,7 @@ ik_inline aim_ray aim_ray_of(const aim_in *in, real scale, real distance) {
     return ray;
 }
 
-/* The part of a vector of any length across a unit vector, as a direction. */
+/* The component of a vector of any length perpendicular to a unit vector, as a direction. */
 ik_inline direction aim_side(vec3 towards, vec3 axis) {
     direction side = vec3_direction_of_any(towards);
     real length = side.length;
@@ -59,7 +60,7 @@ ik_inline direction aim_side(vec3 towards, vec3 axis) {
     return side;
 }
 
-/* With up and pole: the frame (hit, up) to (target, pole). */
+/* Rotates the frame (hit, up) to (target, pole). */
 ik_inline quat aim_upright(const aim_in *in, vec3 hit, vec3 e, quat shortest, mask *undefined) {
     direction up = aim_side(quat_rotate(in->rotation, in->up), hit),
               pole = aim_side(vec3_sub(in->pole, in->position), e);
@@ -68,7 +69,7 @@ ik_inline quat aim_upright(const aim_in *in, vec3 hit, vec3 e, quat shortest, ma
     return quat_select(*undefined, shortest, upright);
 }
 
-/* The angle left, and what is to say. `apart`: the target is not on the joint. */
+/* The residual angle and the status flags. `apart`: the target does not coincide with the joint. */
 ik_inline void aim_judge(const aim_in *in, const aim_ray *ray, vec3 target, mask apart, aim_out *out) {
     vec3 along = quat_rotate(out->delta, ray->along);
     vec3 left = vec3_sub(target, quat_rotate(out->delta, ray->start));
@@ -85,7 +86,7 @@ ik_inline void aim_judge(const aim_in *in, const aim_ray *ray, vec3 target, mask
     out->status |= missed & mask_splat(IK_TOO_NEAR);
 }
 
-/* The sum of everything that came in: not finite where a part of it is not. */
+/* The sum of all inputs: not finite if any input is not. */
 ik_inline real aim_sum(const aim_in *in) {
     vec3 sum = vec3_add(vec3_add(in->position, in->target), vec3_add(in->forward, in->rotation.v));
     if (in->offset_given) sum = vec3_add(sum, in->offset);
@@ -95,7 +96,7 @@ ik_inline real aim_sum(const aim_in *in) {
     return in->influence_given ? all + in->influence : all;
 }
 
-/* At influence 0 a target or pole that is not a number does not matter. */
+/* At influence 0, a target or pole that is not a number is ignored. */
 ik_inline void aim_ignore(aim_in *in) {
     mask none = ~mask_less(real_splat(0), in->influence) & mask_is_number(in->influence);
     in->target = vec3_select(none & ~vec3_is_finite(in->target), in->position, in->target);

@@ -1,8 +1,8 @@
-/* Forward kinematics: poses to the world and back. The contracts are at ik_forward_job, ik_local_job and
+/* Forward kinematics: local poses to world space and back. The contracts are at ik_forward_job, ik_local_job and
  * ik_carried_job in ik.h.
  *
- * Idea. Lanes are poses: all walk down the tree together, every parent before its children, so no lane ever waits. What
- * children need of a joint (skeleton.h) is kept in scratch memory as lanes. */
+ * Idea. Each lane is one pose. All lanes traverse the tree together, parents before children, so no lane waits. The
+ * data that children need of a joint (skeleton.h) stay in scratch memory as lanes. */
 
 ik_inline void forward_store(const ik_forward_job *job, group at, int joint, const world_joint *found) {
     const real none = real_splat(0);
@@ -10,7 +10,7 @@ ik_inline void forward_store(const ik_forward_job *job, group at, int joint, con
     lanes_store_joint_quat(&job->world_rotations, at, joint, quat_written(found->rotation, none));
 }
 
-/* The scratch memory, from its first address that suits a vector. */
+/* The first address of the scratch memory that is aligned for a vector. */
 ik_inline void *forward_scratch(const ik_forward_job *job) {
     return (char *)job->scratch + (IK_WIDEST - (uintptr_t)job->scratch % IK_WIDEST) % IK_WIDEST;
 }
@@ -54,7 +54,8 @@ static void forward_rows(const ik_forward_job *job, ptrdiff_t first, ptrdiff_t l
     }
 }
 
-/* --- some joints, and points that they carry ---------------------------------------------------------------------- */
+/* --- a selection of joints, and points fixed to joints -------------------------------------------------------------
+ */
 
 ik_inline vec3 carried_offset(const ik_carried_job *job, ptrdiff_t point) {
     const double *offset = job->offsets + 3 * point;
@@ -104,9 +105,9 @@ static void carried_rows(const ik_carried_job *job, ptrdiff_t first, ptrdiff_t l
     }
 }
 
-/* --- back --------------------------------------------------------------------------------------------------------- */
+/* --- world space to local ----------------------------------------------------------------------------------------- */
 
-/* One joint back: relative to its parent, which comes later and still is what it was. */
+/* One joint relative to its parent. The parent is processed later, so its world pose is still unchanged. */
 ik_inline void local_joint_of(const ik_local_job *job, group at, int joint, int parent) {
     quat rotation = lanes_load_joint_quat(&job->world_rotations, at, joint), to_parent = quat_identity();
     vec3 position = lanes_load_joint_vec3(&job->positions, at, joint);
@@ -125,7 +126,7 @@ ik_inline void local_joint_of(const ik_local_job *job, group at, int joint, int 
     lanes_store_joint_vec3(&job->translations, at, joint, vec3_written(position, away));
 }
 
-/* Children before parents, so that the pose may be written over the world. */
+/* Children come before parents, so the local pose may overwrite the world pose. */
 static void local_rows(const ik_local_job *job, ptrdiff_t first, ptrdiff_t last) {
     const ik_skeleton *skeleton = job->skeleton;
     const int joints = skeleton->count;

@@ -1,61 +1,62 @@
-/* Joint limits: the allowed rotation nearest to a given one. The contract is in ik.h, at ik_limit.
+/* Joint limits: the allowed rotation nearest to a given one. The contract is at ik_limit in ik.h.
  *
- * A rotation q relative to rest is seen in the limit's own space, where x is the axis of twist. As a pair of complex
- * numbers, with t and s half the angle of twist and of swing,
+ * A rotation q relative to rest is expressed in the limit's own space, where x is the twist axis. Its components form
+ * two complex numbers; t and s are half the angles of twist and swing.
+ *
  *     w + i x = cos(s) e^(i t),   y + i z = sin(s) e^(i lean) e^(-i t)
- * and its twist, alone, is the direction of the first. Ranges of angles are arcs of half angles, and so are compared by
- * products; sines and cosines are only taken of the limit itself, once. That is limit_prepare.
+ *
+ * The twist alone is the direction of the first. Ranges of angles are arcs of half angles, so products compare them.
+ * Sines and cosines are computed of the limit only, once, in limit_prepare.
  *
  *   hinge   the nearest twist in the range, no swing
- *   ball    the nearest twist in the range; then the nearest swing in the ellipse through sin(a / 2) on each half axis.
+ *   ball    the nearest twist in the range, then the nearest swing in the ellipse through sin(a / 2) on each half axis.
  *           On the sphere of half angles that ellipse is a cone, u^2 cot^2(a / 2) + v^2 cot^2(b / 2) <= cos^2(s), so
- *           nothing is lost near half a turn. Equal angles all round make it a round cone, and the answer exact along
- *           the great circle.
- *   euler   the nearest of all rotations in the box, see there
- *   kusudama   the nearest twist in the range; then the nearest direction of the axis, see there
+ *           no accuracy is lost near half a turn. Equal angles in all directions make it a round cone, and the answer
+ *           is exact along the great circle.
+ *   euler   the nearest of all rotations in the box, see limit_nearest.h
+ *   kusudama   the nearest twist in the range, then the nearest direction of the axis, see limit_kusudama.h
  *
- * All are continuous but where two answers are equally near. After a swing of half a turn the twist counts as none.
- * A rotation that is outside by no more than LIMIT_TOLERANCE stays as it is, so that projecting twice is projecting
- * once, to the bit. */
+ * All are continuous, except where two answers are equally near. After a swing of half a turn the twist counts as 0.
+ * A rotation outside by at most LIMIT_TOLERANCE is unchanged, so a second projection changes no bit. */
 #define LIMIT_TOLERANCE (16 * EPSILON)
 
-/* A complex number shorter than this has no direction. */
+/* A complex number shorter than this has no defined direction. */
 #define TINY_TURN (4 * EPSILON)
 
-/* Cosine and sine of half an angle, or of all of it, the same in all lanes. */
+/* Cosine and sine of half an angle, or of the whole angle, equal in all lanes. */
 typedef struct {
     number cosine, sine;
 } half_angle, whole_angle;
 
-/* From middle - width to middle + width; width is half a turn where all angles are allowed. */
+/* From middle - width to middle + width; width is half a turn if all angles are allowed. */
 typedef struct {
     half_angle middle, width;
 } angle_range;
 
-/* A cone of a kusudama, and the path to the next one. That path is alike on both sides of the great circle through the
- * two axes, so one circle that bounds it is enough. */
+/* One cone of a kusudama and the path to the next one. The path is mirror symmetric about the great circle through the
+ * two axes, so one bounding circle is enough. */
 typedef struct {
     number axis[3];
     whole_angle angle;
-    int joined;            /* there is a path */
-    number frame[3][3];    /* half-way between the axes, from the second one to the first, and the normal of these */
-    whole_angle centre;    /* of the circle, along the second and the third of the frame */
-    whole_angle radius;    /* of it */
-    whole_angle direction; /* in which the first axis is seen from there, half-way being 0; times some length */
+    int joined;            /* 1 if a path exists */
+    number frame[3][3];    /* midpoint of the axes, direction from second to first, normal */
+    whole_angle centre;    /* of the circle, in the plane of the second and third frame vectors */
+    whole_angle radius;    /* of the circle */
+    whole_angle direction; /* of the first axis seen from the centre, 0 at the midpoint; not of unit length */
 } limit_cone;
 
-/* An ik_limit ready for use. */
+/* An ik_limit prepared for projection. */
 typedef struct {
     enum ik_limit_kind kind;
-    number axes[3][3];     /* x, y, z of the limit's space. EULER: outer, middle, and their normal */
-    angle_range ranges[3]; /* but EULER: only the first, of the twist. EULER: see there */
+    number axes[3][3];     /* x, y, z of the limit's space. EULER: outer, middle, their normal */
+    angle_range ranges[3]; /* the first is the twist range. EULER: outer, middle, inner, see limit_prepare_euler */
     half_angle swing[4];   /* BALL: towards +y, -y, +z, -z */
-    number cotangents[4];  /* of these halves */
+    number cotangents[4];  /* of the half angles in `swing` */
     const limit_cone *cones;
     int cone_count; /* KUSUDAMA */
 } limit;
 
-/* Whether a range bounds nothing: a whole turn, but for rounding. */
+/* True if a range allows every angle: a whole turn, except for round-off. */
 ik_inline int range_is_whole(number low, number high) { return high - low > 8 * eighth_turn[0] - LIMIT_TOLERANCE; }
 
 /* --- half angles -------------------------------------------------------------------------------------------------- */
@@ -76,7 +77,7 @@ ik_inline cosine_sine turn_select(mask choose, cosine_sine a, cosine_sine b) {
 }
 ik_inline real turn_length(cosine_sine a) { return real_sqrt(a.cosine * a.cosine + a.sine * a.sine); }
 
-/* Length 1; none where it is rounding. */
+/* Scaled to length 1; angle 0 if its length is round-off. */
 ik_inline cosine_sine turn_unit(cosine_sine a) {
     const real one = real_splat(1);
     real length = turn_length(a);
@@ -85,7 +86,7 @@ ik_inline cosine_sine turn_unit(cosine_sine a) {
     return turn_select(defined, unit, (cosine_sine){one, real_splat(0)});
 }
 
-/* Half of an angle: the direction between a and 1, whichever way does not cancel. */
+/* Half of an angle: the direction midway between a and 1, computed from the sum that does not cancel. */
 ik_inline cosine_sine turn_half(cosine_sine a) {
     real length = turn_length(a), zero = real_splat(0);
     mask backwards = mask_less(a.cosine, zero);
@@ -98,9 +99,9 @@ ik_inline vec3 limit_axis(const limit *l, int i) { return vec3_splat(l->axes[i][
 
 /* --- compiled with the closed forms ------------------------------------------------------------------------------- */
 
-/* The cones are those of the skeleton, and stay where they are made ready, each in its place. */
+/* `cones` are those of the skeleton. `ready` receives the prepared cones at the same indices. */
 ik_hidden void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_cone *cones, limit_cone *ready);
 
-/* The nearest allowed rotation to the unit quaternion q, both relative to rest and of the same sign: the identity goes
- * to a w of the sign of q's. */
+/* The nearest allowed rotation to the unit quaternion q. Both are relative to rest and have the same sign: the identity
+ * is returned with w of the sign of q's w. */
 ik_hidden quat IK_NAME(limit_project)(const limit *l, quat q);

@@ -1,17 +1,21 @@
-/* Kusudamas (the idea is of Egan Jones's Everything Will Be IK): where the axis of a joint may point is a sequence of
- * cones, neighbouring ones joined by a path. What a direction is worth is told by angles to the middles of circles.
+/* Kusudamas (Egan Jones, Everything Will Be IK): the allowed directions of a joint's axis are a sequence of cones.
+ * Paths join neighbouring cones. A direction is judged by its angles to the centres of circles.
  *
- * Let the axes of two cones be a half-angle h to each side of their middle m, p the direction from the second to the
- * first, n the normal, and a, b their angles. A circle of the radius r = (pi - a - b) / 2 that touches both is a + r
- * from the first axis and b + r from the second. These add up to half a turn, so its centre t is a quarter turn from m:
+ * Let the axes of two cones be at a half angle h to each side of their midpoint m. The direction from the second axis
+ * to the first is p, and n is the normal. The angles of the cones are a and b. A circle of radius r = (pi - a - b) / 2
+ * that touches both is a + r from the first axis and b + r from the second. These add up to half a turn, so its centre
+ * t is a quarter turn from m:
+ *
  *     t = tp p + tn n,   tp = sin((b - a) / 2) / sin(h),   tp^2 + tn^2 = 1
- * There is one for either sign of tn. Seen from t, with m ahead and k = tn p - tp n aside, the axes are in the
- * directions (cos(h), sin(h) tn) and (cos(h), -sin(h) tn). Between these, on its side of the great circle through both
- * axes, lie first a part of its circle, which is not allowed, and then the path.
  *
- * Where a direction is outside, the nearest one inside is on the edge of a cone, the nearest there, or it is in such a
- * part of a circle and goes straight away from t: an edge that ends is continued by one of a cone. So all are tried,
- * and the nearest is taken. */
+ * There is one circle for either sign of tn. Seen from t, let m be ahead and k = tn p - tp n to the side. The axes are
+ * then in the directions (cos(h), sin(h) tn) and (cos(h), -sin(h) tn). Consider the sector between these, on the
+ * circle's side of the great circle through both axes. It holds the part of the circle that is not allowed, and beyond
+ * it the path.
+ *
+ * For a direction outside, the nearest one inside is the nearest point on the edge of a cone. Inside the forbidden part
+ * of a circle, it may also be straight away from t. An edge that ends continues as the edge of a cone, so all
+ * candidates are tried and the nearest is taken. */
 
 /* Half a swing: its cosine, and its sine times the direction of y + i z. */
 typedef struct {
@@ -42,7 +46,7 @@ ik_inline vec3 cone_axis(const ik_cone *cone) {
     return vec3_direction(vec3_scale(real_unit_scale(vec3_size(axis)), axis)).unit;
 }
 
-/* A circle that touches both must be there, and neither cone hold the other. */
+/* A path exists if a circle can touch both cones and neither cone contains the other. */
 static void kusudama_prepare_path(limit_cone *to, const ik_cone *first, const ik_cone *second) {
     vec3 a = cone_axis(first), b = cone_axis(second);
     direction sum = vec3_direction(vec3_add(a, b)), difference = vec3_direction(vec3_sub(a, b));
@@ -72,7 +76,7 @@ static void kusudama_prepare(limit_cone *to, const ik_cone *from, int count) {
 
 /* --- a direction -------------------------------------------------------------------------------------------------- */
 
-/* The nearest direction so far, how far away it is, and where none is needed. */
+/* The nearest direction yet found, its distance, and the lanes whose direction is allowed already. */
 typedef struct {
     vec3 at;
     real distance;
@@ -81,8 +85,8 @@ typedef struct {
 
 ik_inline vec3 vec3_of_numbers(const number v[3]) { return vec3_splat(v[0], v[1], v[2]); }
 
-/* How far something at an angle from the middle of a circle is beyond its edge: the tangent of half the difference,
- * which tells near and far ones apart alike. */
+/* Signed distance of a point beyond the edge of a circle, from the angles of both to its centre. The tangent of half
+ * the difference keeps its resolution for near and far points. */
 ik_inline real circle_excess(cosine_sine at, cosine_sine edge) {
     const real zero = real_splat(0);
     cosine_sine off = turn_divide(at, edge);
@@ -99,7 +103,7 @@ ik_inline void nearest_consider(nearest_direction *nearest, vec3 at, real distan
     nearest->distance = real_select(chosen, distance, nearest->distance);
 }
 
-/* From opposite its axis any way is as near. */
+/* The nearest direction in a cone. From opposite its axis, all directions are equally near; a fixed one is used. */
 ik_inline void cone_consider(const limit_cone *cone, vec3 towards, nearest_direction *nearest) {
     const real tolerance = real_splat(LIMIT_TOLERANCE);
     vec3 axis = vec3_of_numbers(cone->axis);
@@ -134,7 +138,7 @@ ik_inline void path_consider(const limit_cone *cone, vec3 towards, nearest_direc
     nearest->allowed |= between & free;
 }
 
-/* The swing that takes x to a direction; half a turn is towards +y. */
+/* The swing that takes x to a direction; half a turn goes towards +y. */
 ik_inline half_swing swing_to(vec3 towards) {
     cosine_sine side = {towards.y, towards.z};
     cosine_sine half = turn_half((cosine_sine){towards.x, turn_length(side)});

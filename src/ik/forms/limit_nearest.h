@@ -1,9 +1,9 @@
-/* Limits made ready, and the nearest rotation that one allows: the idea is in limit.h. */
+/* Preparation of limits, and projection onto them. The derivation is in limit.h. */
 
-/* The least sine of a swing whose cotangent is reckoned with, far below rounding. */
+/* Smallest sine of a swing that enters a cotangent, far below round-off. */
 #define LEAST_SINE ((number)(IK_BITS == 64 ? 0x1p-60f : 0x1p-30f))
 
-/* So many steps leave no error above rounding in a million ellipses of all shapes, points near and far. */
+/* Newton steps. They leave no error above round-off for a million ellipses of all shapes, with near and far points. */
 enum { ELLIPSE_STEPS = IK_BITS == 64 ? 9 : 7 };
 
 /* --- once for a limit --------------------------------------------------------------------------------------------- */
@@ -22,8 +22,8 @@ ik_inline void limit_prepare_swing(limit *to, const ik_limit *from) {
     }
 }
 
-/* The first of the fixed axes to turn is the innermost. The angle of the middle one goes in as a quarter turn less it,
- * that of an inner one that is opposite to the normal of the others with its sign changed. */
+/* The first fixed axis to turn is the innermost. The middle angle is stored as a quarter turn minus itself. The inner
+ * angle changes its sign if its axis is opposite to the normal of the other two. */
 ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, number frame[3][3]) {
     const number quarter = 2 * eighth_turn[0];
     int inner = from->axes[0], middle = from->axes[1], outer = from->axes[2];
@@ -60,8 +60,8 @@ void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_cone *cone
     }
 }
 
-/* The half angle in a range nearest to that of `a`, which may have any length and sign: both are the same rotation. Of
- * two bounds just as near it is the upper. */
+/* The half angle in a range nearest to that of `a`. `a` may have any length and either sign: both are the same
+ * rotation. If both bounds are equally near, the upper is returned. */
 ik_inline cosine_sine range_nearest(const angle_range *range, cosine_sine a) {
     const real zero = real_splat(0);
     cosine_sine middle = half_angle_splat(range->middle), width = half_angle_splat(range->width);
@@ -74,15 +74,14 @@ ik_inline cosine_sine range_nearest(const angle_range *range, cosine_sine a) {
     return turn_multiply(turn_select(outside, bound, (cosine_sine){cosine, side}), middle);
 }
 
-/* --- hinge, ball and kusudama
- * ----------------------------------------------------------------------------------------------- */
+/* --- hinge, ball and kusudama ------------------------------------------------------------------------------------- */
 
-/* Where the point of an ellipse nearest to (u, v) outside of it lies, as its parameter: the point is (a x, b y) with
- * x^2 + y^2 = 1. All in the first quadrant, and a <= b. It is x = a u / (t + a^2), y = b v / (t + b^2) for some t;
- * without t,
+/* The point of an ellipse nearest to (u, v) outside it, as a parameter (x, y): the point is (a x, b y) with
+ * x^2 + y^2 = 1. Everything is in the first quadrant, and a <= b. For some t, x = a u / (t + a^2) and
+ * y = b v / (t + b^2). Eliminating t gives
  *     y = b v x / (a u + (b^2 - a^2) x).
- * Newton's method on x^2 + y^2 - 1 as a function of x^2: linear for a circle and for a line, else concave, so that all
- * steps but the first come from below. It starts where y or x is 1. */
+ * Newton's method solves x^2 + y^2 - 1 = 0 for x^2. The function is linear for a circle and for a line, else concave,
+ * so all steps after the first approach the root from below. The start is where y or x is 1. */
 ik_inline cosine_sine ellipse_nearest(real u, real v, real a, real b) {
     const real one = real_splat(1), least = real_splat(LEAST_SINE * LEAST_SINE);
     real au = real_max(a * u, least), bv = b * v, d = b * b - a * a;
@@ -95,14 +94,14 @@ ik_inline cosine_sine ellipse_nearest(real u, real v, real a, real b) {
     return turn_unit((cosine_sine){x, bv * x / (au + d * x)});
 }
 
-/* A point is outside of the cone by about the excess over the length of its gradient. */
+/* A point is outside the cone by about the excess divided by the length of its gradient. */
 ik_inline mask swing_outside(real cosine, real u, real v, real u_cotangent, real v_cotangent) {
     real x = u * u_cotangent, y = v * v_cotangent, square = x * x + y * y, size = real_sqrt(square);
     real dx = x * u_cotangent, dy = y * v_cotangent, gradient = real_sqrt(dx * dx + dy * dy + square);
     return mask_less(real_splat(LIMIT_TOLERANCE) * gradient, (size - cosine) * size);
 }
 
-/* To lean towards +y is to turn about +z, towards +z about -y. */
+/* Leaning towards +y is a rotation about +z; leaning towards +z is a rotation about -y. */
 ik_inline half_swing swing_nearest(const limit *l, half_swing s) {
     const real zero = real_splat(0);
     real u = s.lean.sine, v = -s.lean.cosine;
@@ -129,7 +128,8 @@ ik_inline quat hinge_nearest(const limit *l, quat p) {
     return (quat){twist.cosine, {twist.sine, zero, zero}};
 }
 
-/* After half a turn there is no twist, and the swing may as well be the opposite: it is the one towards +y, or +z. */
+/* The swing of a rotation. After half a turn it has no defined twist and the opposite swing is equivalent: the one
+ * towards +y, or +z, is returned. */
 ik_inline half_swing swing_of(quat p, cosine_sine twist) {
     const real zero = real_splat(0);
     half_swing s = {turn_length((cosine_sine){p.w, p.v.x}), turn_multiply((cosine_sine){p.v.y, p.v.z}, twist)};
@@ -150,17 +150,22 @@ ik_inline quat ball_nearest(const limit *l, quat p) {
 
 /* --- euler box ----------------------------------------------------------------------------------------------------
  *
- * With f, m, l the halves of the outer angle, of a quarter turn less the middle one, and of the inner one, as complex
- * numbers of length 1,
+ * Let f, m, l be complex numbers of length 1: the halves of the outer angle, of a quarter turn minus the middle angle,
+ * and of the inner angle. Then (Bernardes and Viollet, as in quat_to_euler)
+ *
  *     p = w + y + i (x + z) = sqrt(2) Re(m) f l,   q = w - y + i (x - z) = sqrt(2) Im(m) f / l
- * (Bernardes and Viollet, as in quat_to_euler). How near a rotation (p, q) is to that is Re(p / (f l)) Re(m) +
- * Re(q l / f) Im(m): of each of the three angles, given the others, a cosine of half of it, so the best is known at
- * once and, in a range, is the allowed one nearest to that. The nearest rotation in a box therefore is among its own
- * two sets of angles, where one lies in the box, the best inner and outer angle for each bound of the middle one, the
- * best inner and middle angle for each bound of the outer one, and the other way round, the best inner angle for each
- * pair of bounds of the others, and likewise the best outer one, and all of them lie in the box once every angle is
- * brought into its range. So there is nothing special about gimbal lock: what is free there is used. */
-
+ *
+ * The closeness of a rotation (p, q) is Re(p / (f l)) Re(m) + Re(q l / f) Im(m). In each of the three angles, given the
+ * others, this is a cosine of half of it. The best angle therefore has a closed form, and the best in a range is the
+ * allowed angle nearest to it. The nearest rotation in a box is one of these candidates, after every angle is brought
+ * into its range:
+ *
+ *   - the rotation's own two sets of angles;
+ *   - the best inner and outer angles for each bound of the middle one;
+ *   - the best inner and middle angles for each bound of the outer one, and vice versa;
+ *   - the best inner, or outer, angle for each pair of bounds of the other two.
+ *
+ * Gimbal lock needs no special case: the angle that is free there is used. */
 typedef struct {
     cosine_sine p, q;
 } turn_pair;
@@ -169,7 +174,7 @@ typedef struct {
     cosine_sine outer, middle, inner;
 } euler_halves;
 
-/* The nearest so far. */
+/* The nearest rotation yet found. */
 typedef struct {
     turn_pair at;
     real distance; /* squared */
@@ -181,7 +186,7 @@ ik_inline real pair_distance(turn_pair a, turn_pair b, real sign) {
     return (x * x + y * y) + (z * z + w * w);
 }
 
-/* All angles into their ranges; taken where that is nearer to `of` than what was found before. */
+/* Brings all angles into their ranges. The result is kept if it is nearer to `of` than the best yet found. */
 ik_outline void euler_consider(const limit *l, const turn_pair *of, const euler_halves *angles, nearest_pair *best) {
     const real root2 = real_splat((number)1.4142135623730950488);
     cosine_sine outer = range_nearest(&l->ranges[0], angles->outer);
@@ -197,7 +202,7 @@ ik_outline void euler_consider(const limit *l, const turn_pair *of, const euler_
     best->distance = real_select(nearer, real_min(minus, plus), best->distance);
 }
 
-/* The best angle given the two others. */
+/* The best angle given the other two. */
 ik_inline cosine_sine best_middle(turn_pair of, cosine_sine outer, cosine_sine inner) {
     return (cosine_sine){turn_divide(of.p, turn_multiply(outer, inner)).cosine,
                          turn_multiply(turn_divide(of.q, outer), inner).cosine};
@@ -211,7 +216,7 @@ ik_inline cosine_sine best_outer(turn_pair of, cosine_sine inner, cosine_sine mi
                     turn_scale(middle.sine, turn_multiply(of.q, inner)));
 }
 
-/* Both outer angles, given the middle one. */
+/* The outer and inner angles, given the middle one. */
 ik_inline euler_halves best_of_middle(turn_pair of, cosine_sine middle) {
     const real zero = real_splat(0);
     cosine_sine sum = turn_unit(turn_scale(real_negate_if(mask_less(middle.cosine, zero), real_splat(1)), of.p));
@@ -220,7 +225,7 @@ ik_inline euler_halves best_of_middle(turn_pair of, cosine_sine middle) {
     return (euler_halves){outer, middle, turn_divide(sum, outer)};
 }
 
-/* Inner and middle angle, given the outer one: the squares add up to a cosine of the whole inner angle. */
+/* The inner and middle angles, given the outer one: the squares add up to a cosine of the whole inner angle. */
 ik_inline euler_halves best_of_outer(const limit *l, turn_pair of, cosine_sine outer) {
     cosine_sine p = turn_divide(of.p, outer), q = turn_conjugate(turn_divide(of.q, outer));
     cosine_sine inner = range_nearest(&l->ranges[2], turn_half(turn_add(turn_multiply(p, p), turn_multiply(q, q))));
@@ -291,7 +296,7 @@ quat IK_NAME(limit_project)(const limit *l, quat q) {
     return quat_select(mask_less(largest, real_splat(LIMIT_TOLERANCE)), q, nearest);
 }
 
-/* How far outside a rotation is, in radians: the angle from it to its projection. Exactly 0 inside. */
+/* Violation in radians: the angle from a rotation to its projection. Exactly 0 inside. */
 ik_inline real limit_violation(quat q, quat projected) {
     quat off = quat_multiply(quat_conjugate(q), projected);
     real half = real_atan2(vec3_length(off.v), real_abs(off.w));

@@ -1,10 +1,10 @@
-/* ik_limit_project, row by row: limits from numbers, and rotations to what they allow. */
+/* ik_limit_project, row by row: reads limits from numbers and projects rotations onto them. */
 
 ik_inline number row_number(const ik_rows *rows, ptrdiff_t item, int column) {
     return *(const number *)((const char *)rows->data + item * rows->stride + column * lanes_step(rows));
 }
 
-/* A whole number below count; anything else is 0. */
+/* An integer below count; any other value counts as 0. */
 ik_inline int row_choice(const ik_rows *rows, ptrdiff_t item, int column, int count) {
     number x = row_number(rows, item, column);
     while (--count > 0 && x != (number)count) {
@@ -38,7 +38,7 @@ static void limit_load_cones(const ik_limit_project_job *job, ptrdiff_t item, ik
     }
 }
 
-/* Items up to `last` from `first` on that have their limit by the same row: all, or one. */
+/* End of the run of items from `first`, at most `last`, that share one row of limits: all items, or one. */
 static ptrdiff_t limit_shared(const ik_limit_project_job *job, ptrdiff_t first, ptrdiff_t last) {
     ptrdiff_t strides = job->kind.stride | job->frame.stride | job->twist.stride | job->swing.stride |
                         job->axes.stride | job->lowest.stride | job->highest.stride | job->cones.rows.stride;

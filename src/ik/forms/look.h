@@ -1,23 +1,23 @@
-/* Aiming over several joints: spine, neck and head share a turn. The contract is at ik_look_job in ik.h.
+/* Aiming over several joints: spine, neck and head share a rotation. The contract is at ik_look_job in ik.h.
  *
- * Idea. A pass goes from the root to the tip. Each joint takes its share of the turn that still leads from the ray to
- * the target, weight / (weights from here on), so what one joint leaves undone the later ones share; in log space, that
- * is the share of the angle about the same axis. With up and pole a second sweep shares the roll about the line to the
- * target alike. Turning a joint moves the start of the ray, so passes are repeated, each some fifty times nearer. At
- * last the last joint that has a weight does what is left in closed form, as aim does; one that has all the weight does
- * nothing else.
+ * Idea. A pass goes from the root to the tip. Each joint takes a share of the rotation that still separates the ray
+ * from the target: its weight divided by the sum of the weights from here to the tip. Later joints therefore share what
+ * an earlier one leaves. In log space, the share is a share of the angle about the same axis. If up and pole are given,
+ * a second sweep shares the roll about the line to the target in the same way. Turning a joint moves the start of the
+ * ray, so passes are repeated; each reduces the error by a factor of about fifty. Finally the last joint with a weight
+ * takes the residual in closed form, as aim does. A joint that has all the weight does only this.
  *
- * Two things hold the passes off. They aim no nearer than the start of the ray stands from the joints, as the chain
- * would roll in; only the last step goes for the target itself. And a direction outside the clamp is replaced by the
- * one it allows.
+ * Two rules restrain the passes. They never aim closer to a joint than the start of the ray is from it, because the
+ * chain would curl up. Only the final step aims at the target itself. A direction outside the clamp is replaced by the
+ * allowed one.
  *
- * Source: cyclic coordinate descent (Wang and Chen, 1991), from the root on and in shares; the clamp gives way by the
+ * Source: cyclic coordinate descent (Wang and Chen, 1991), from the root and in shares. The clamp softens by the
  * exponential that animators know from soft IK.
  *
- * Memory: there is room for one joint. A sweep walks the chain by forward kinematics, and what it has to know of every
- * joint from one sweep to the next, its delta so far, is kept in the rows of the output.
+ * Memory: registers hold one joint. Each sweep recomputes forward kinematics along the chain. The delta of every joint
+ * is kept between sweeps in the output rows.
  *
- * Space: relative to the last joint, and scaled by the power of two that brings the largest length near 1. */
+ * Space: relative to the last joint. A power of two scales the largest length to nearly 1. */
 
 enum { LOOK_PASSES = 4 };
 
@@ -28,28 +28,28 @@ typedef struct {
     int pole_given, clamp_given;
 } look_in;
 
-/* What there is to do, and what is known of it. */
+/* The work of one group, and measures of its input. */
 typedef struct {
-    real total;       /* of the weights */
-    real first, last; /* which joints with a weight are that */
+    real total;       /* sum of the weights */
+    real first, last; /* indices of the first and last joint with a weight */
     real size;        /* of the chain, scaled */
-    vec3 far;         /* the target, or what stands for it in the passes */
-    mask active;      /* the passes go on */
-    mask still;       /* nothing may move */
+    vec3 far;         /* the target, or its substitute during the passes */
+    mask active;      /* lanes in which passes continue */
+    mask still;       /* lanes in which nothing may move */
     mask has_axis;
     mask status;
     real poison;
 } look_plan;
 
-/* The chain as it is now, seen from the joint at which a sweep is. */
+/* The current chain, seen from the joint that a sweep has reached. */
 typedef struct {
-    vec3 joint;            /* where that is */
+    vec3 joint;            /* its position */
     quat turned;           /* by all joints before it */
     vec3 seat;             /* the last joint that has a weight */
     vec3 start, along, up; /* the ray */
 } look_pose;
 
-/* --- what to turn by ---------------------------------------------------------------------------------------------- */
+/* --- rotation needed ---------------------------------------------------------------------------------------------- */
 
 #if IK_BITS == 64
 static const double decay_terms[14] = {
@@ -61,8 +61,8 @@ static const float decay_terms[8] = {1, 1, 1.f / 2, 1.f / 6, 1.f / 24, 1.f / 120
 static const float ln2[2] = {0x1.62e4p-1f, 0x1.7f7d1cp-20f};
 #endif
 
-/* e to the power of -x, 0 <= x; from 64 on always the same next to nothing. As 2^-n e^r with |r| <= ln 2 / 2, and the
- * series for e^r. */
+/* e^-x for x >= 0. Beyond 64, the result is that of 64, about 1e-28. It is computed as 2^-n e^r with
+ * r| <= ln 2 / 2, and the series for e^r. */
 ik_inline real real_decay(real x) {
     const real rounder = real_splat(IK_BITS == 64 ? (number)0x1.8p52 : (number)0x1.8p23);
     x = real_min(real_max(x, real_splat(0)), real_splat(64));
@@ -74,12 +74,13 @@ ik_inline real real_decay(real x) {
 }
 
 typedef struct {
-    vec3 along;  /* the direction that is allowed */
-    mask acts;   /* it is another one */
-    mask beyond; /* what was asked for is outside the cone */
+    vec3 along;  /* the allowed direction */
+    mask acts;   /* lanes where it differs from the wanted one */
+    mask beyond; /* lanes where the wanted one is outside the cone */
 } look_clamped;
 
-/* Within the cone about the reference. Its angle `most` is approached as most - rest e^(-(angle - start) / rest). */
+/* Clamps a direction to the cone about the reference. The cone's angle `most` is approached as most - rest e^(-(angle -
+ * start) / rest). */
 ik_outline void look_cone(const look_in *in, const vec3 *up, look_clamped *clamped) {
     const real zero = real_splat(0), one = real_splat(1);
     vec3 axis = in->reference, along = clamped->along;
@@ -113,7 +114,8 @@ ik_inline vec3 look_direction(vec3 from, vec3 to, vec3 otherwise) {
     return vec3_select(mask_less(real_splat(0), d.length), d.unit, otherwise);
 }
 
-/* The shortest way; half a turn goes about `axis` or, as far as that is not across, about another. */
+/* The shortest arc. Half a turn goes about `axis`, made perpendicular to `from`, or about another axis if that is
+ * undefined. */
 ik_inline turn look_arc(vec3 from, vec3 to, vec3 axis) {
     direction normal = vec3_direction_of_any(vec3_cross(from, to));
     real cosine = vec3_dot(from, to);
@@ -122,14 +124,14 @@ ik_inline turn look_arc(vec3 from, vec3 to, vec3 axis) {
     return (turn){normal.unit, real_splat(0.5f) * real_atan2(normal.length, cosine)};
 }
 
-/* From the ray to where it should point. */
+/* From the ray to the direction it should have. */
 ik_inline turn look_gaze(const look_in *in, const look_pose *pose, vec3 target) {
     vec3 wanted = look_direction(pose->start, target, pose->along);
     return look_arc(pose->along, look_clamp(in, wanted, pose->up).along, pose->up);
 }
 
-/* As far as it takes from up to the pole's side of the line from the seat to what the ray should meet, which is what
- * aim does; about the ray, so that it keeps its direction. */
+/* The rotation about the ray that takes up to the pole's side of the line from the seat to the point the ray should
+ * meet, as in aim. It is about the ray, so the ray keeps its direction. */
 ik_inline turn look_roll(const look_in *in, const look_pose *pose, vec3 target, mask *undefined) {
     vec3 wanted = look_direction(pose->start, target, pose->along);
     look_clamped clamped = look_clamp(in, wanted, pose->up);
@@ -154,7 +156,7 @@ ik_inline vec3 look_about(vec3 point, vec3 joint, quat by) {
     return vec3_add(joint, quat_rotate(by, vec3_sub(point, joint)));
 }
 
-/* Turn all that hangs on the joint. */
+/* Rotates everything below the joint. */
 ik_inline void look_turn(look_pose *pose, quat by) {
     pose->seat = look_about(pose->seat, pose->joint, by);
     pose->start = look_about(pose->start, pose->joint, by);
@@ -162,8 +164,8 @@ ik_inline void look_turn(look_pose *pose, quat by) {
     pose->up = quat_rotate(by, pose->up);
 }
 
-/* All that is left, at the joint that is the seat: in closed form, but where the clamp acts. What aims in closed form
- * may end outside of the cone, and is brought back. */
+/* The residual rotation at the seat joint: in closed form, except where the clamp acts. If the closed form ends outside
+ * the cone, it is brought back. */
 ik_inline quat look_finish(const look_in *in, look_pose pose, mask *status) {
     aim_in rest = {.position = pose.joint,
                    .target = in->target,
@@ -196,13 +198,13 @@ ik_inline quat look_finish(const look_in *in, look_pose pose, mask *status) {
 
 /* --- along the chain ---------------------------------------------------------------------------------------------- */
 
-/* Position k as it came in, in the kernel's space. */
+/* Input position of joint k, in the kernel's space. */
 ik_inline vec3 look_joint(const ik_look_job *job, const look_in *in, group at, ptrdiff_t k) {
     ik_rows row = lanes_list_row(&job->joints, k);
     return vec3_scale(in->scale, vec3_sub(lanes_load_vec3(&row, at), in->origin));
 }
 
-/* From joint k to the next as they came in; of the last one, nothing. */
+/* Input vector from joint k to the next; zero for the last joint. */
 ik_inline vec3 look_bone(const ik_look_job *job, const look_in *in, group at, ptrdiff_t k) {
     ptrdiff_t next = k + 1 < job->joints.count ? k + 1 : k;
     return vec3_sub(look_joint(job, in, at, next), look_joint(job, in, at, k));
@@ -225,21 +227,21 @@ ik_inline void look_keep(const ik_look_job *job, group at, ptrdiff_t k, quat del
     lanes_store_quat(&row, at, delta);
 }
 
-/* At influence 0 a target, pole or reference that is not a number does not matter. */
+/* At influence 0, a target, pole or reference that is not a number is ignored. */
 ik_inline void look_ignore(look_in *in, mask still) {
     in->target = vec3_select(still & ~vec3_is_finite(in->target), in->origin, in->target);
     in->pole = vec3_select(still & ~vec3_is_finite(in->pole), in->origin, in->pole);
     in->reference = vec3_select(still & ~vec3_is_finite(in->reference), vec3_splat(0, 0, 0), in->reference);
 }
 
-/* NaN where a part of what came in, but for the lists, is not finite. */
+/* NaN if an input, except the lists, is not finite. */
 ik_inline real look_poison(const look_in *in) {
     return quat_poison(in->rotation) + vec3_poison(in->target) + vec3_poison(in->forward) + vec3_poison(in->offset) +
            vec3_poison(in->up) + vec3_poison(in->pole) + vec3_poison(in->reference) + real_poison(in->clamp) +
            real_poison(in->clamp_start) + real_poison(in->influence);
 }
 
-/* See who can turn, and how large it all is; then bring the input to the kernel's space. */
+/* Finds the joints that can turn and the size of the chain. It then transforms the input to the kernel's space. */
 ik_inline look_plan look_survey(const ik_look_job *job, look_in *in, group at) {
     const real zero = real_splat(0), one = real_splat(1);
     look_plan plan = {.total = zero, .first = real_splat(-1), .last = zero};
@@ -276,7 +278,7 @@ ik_inline look_plan look_survey(const ik_look_job *job, look_in *in, group at) {
     return plan;
 }
 
-/* The pose as it came in, deltas that do not turn, and how near the passes may aim. */
+/* The input pose, identity deltas, and the smallest distance at which the passes may aim. */
 ik_inline look_pose look_begin(const ik_look_job *job, const look_in *in, group at, look_plan *plan) {
     const real zero = real_splat(0);
     look_pose pose = {.along = quat_rotate(in->rotation, in->forward),
@@ -301,10 +303,13 @@ ik_inline look_pose look_begin(const ik_look_job *job, const look_in *in, group 
 
 typedef enum { LOOK_GAZE, LOOK_ROLL, LOOK_FINISH } look_step;
 
-/* From the root to the tip: in a pass every joint takes its share, at the end the last one the rest. A joint that has
- * all the weight is always the last one. Turning the chain at a joint by `turn` in the world as it is now,
+/* From the root to the tip. In a pass every joint takes its share; in the final sweep the last joint takes the
+ * residual. A joint that has all the weight always takes the residual. Turning the chain at a joint by `turn` in the
+ * current world,
+ *
  *   W <- turn W,   W = turned delta W0,
- * is the delta (turned^-1 turn turned) delta for the pose that came in. */
+ *
+ * changes the delta relative to the input pose to (turned^-1 turn turned) delta. */
 ik_outline void look_sweep(const ik_look_job *job, const look_in *in, group at, look_plan *plan, look_pose *pose,
                            look_step step) {
     const real zero = real_splat(0);
@@ -360,7 +365,7 @@ ik_inline void look_passes(const ik_look_job *job, const look_in *in, group at, 
     look_sweep(job, in, at, plan, pose, LOOK_FINISH);
 }
 
-/* Apply the influence, and see by forward kinematics where the ray has come to. */
+/* Applies the influence. Forward kinematics then gives the resulting ray. */
 ik_inline look_pose look_settle(const ik_look_job *job, const look_in *in, group at) {
     mask part = mask_less(in->influence, real_splat(1));
     look_pose pose = {.joint = look_joint(job, in, at, 0), .turned = quat_identity()};
@@ -378,7 +383,7 @@ ik_inline look_pose look_settle(const ik_look_job *job, const look_in *in, group
     return pose;
 }
 
-/* The angle left, and what is to say. Returns where the input could be used. */
+/* The residual angle and the status flags. Returns the lanes with usable input. */
 ik_inline mask look_judge(const look_in *in, const look_plan *plan, const look_pose *pose, real *error, mask *status) {
     const real one = real_splat(1);
     vec3 left = vec3_sub(in->target, pose->start);
@@ -398,7 +403,7 @@ ik_inline mask look_judge(const look_in *in, const look_plan *plan, const look_p
     return usable;
 }
 
-/* Where the joints are, in the world; the pose that came in where nothing may move. */
+/* World positions of the joints; the input pose where nothing may move. */
 ik_inline void look_place(const ik_look_job *job, group at, mask moves) {
     vec3 before = vec3_splat(0, 0, 0), here = before;
     quat turned = quat_identity();

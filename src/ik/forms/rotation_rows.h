@@ -1,4 +1,4 @@
-/* The public rotations, row by row: what rotations.h says of one, of many. */
+/* The public rotation functions over rows: rotations.h has each for one item. */
 
 static void quat_multiply_rows(const ik_quat_multiply_job *job, ptrdiff_t first, ptrdiff_t last) {
     EACH_GROUP (at, first, last) {
@@ -91,7 +91,7 @@ static void quat_to_matrix_rows(const ik_quat_to_matrix_job *job, ptrdiff_t firs
     }
 }
 
-/* What is far from a rotation may be so large that squares overflow. */
+/* A matrix far from a rotation, scaled so that its squares do not overflow. */
 ik_inline mat3 mat3_bounded(mat3 m) {
     real largest = real_max(real_max(vec3_largest(m.x), vec3_largest(m.y)), vec3_largest(m.z));
     real scale = real_min(real_splat(0x1p40f) * real_unit_scale(largest), real_splat(1));

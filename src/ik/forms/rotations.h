@@ -1,16 +1,16 @@
-/* Rotations as public batched functions (rotation_rows.h has the loops). The contracts are in ik.h, at the jobs.
+/* Rotations as public batched functions (rotation_rows.h has the loops). The contracts are at the jobs in ik.h.
  *
- * Stages: what all share (bringing to unit length, half angles, what is written), then one small function for every job
- * that is not in quat.h already, then best_fit. Angles come from real_atan2 of two lengths,
- * never from an arc cosine, so they are as exact at 0 and at pi as in between. */
+ * Sections: shared helpers (normalisation, half angles, output), one small function per job that quat.h lacks, then
+ * best_fit. Angles are computed by real_atan2 of two lengths, never by an arc cosine. They are as exact at 0 and at pi
+ * as in between. */
 
-/* Squared lengths this near to 1 are rounding. A quaternion that was brought to unit length is within it, so doing it
+/* Squared lengths this near to 1 differ from it by round-off. A normalised quaternion is within it, so normalising
  * again changes no bit. */
 #define UNIT_TOLERANCE (4 * EPSILON)
 
 /* --- shared ------------------------------------------------------------------------------------------------------- */
 
-/* 0, or NaN where an input is not finite. Added to all results, which also makes every zero positive. */
+/* 0, or NaN if an input is not finite. It is added to all results, which also makes every zero positive. */
 ik_inline real real_poison(real x) { return x - x; }
 ik_inline real vec3_poison(vec3 a) { return real_poison(a.x) + real_poison(a.y) + real_poison(a.z); }
 ik_inline real quat_poison(quat q) { return real_poison(q.w) + vec3_poison(q.v); }
@@ -25,7 +25,7 @@ ik_inline quat quat_written(quat q, real poison) {
     return (quat){real_written(q.w, poison), vec3_written(q.v, poison)};
 }
 
-/* Largest absolute coordinate: unlike their sum it cannot overflow. */
+/* Largest absolute coordinate. Unlike their sum, it cannot overflow. */
 ik_inline real vec3_largest(vec3 a) { return real_max(real_max(real_abs(a.x), real_abs(a.y)), real_abs(a.z)); }
 
 ik_inline quat quat_scale(real s, quat q) { return (quat){s * q.w, vec3_scale(s, q.v)}; }
@@ -35,7 +35,7 @@ ik_inline quat quat_negate_if(mask choose, quat q) {
                   {real_negate_if(choose, q.v.x), real_negate_if(choose, q.v.y), real_negate_if(choose, q.v.z)}};
 }
 
-/* vec3_direction for a vector of any size. */
+/* vec3_direction for a vector of any length. */
 ik_inline direction vec3_direction_of_any(vec3 a) {
     real scale = real_unit_scale(vec3_largest(a));
     direction d = vec3_direction(vec3_scale(scale, a));
@@ -51,7 +51,7 @@ ik_inline quat quat_unit(quat q) {
     return quat_select(unit, q, quat_scale(real_splat(1) / real_sqrt(quat_dot(scaled, scaled)), scaled));
 }
 
-/* q or -q: the one with w > 0, else the one whose first number that is not 0 is positive. */
+/* q or -q: the one with w > 0. If w is 0, the one whose first nonzero component is positive. */
 ik_inline quat quat_short(quat q) {
     const real zero = real_splat(0);
     mask negative = mask_less(q.v.z, zero);
@@ -61,13 +61,13 @@ ik_inline quat quat_short(quat q) {
     return quat_negate_if(negative, q);
 }
 
-/* A rotation as its axis, zero where it does not turn, and half its angle. */
+/* A rotation as its axis, zero for the identity, and half its angle in radians. */
 typedef struct {
     vec3 axis;
     real half;
 } turn;
 
-/* The shorter way round: half in [0, pi / 2]. */
+/* The shorter of the two equivalent rotations: half in [0, pi / 2]. */
 ik_inline turn turn_of_quat(quat q) {
     q = quat_short(q);
     direction v = vec3_direction_of_any(q.v);
@@ -89,7 +89,7 @@ ik_inline mat3 mat3_of_quat(quat q) {
                   {x.z - w.y, yz + w.x, one - (x.x + yy)}};
 }
 
-/* A unit vector at right angles to the unit vector `from`: `near` as far as it can be, else any. */
+/* A unit vector perpendicular to the unit vector `from`: the one nearest to `near`, or any if that is undefined. */
 ik_inline vec3 vec3_perpendicular_near(vec3 near, vec3 from) {
     near = vec3_direction_of_any(near).unit;
     direction off = vec3_direction(vec3_sub(near, vec3_scale(vec3_dot(near, from), from)));
@@ -99,7 +99,7 @@ ik_inline vec3 vec3_perpendicular_near(vec3 near, vec3 from) {
 
 /* --- one for every job -------------------------------------------------------------------------------------------- */
 
-/* quat_arc with the axis it needs beyond a right angle: the cross product, or near opposite the one given. */
+/* quat_arc with the axis it needs beyond a right angle: the cross product, or the given one near opposite vectors. */
 ik_inline quat quat_shortest_arc(vec3 a, vec3 b, vec3 axis) {
     vec3 from = vec3_direction_of_any(a).unit, to = vec3_direction_of_any(b).unit;
     direction normal = vec3_direction_of_any(vec3_cross(from, to));
@@ -108,8 +108,8 @@ ik_inline quat quat_shortest_arc(vec3 a, vec3 b, vec3 axis) {
     return quat_unit(quat_arc(from, to, normal.unit));
 }
 
-/* The same for vectors of sizes near 1, in fewer steps: the long way only where they are nearly opposite or have no
- * direction. */
+/* The same for vectors of lengths near 1, in fewer operations. The full computation is used only for nearly opposite
+ * vectors and for those without a direction. */
 ik_inline quat quat_arc_between(vec3 a, vec3 b) {
     real sizes = real_sqrt(vec3_dot(a, a) * vec3_dot(b, b)), cosine = vec3_dot(a, b);
     quat arc = {sizes + cosine, vec3_cross(a, b)};
@@ -125,8 +125,8 @@ ik_inline quat quat_slerp(quat a, quat b, real t) {
     return quat_unit(quat_select(mask_equal(t, real_splat(1)), b, q));
 }
 
-/* With p the part of q's vector along the axis and u the rest, (w, p axis) / c is the twist, c its length, and q times
- * the conjugate of that comes to (c, (w u + p axis x u) / c). */
+/* p is the component of q's vector along the axis, u the rest, and c the length of (w, p). The twist is (w, p axis) /
+ * c. q times its conjugate is the swing, (c, (w u + p axis x u) / c). */
 ik_inline void quat_swing_twist(quat q, vec3 axis, quat *swing, quat *twist) {
     axis = vec3_direction_of_any(axis).unit;
     real p = vec3_dot(q.v, axis), c = real_sqrt(q.w * q.w + p * p);
@@ -153,11 +153,13 @@ ik_inline quat quat_from_columns(vec3 a, vec3 b) {
 }
 
 /* After Bernardes and Viollet, "Quaternion to Euler angles conversion", 2022. In the frame of the first two axes and
- * their normal, rotations whose last axis is the first are
+ * their normal, let a, b, c, d be the components of the quaternion. For rotations whose last axis is the first,
+ *
  *     a + i b = cos(middle / 2) exp(i (first + last) / 2),   c + i d = sin(middle / 2) exp(i (first - last) / 2)
- * with a, b, c, d the parts of the quaternion. Where the last axis is the normal, turning it onto the first by a
- * quarter turn about the second gives the same with middle + pi / 2. All angles come from products of these two
- * numbers: what rounding does to a short one near gimbal lock then cancels between first and last. */
+ *
+ * If the last axis is the normal, a quarter turn about the second axis takes it to the first; the formulas then hold
+ * with middle + pi / 2. All angles come from products of these two numbers. Near gimbal lock one of them is short, and
+ * its round-off cancels between the first and last angle. */
 ik_inline vec3 quat_to_euler(quat q, mat3 axes) {
     const real zero = real_splat(0);
     vec3 normal = vec3_cross(axes.x, axes.y);
@@ -188,22 +190,22 @@ ik_inline quat quat_from_euler(vec3 angles, mat3 axes) {
 
 /* --- best fit -----------------------------------------------------------------------------------------------------
  *
- * The sum of w (R a) . b over all points is q' K q, with K linear in the sums S of w a b' (Horn 1987; the matrix of
- * QCP, Theobald 2005). Its top eigenvector is the best rotation. QCP finds it by Newton's method on the characteristic
- * polynomial and cofactors; those all vanish where the top eigenvalue is double, as for points on a line, and lose
- * digits nearby. Jacobi's method costs more and loses nothing. Of a space of equally good rotations the smallest is the
- * projection of no rotation onto it. */
+ * The sum of w (R a) . b over all points is q' K q. The matrix K is linear in the sums S of w a b' (Horn 1987; the
+ * matrix of QCP, Theobald 2005). The eigenvector of its largest eigenvalue is the best rotation. QCP finds it by
+ * Newton's method on the characteristic polynomial, and from cofactors. These vanish if the largest eigenvalue is
+ * double, as for points on a line, and lose digits nearby. Jacobi's method costs more and loses no accuracy. If a whole
+ * space of rotations is equally good, the smallest is the projection of the identity onto it. */
 
 typedef struct {
     real row[4][4];
 } mat4;
 
-/* The slowest of 800 000 matrices, of all ranks and nearly so, was done one sweep earlier. */
+/* The slowest of 800 000 matrices, of full, deficient and nearly deficient rank, needed one sweep less. */
 enum { JACOBI_SWEEPS = IK_BITS == 64 ? 6 : 5 };
 
-/* Turn rows and columns p, q of the symmetric m so that m[p][q] becomes 0 and m[p][p] the larger, and the columns of
- * `vectors` along. Without that order, pairs of equal eigenvalues that do not stand side by side only ever halve what
- * is off the diagonal. */
+/* Rotates rows and columns p, q of the symmetric m so that m[p][q] becomes 0 and m[p][p] the larger; the columns of
+ * `vectors` turn with them. Without that order, pairs of equal eigenvalues that are not adjacent only halve the
+ * off-diagonal entries per sweep. */
 ik_inline void mat4_rotate(mat4 *m, mat4 *vectors, int p, int q) {
     const real one = real_splat(1), zero = real_splat(0);
     real off = m->row[p][q], twice = off + off, gap = m->row[q][q] - m->row[p][p];
@@ -227,8 +229,8 @@ ik_inline void mat4_rotate(mat4 *m, mat4 *vectors, int p, int q) {
     }
 }
 
-/* The sum of the columns of `vectors` whose eigenvalue, on the diagonal of m, is the first but for `rounding`, each
- * times its w; where that is nothing, the first column. */
+/* The sum of the columns of `vectors` whose eigenvalue equals the first except for `rounding`, each multiplied by its
+ * w. The eigenvalues are on the diagonal of m. If the sum is zero, the first column. */
 ik_inline quat quat_of_top_space(const mat4 *m, const mat4 *vectors, real rounding) {
     const real zero = real_splat(0);
     quat sum = {zero, {zero, zero, zero}}, column = sum;
@@ -279,8 +281,8 @@ ik_inline fit_pair fit_load(const ik_quat_best_fit_job *job, group at, ptrdiff_t
     return pair;
 }
 
-/* Powers of two that bring the largest of points, targets and weights near 1, so that no product overflows; and the
- * poison of the item. */
+/* Powers of two that bring the largest of points, targets and weights near 1, so that no product overflows. `poison` is
+ * NaN if an input of the item is not finite. */
 typedef struct {
     real point, target, weight, poison;
 } fit_scales;
@@ -316,7 +318,7 @@ ik_inline quat fit_rotation(const ik_quat_best_fit_job *job, group at, fit_scale
     return quat_of_correlation(s, real_splat(32 * EPSILON) * size);
 }
 
-/* Weighted root mean square distance, from the distances: the eigenvalue would lose half of the digits. */
+/* Weighted root mean square distance, computed from the distances: the eigenvalue would lose half of the digits. */
 ik_inline real fit_rmsd(const ik_quat_best_fit_job *job, group at, fit_scales scale, quat q) {
     real common = real_min(scale.point, scale.target), squares = real_splat(0), weights = squares;
     for (ptrdiff_t k = 0; k < job->points.count; k++) {

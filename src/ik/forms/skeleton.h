@@ -1,14 +1,14 @@
-/* Forward kinematics, joint by joint: what children need of one. Without scales that is a rotation and a position,
+/* Forward kinematics of one joint: the data that its children need. Without scales these are a rotation and a position,
  *
  *   W = W_parent L,   p = p_parent + W_parent t;
  *
- * with scales it is the 3x3 matrix M = M_parent R S as well, and p = p_parent + M_parent t. As long as all scales above
- * a joint are even (the same along all axes) and its own are not negative, the rotation nearest to M is still the
- * product; elsewhere it is the top eigenvector of a 4x4 matrix, as in best_fit, found relative to that product.
+ * with scales there is also the 3x3 matrix M = M_parent R S, and p = p_parent + M_parent t. The rotation nearest to M
+ * is the product of rotations if all scales above the joint are uniform and its own are not negative. Otherwise it is
+ * the top eigenvector of a 4x4 matrix, as in best_fit, found relative to that product.
  *
  * Space: the pose's own, unscaled. */
 
-/* A joint in the world. */
+/* A joint in world space. */
 typedef struct {
     quat rotation;
     vec3 position;
@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     world_joint joint;
     mat3 matrix;
-    mask even; /* the matrix is the rotation times a number that is not negative */
+    mask even; /* lanes in which the matrix is the rotation times a number that is not negative */
 } scaled_joint;
 
 _Static_assert(sizeof(scaled_joint) <= IK_FORWARD_NUMBERS * sizeof(real) && sizeof(real) <= IK_WIDEST,
@@ -25,7 +25,7 @@ _Static_assert(sizeof(scaled_joint) <= IK_FORWARD_NUMBERS * sizeof(real) && size
 
 /* --- one joint ---------------------------------------------------------------------------------------------------- */
 
-/* A product of unit quaternions, back to unit length: one step of Newton's method, as it is off by rounding only. */
+/* A product of unit quaternions, normalised by one step of Newton's method: its error is only round-off. */
 ik_inline quat quat_polished(quat q) { return quat_scale(real_splat(1.5f) - real_splat(0.5f) * quat_dot(q, q), q); }
 
 ik_inline mat3 mat3_multiply(mat3 a, mat3 b) {
@@ -36,14 +36,14 @@ ik_inline mat3 mat3_transposed(mat3 m) {
     return (mat3){{m.x.x, m.y.x, m.z.x}, {m.x.y, m.y.y, m.z.y}, {m.x.z, m.y.z, m.z.z}};
 }
 
-/* The columns times three factors. */
+/* Scales the three columns. */
 ik_inline mat3 mat3_scaled(mat3 m, vec3 s) {
     return (mat3){{m.x.x * s.x, m.x.y * s.y, m.x.z * s.z},
                   {m.y.x * s.x, m.y.y * s.y, m.y.z * s.z},
                   {m.z.x * s.x, m.z.y * s.y, m.z.z * s.z}};
 }
 
-/* The rotation nearest to a matrix; of several the smallest. */
+/* The rotation nearest to a matrix; if several are equally near, the smallest. */
 ik_inline quat quat_nearest(mat3 m) {
     real scale = real_unit_scale(real_max(real_max(vec3_largest(m.x), vec3_largest(m.y)), vec3_largest(m.z)));
     m = (mat3){vec3_scale(scale, m.x), vec3_scale(scale, m.y), vec3_scale(scale, m.z)};
@@ -51,7 +51,8 @@ ik_inline quat quat_nearest(mat3 m) {
     return quat_of_correlation(mat3_transposed(m), real_splat(32 * EPSILON) * size);
 }
 
-/* The rotation of a scaled joint, given the product of the rotations: where that is not the nearest, turned on. */
+/* The rotation of a scaled joint, given the product of the rotations, which is corrected where it is not the
+ * nearest. */
 ik_outline void quat_turn_to_nearest(quat *product, const mat3 *matrix, mask elsewhere) {
     mat3 back = mat3_transposed(mat3_of_quat(*product));
     quat turned = quat_polished(quat_multiply(*product, quat_nearest(mat3_multiply(back, *matrix))));

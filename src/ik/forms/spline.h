@@ -1,55 +1,54 @@
 /* A chain laid along a curve. The contract is at ik_spline_job in ik.h.
  *
- * Idea. A joint stands where the curve first leaves the sphere about the joint before, whose radius is the bone. The
- * curve is looked along in steps, from where that joint stands, until the end of a step is outside; within this step
- * Newton's method, kept between its ends, finds the place. Then the bones turn by the shortest arc, each from where the
- * one before it has brought it, so that no joint twists. What roll is asked for comes on top.
+ * Idea. Each joint is placed where the curve first leaves a sphere about the previous joint; the radius is the bone
+ * length. The curve is searched in steps from the previous joint until the end of a step is outside the sphere.
+ * Newton's method, bracketed by the ends of this step, finds the point. Each bone, carried by the previous one, then
+ * turns by the shortest arc, so no joint twists. The requested roll is added last.
  *
- * A chain that is stretched over the curve goes the same way: in place of the distance from the joint before there is
- * the length of the curve so far, by Gauss and Legendre with three points a step.
+ * A chain stretched over the curve is placed in the same way. The arc length so far replaces the distance from the
+ * previous joint (Gauss-Legendre quadrature with three points per step).
  *
- * Source: the frame that turns least along a curve (Bishop, "There is more than one way to frame a curve", 1975), which
- * between straight bones is the shortest arc.
+ * Source: the frame of least rotation along a curve (Bishop, "There is more than one way to frame a curve", 1975).
+ * Between straight bones it is the shortest arc.
  *
- * Memory: there is room for one joint. Where the curve has it stands in the row of its position meanwhile, and its tilt
- * in that of its stretch.
+ * Memory: registers hold one joint. Until the bones turn, the joint's point on the curve is stored in its position row
+ * and its tilt in its stretch row.
  *
- * Space: relative to where the root ends up, and scaled by the power of two that brings chain or curve, the larger of
- * them, near 1. */
+ * Space: relative to the final root position. A power of two scales the larger of chain and curve to nearly 1. */
 
 enum { SPLINE_STEPS = 16, SPLINE_ROUNDS = 40 };
 
-/* In units of the larger of chain and curve. */
+/* Relative to the larger of chain and curve. */
 #define SPLINE_TOLERANCE (number)(IK_BITS == 64 ? 1e-12 : 1e-5)
 
-/* A piece of the curve, ((a t + b) t + c) t + d, and the tilt at its ends. */
+/* A cubic piece of the curve, ((a t + b) t + c) t + d, and the tilt at its ends. */
 typedef struct {
     vec3 a, b, c, d;
     real tilts[2];
 } spline_piece;
 
-/* What is known of an item before its joints are placed. */
+/* Measures of an item before its joints are placed. */
 typedef struct {
-    vec3 from;          /* the curve's first point as it comes in */
-    vec3 root;          /* where the root ends up, in the world */
+    vec3 from;          /* the first input point of the curve */
+    vec3 root;          /* final position of the root, in the world */
     real scale, size;   /* of chain and curve, scaled */
-    vec3 end, along;    /* the curve's end, and the direction there */
-    vec3 chain;         /* that of the chain, root to tip, for a curve without one */
-    real length, total; /* of the chain; of the shares */
-    real until_last;    /* the length of the chain up to its last bone */
-    real curve;         /* its length, where there are shares */
+    vec3 end, along;    /* the curve's end, and its direction there */
+    vec3 chain;         /* direction of the chain, root to tip, for a curve without one */
+    real length, total; /* length of the chain; sum of the shares */
+    real until_last;    /* length of the chain up to its last bone */
+    real curve;         /* length of the curve, if there are shares */
     real poison;
     ptrdiff_t steps; /* of the whole curve */
 } spline_plan;
 
-/* How far along the curve a search has come. */
+/* State of a search along the curve. */
 typedef struct {
-    vec3 here;                /* the joint before */
-    real step, t;             /* the number of the step, and the parameter in its piece where the rest of it begins */
-    real reached;             /* the distance, or the length of the curve so far, at t */
-    real until, reached_then; /* likewise at the end of the step, once that is far enough */
-    spline_piece piece;       /* its own */
-    ptrdiff_t first;          /* before this step there is no lane */
+    vec3 here;                /* the previous joint */
+    real step, t;             /* index of the step, and the parameter in its piece at which the remaining part begins */
+    real reached;             /* distance from the previous joint, or arc length so far, at t */
+    real until, reached_then; /* the same at the end of the step, once it is far enough */
+    spline_piece piece;       /* the piece of this step */
+    ptrdiff_t first;          /* the first step in which any lane still is */
 } spline_walk;
 
 /* --- the curve ---------------------------------------------------------------------------------------------------- */
@@ -59,7 +58,7 @@ ik_inline vec3 spline_control(const ik_spline_job *job, const spline_plan *plan,
     return vec3_scale(plan->scale, vec3_sub(lanes_load_vec3(&row, at), plan->from));
 }
 
-/* A number of a list, the last one where there are too few; 0 where there is none. */
+/* Entry k of a list: the last one if the list is shorter, 0 if it is empty. */
 ik_inline real spline_number(const ik_lists *list, group at, ptrdiff_t k) {
     if (!list->count) return real_splat(0);
     ik_rows row = lanes_list_row(list, k < list->count ? k : list->count - 1);
@@ -90,13 +89,13 @@ ik_inline vec3 spline_point(const spline_piece *p, real t) {
     return vec3_add(vec3_scale(t, vec3_add(vec3_scale(t, sum), p->c)), p->d);
 }
 
-/* By the parameter. */
+/* Derivative by the parameter. */
 ik_inline vec3 spline_slope(const spline_piece *p, real t) {
     vec3 sum = vec3_add(vec3_scale(real_splat(3) * t, p->a), vec3_add(p->b, p->b));
     return vec3_add(vec3_scale(t, sum), p->c);
 }
 
-/* The length of the curve from one parameter to another. */
+/* Arc length of the curve between two parameters. */
 ik_inline real spline_length(const spline_piece *p, real from, real to) {
     const real node = real_splat((number)0.774596669241483377), half = real_splat(0.5f) * (to - from);
     real middle = from + half, off = node * half;
@@ -105,14 +104,14 @@ ik_inline real spline_length(const spline_piece *p, real from, real to) {
            (real_splat((number)(5. / 9)) * sides + real_splat((number)(8. / 9)) * vec3_length(spline_slope(p, middle)));
 }
 
-/* --- before ------------------------------------------------------------------------------------------------------- */
+/* --- survey ------------------------------------------------------------------------------------------------------- */
 
 ik_inline vec3 spline_joint(const ik_spline_job *job, group at, ptrdiff_t k) {
     ik_rows row = lanes_list_row(&job->joints, k);
     return lanes_load_vec3(&row, at);
 }
 
-/* From joint k to the next as they come in, scaled. */
+/* Input vector from joint k to the next, scaled. */
 ik_inline vec3 spline_bone(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k) {
     return vec3_scale(plan->scale, vec3_sub(spline_joint(job, at, k + 1), spline_joint(job, at, k)));
 }
@@ -129,7 +128,7 @@ ik_inline vec3 spline_option(const ik_rows *rows, group at, real *poison) {
     return given;
 }
 
-/* Where the root goes. */
+/* Final position of the root. */
 ik_inline vec3 spline_root(const ik_spline_job *job, const spline_plan *plan, group at, vec3 root, real *poison) {
     const real zero = real_splat(0), one = real_splat(1);
     real weight = lanes_load_option(&job->root_weight, at, 1);
@@ -140,7 +139,7 @@ ik_inline vec3 spline_root(const ik_spline_job *job, const spline_plan *plan, gr
     return vec3_select(mask_less(weight, one), there, plan->from);
 }
 
-/* How large it all is. */
+/* Measures the chain and the curve, and chooses the scale. */
 ik_inline spline_plan spline_survey(const ik_spline_job *job, group at) {
     const ptrdiff_t points = (job->curve.count - 1) / 3 * 3 + 1;
     const ik_lists *tilts = &job->tilts;
@@ -179,7 +178,7 @@ ik_inline spline_plan spline_survey(const ik_spline_job *job, group at) {
     }
     plan.end = spline_control(job, &plan, at, points - 1);
     plan.along = plan.chain;
-    for (ptrdiff_t k = 0; k + 1 < points; k++) { /* the last point that is another one than the end */
+    for (ptrdiff_t k = 0; k + 1 < points; k++) { /* the last point that differs from the end */
         direction way = vec3_direction(vec3_sub(plan.end, spline_control(job, &plan, at, k)));
         plan.along = vec3_select(mask_less(real_splat(TINY_LENGTH), way.length), way.unit, plan.along);
     }
@@ -193,9 +192,9 @@ ik_inline spline_plan spline_survey(const ik_spline_job *job, group at) {
     return plan;
 }
 
-/* --- where the joints stand --------------------------------------------------------------------------------------- */
+/* --- placing the joints ------------------------------------------------------------------------------------------- */
 
-/* What is to be far enough at t, and how fast it grows. */
+/* The distance or arc length at t, and its derivative. */
 ik_inline real spline_reach(const spline_walk *walk, const spline_piece *piece, int measured, real t, real *growth) {
     vec3 slope = spline_slope(piece, t);
     if (measured) {
@@ -208,7 +207,7 @@ ik_inline real spline_reach(const spline_walk *walk, const spline_piece *piece, 
     return distance;
 }
 
-/* Goes on, step by step, until the end of one is far enough. Returns where there is none. */
+/* Advances step by step until the end of a step is far enough. Returns the lanes in which no step is. */
 ik_inline mask spline_seek(const ik_spline_job *job, const spline_plan *plan, group at, real wanted, mask seeking,
                            spline_walk *walk) {
     const int measured = job->shares.count != 0;
@@ -233,8 +232,8 @@ ik_inline mask spline_seek(const ik_spline_job *job, const spline_plan *plan, gr
     return seeking;
 }
 
-/* Where, within the step. As a rule in five rounds; a curve that stands still there (handles on its points) takes more.
- */
+/* Finds the parameter within the step, usually in five rounds. It takes more where the derivative of the curve is 0 (a
+ * handle on its point). */
 ik_inline real spline_refine(const spline_walk *walk, int measured, real wanted, mask active) {
     const real zero = real_splat(0), one = real_splat(1), half = real_splat(0.5f), tolerance = real_splat(32 * EPSILON);
     real low = walk->t, high = walk->until;
@@ -255,7 +254,7 @@ ik_inline real spline_refine(const spline_walk *walk, int measured, real wanted,
     return t;
 }
 
-/* On the straight line beyond the end, so far from the joint before. */
+/* The point at distance `length` from the previous joint on the straight line beyond the end. */
 ik_inline vec3 spline_beyond(const spline_plan *plan, const spline_walk *walk, real length) {
     const real zero = real_splat(0);
     vec3 way = vec3_sub(plan->end, walk->here);
@@ -271,8 +270,7 @@ ik_inline void spline_keep(const ik_spline_job *job, group at, ptrdiff_t k, vec3
     lanes_store_real(&tilts, at, tilt);
 }
 
-/* Gives every joint its place and tilt. Returns by how much the farthest is beyond the end, and where there are such.
- */
+/* Gives every joint its point and tilt. Returns the largest distance beyond the end, and the lanes with such joints. */
 ik_outline real spline_march(const ik_spline_job *job, const spline_plan *plan, group at, mask *beyond) {
     const int measured = job->shares.count != 0;
     const real zero = real_splat(0), least = real_splat(SMALLEST);
@@ -314,13 +312,13 @@ ik_outline real spline_march(const ik_spline_job *job, const spline_plan *plan, 
     return over;
 }
 
-/* --- how the bones turn ------------------------------------------------------------------------------------------- */
+/* --- rotations of the bones --------------------------------------------------------------------------------------- */
 
-/* A bone on its way to its place. */
+/* The state of a bone while it turns. */
 typedef struct {
     vec3 here;    /* its joint */
-    quat carried; /* how it has turned, but for the roll */
-    vec3 along;   /* where it points */
+    quat carried; /* its rotation, without the roll */
+    vec3 along;   /* its direction */
     real stretch;
 } spline_turned;
 
@@ -328,7 +326,7 @@ ik_inline spline_turned spline_straight(const spline_plan *plan) {
     return (spline_turned){vec3_splat(0, 0, 0), quat_identity(), plan->chain, real_splat(1)};
 }
 
-/* On from bone to bone: turns bone k as the one before it, and then by the shortest arc to where joint k + 1 stands. */
+/* Rotates bone k with the previous one, then by the shortest arc towards the point of joint k + 1. */
 ik_inline void spline_turn(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k,
                            spline_turned *bone) {
     ik_rows row = lanes_list_row(&job->positions, k + 1);
@@ -344,14 +342,14 @@ ik_inline void spline_turn(const ik_spline_job *job, const spline_plan *plan, gr
     if (job->shares.count) bone->stretch = real_select(has_length, goes.length * came.inverse, bone->stretch);
 }
 
-/* On to the next joint. */
+/* Advances to the next joint. */
 ik_inline void spline_step(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k,
                            spline_turned *bone, quat turned) {
     vec3 arm = quat_rotate(turned, spline_bone(job, plan, at, k));
     bone->here = vec3_add(bone->here, vec3_scale(bone->stretch, arm));
 }
 
-/* From the axis to the side of up, about the bone. */
+/* The angle about the bone from the axis to the direction of up. */
 ik_inline real spline_roll(const spline_turned *bone, vec3 axis, vec3 up, mask *undefined) {
     direction has = aim_side(quat_rotate(bone->carried, axis), bone->along), wants = aim_side(up, bone->along);
     *undefined = ~(mask_less(real_splat(TINY_SINE), has.length) & mask_less(real_splat(TINY_SINE), wants.length));
@@ -360,13 +358,13 @@ ik_inline real spline_roll(const spline_turned *bone, vec3 axis, vec3 up, mask *
     return real_select(*undefined, real_splat(0), angle);
 }
 
-/* The roll of the first bone, and how much more the last one has. */
+/* The roll of the first bone, and the additional roll of the last. */
 typedef struct {
     real first, more;
     mask undefined;
 } spline_rolls;
 
-/* Half a turn at most. */
+/* The equivalent angle of at most half a turn. */
 ik_inline real spline_wrapped(real angle) {
     const real half = real_splat(HALF_TURN), whole = real_splat(2 * HALF_TURN);
     angle = real_select(mask_less(half, angle), angle - whole, angle);
@@ -396,7 +394,7 @@ ik_outline spline_rolls spline_rolls_of(const ik_spline_job *job, const spline_p
     return rolls;
 }
 
-/* --- the rows ----------------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 ik_inline void spline_write(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k, quat delta,
                             vec3 here, real stretch, mask usable) {
@@ -409,7 +407,7 @@ ik_inline void spline_write(const ik_spline_job *job, const spline_plan *plan, g
     lanes_store_real(&stretches, at, real_select(usable, stretch, real_splat(1)));
 }
 
-/* Turns the bones, and writes where that brings the joints. Returns the largest distance from one to its place. */
+/* Turns the bones and writes the resulting joint positions. Returns the largest distance of a joint from its point. */
 ik_inline real spline_settle(const ik_spline_job *job, const spline_plan *plan, group at, const spline_rolls *rolls,
                              mask usable) {
     const real zero = real_splat(0), one = real_splat(1), half = real_splat(0.5f);

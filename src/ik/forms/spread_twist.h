@@ -1,20 +1,21 @@
 /* Twist shared along a chain. The contract is at ik_spread_twist_job in ik.h.
  *
- * Idea. With q = swing twist about the joint's own bone a, angles of twists add up along bones in line. Joint k is to
- * roll about its bone by the sum of what it and those above are handed out less what they had, phi; so that
+ * Idea. Each rotation is q = swing twist about the joint's own bone a; twist angles add up along collinear bones. Joint
+ * k rolls about its bone by phi: the sum of the twists assigned to it and the joints above, minus the sum of the twists
+ * they had.
  *
- *   q_k <- R(a_above, -phi_above) q_k R(a_k, phi_k),
+ *   q_k <- R(a_above, -phi_above) q_k R(a_k, phi_k)
  *
- * which turns no bone, and phi is 0 again at the last joint, which so keeps its rotation in the world. */
+ * No bone changes its direction. phi is 0 again at the last joint, which therefore keeps its world rotation. */
 
-/* Of a joint: how it is turned, its bone, and by how much it twists about that. */
+/* Data of a joint: its rotation, its bone, and its twist about the bone in radians. */
 typedef struct {
     quat rotation;
     vec3 bone;
     real twist, weight, poison;
 } twist_joint;
 
-/* In (-pi, pi]. */
+/* The twist angle about an axis, in (-pi, pi]. */
 ik_inline real twist_about(quat q, vec3 axis) {
     q = quat_short(q);
     real along = vec3_dot(q.v, axis);
@@ -23,7 +24,7 @@ ik_inline real twist_about(quat q, vec3 axis) {
     return real_select(defined, half + half, real_splat(0));
 }
 
-/* Joint k; `above` is the bone of the one before. */
+/* Loads joint k; `above` is the bone of the previous joint. */
 ik_inline twist_joint twist_load(const ik_spread_twist_job *job, group at, ptrdiff_t k, vec3 above) {
     const real zero = real_splat(0);
     ik_rows rotation = lanes_list_row(&job->rotations, k), rest = lanes_list_row(&job->rests, k);
@@ -40,7 +41,7 @@ ik_inline twist_joint twist_load(const ik_spread_twist_job *job, group at, ptrdi
     return (twist_joint){came, bone, twist, real_max(weight, zero), poison};
 }
 
-/* What there is to hand out, and to whom. */
+/* The total twist, and the total weight of the joints that share it. */
 typedef struct {
     real twist, weight, poison;
     mask has_bones;
@@ -63,7 +64,7 @@ ik_inline twist_sum twist_survey(const ik_spread_twist_job *job, group at) {
     return sum;
 }
 
-/* Half the angle about the bone. */
+/* A rotation about the bone by an angle. */
 ik_inline quat twist_by(vec3 bone, real angle) { return quat_of_turn((turn){bone, real_splat(0.5f) * angle}); }
 
 ik_inline void twist_hand_out(const ik_spread_twist_job *job, group at, const twist_sum *sum, mask usable) {

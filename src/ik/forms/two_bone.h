@@ -1,44 +1,44 @@
-/* The limb: two bones in closed form. The contract is at ik_two_bone_job in ik.h.
+/* Limb: two bones in closed form. The contract is at ik_two_bone_job in ik.h.
  *
- * Idea. The bones and the distance to the target are the sides of a triangle, which fixes the angles; the target fixes
- * one direction, the pole the plane. So place the knee by the law of cosines, then turn each bone, and the hinge with
- * it, from where it was to where it should be.
+ * Idea. The two bones and the distance to the target are the sides of a triangle, which determines the angles. The
+ * target determines one direction and the pole the plane. The knee is placed by the law of cosines. Each bone, with the
+ * hinge, is then rotated from its input direction to its new one.
  *
- *   l1, l2   the bones                          e   unit vector from root to target
- *   r        the distance from root to end      n   unit vector of the hinge: turning about it takes bone 1 to bone 2
- *   n, e     perpendicular                      m = e x n, the side the knee is on
+ *   l1, l2   bone lengths                       e   unit vector from root to target
+ *   r        distance from root to end          n   unit vector of the hinge: turning about it takes bone 1 to bone 2
+ *   n, e     perpendicular                      m = e x n, the side of the knee
  *
  *   knee = x e + h m,   x = (r + (l1 - l2)(l1 + l2) / r) / 2,   h = sqrt((l1+l2+r)(l1+l2-r)(r-l1+l2)(r+l1-l2)) / (2 r)
  *
- * The products under the root are Heron's, after W. Kahan, "Miscalculating area and angles of a needle-like triangle":
- * each factor is a difference of measured lengths, so nothing cancels near the straight or the folded limb, where
- * l1^2 - x^2 would. There is no trigonometry: angles only ever appear as pairs of perpendicular directions.
+ * The products under the root are Heron's, after W. Kahan, "Miscalculating area and angles of a needle-like triangle".
+ * Each factor is a difference of measured lengths. Nothing cancels near the straight or the folded limb, where l1^2 -
+ * x^2 would. No trigonometric functions are needed: each angle is represented by a pair of perpendicular directions.
  *
- * Space: everything is relative to the root, and scaled by the power of two that brings the longest bone near 1. */
+ * Space: relative to the root. A power of two scales the longest bone to nearly 1. */
 
-/* Of the reach. Rounding stays five hundred times below it in doubles, nine times in floats. */
+/* Relative to the reach. Round-off is five hundred times smaller in doubles, nine times in floats. */
 #define TWO_BONE_TOLERANCE (number)(IK_BITS == 64 ? 1e-12 : 1e-5)
 
-/* Sine of a bend below which a given hinge counts for more than the bend itself: 0.06 degrees. */
+/* Sine of a bend angle below which a given hinge takes precedence over the bend itself: 0.06 degrees. */
 #define STRAIGHT_SINE 0.001f
 
-/* Of the reach: a bone shorter than that may be lost in the rounding of the other. */
+/* Relative to the reach: a shorter bone may be lost in the round-off of the other. */
 #define LOPSIDED 0x1p-8f
 
 #define HALF_TURN (number)3.14159265358979323846
 
-/* What is given is the same for all items of a batch. */
+/* Whether an input is given is the same for all items of a batch. */
 typedef struct {
     vec3 root, mid, end, target, pole, bend, hinge;
     real twist, influence, soften, stretch_start, stretch_max, min_bend, max_bend;
     int pole_given, bend_given, hinge_given, twist_given, influence_given, soften_given, stretch_given, limits_given;
     int flip_wanted;
-    int ordinary; /* lanes that need rare work are noted in `rare`, and the work is left out */
+    int ordinary; /* lanes that need rare work are recorded in `rare`, and that work is skipped */
     mask rare;
 } two_bone_in;
 
-/* Whether some lane needs work that is rare. An ordinary run has no code for that: whoever runs it looks at `rare`, and
- * solves the group again in full if there is such a lane. */
+/* True if a lane needs rare work. An ordinary run has no code for such work. Its caller checks `rare` and solves the
+ * group again in full if it is not empty. */
 ik_inline int two_bone_any(two_bone_in *in, mask lanes) {
     if (!in->ordinary) return mask_any(lanes);
     in->rare |= lanes;
@@ -52,26 +52,26 @@ typedef struct {
     real error, flip, stretch;
 } two_bone_out;
 
-/* What the input pose is: bones as directions and lengths, and the hinge. */
+/* The input pose: bones as directions and lengths, and the hinge. */
 typedef struct {
-    real scale, unscale; /* world to limb, and back */
+    real scale, unscale; /* factors from world to limb space, and back */
     vec3 bone1, bone2;   /* scaled */
     real length1, length2;
-    real inverse1, inverse2; /* 1 / length, huge where there is none */
-    vec3 unit1, unit2;       /* a bone without length takes the direction of the other */
-    vec3 hinge;              /* unit, across bone 1; where the limb is straight or folded, the given one or any */
-    real cosine, sine;       /* of the turn about the hinge from bone 1 to bone 2 */
+    real inverse1, inverse2; /* 1 / length; huge for a bone without length */
+    vec3 unit1, unit2;       /* a bone without length has the direction of the other */
+    vec3 hinge;              /* unit, perpendicular to bone 1; for a straight or folded limb, the given one or any */
+    real cosine, sine;       /* of the angle about the hinge from bone 1 to bone 2 */
     mask has_bone1, has_bone2;
     mask has_hinge; /* from the bend of the limb, or given */
-    mask is_bent;   /* the hinge is at right angles to bone 2 as well */
+    mask is_bent;   /* the hinge is perpendicular to bone 2 as well */
 } limb;
 
-/* Where the bones should point, in the frame e, m, n: z is 0. */
+/* Wanted directions of the bones, in the frame e, m, n: z is 0. */
 typedef struct {
     vec3 unit1, unit2;
 } two_bone_goal;
 
-/* The given axis says which side is forwards, and is the hinge of a limb too straight to have one of its own. */
+/* The given axis defines which bend is forwards. It is also the hinge of a limb that is too straight to define one. */
 ik_inline void limb_follow_hinge(limb *l, vec3 axis) {
     axis = vec3_scale(real_unit_scale(vec3_size(axis)), axis);
     direction across = vec3_direction(vec3_sub(axis, vec3_scale(vec3_dot(axis, l->unit1), l->unit1)));
@@ -114,22 +114,23 @@ ik_inline limb limb_of(two_bone_in *in) {
     return l;
 }
 
-/* The unit vector from root to end. Where they coincide, the one that has the knee stand straight off the line. */
+/* The unit vector from root to end. If these coincide, the vector that puts the knee perpendicular to the line. */
 ik_inline vec3 limb_line(const limb *l) {
     direction line = vec3_direction(vec3_add(l->bone1, l->bone2));
     mask folded = mask_less(line.length, real_splat(TINY_SINE) * (l->length1 + l->length2));
     return vec3_select(folded, vec3_cross(l->hinge, l->unit1), line.unit);
 }
 
-/* The new hinge, and what decided it. */
+/* The new hinge, and the input that determined it. */
 typedef struct {
     vec3 n;
     mask decided;      /* by pole or bend */
-    mask undefined;    /* what was given first did not decide */
-    real across, line; /* of the direction that decided: its parts across and along the line, for the flip angle */
+    mask undefined;    /* the first input given did not determine it */
+    real across, line; /* components of the determining direction across and along the line, for the flip angle */
 } two_bone_choice;
 
-/* The hinge that has the limb bend towards a direction of any length, for lanes not yet decided, if it decides. */
+/* The hinge that bends the limb towards a direction of any length. It is set in lanes not yet decided, if the direction
+ * is not along e. */
 ik_inline void two_bone_choose(two_bone_choice *c, vec3 towards, vec3 e) {
     towards = vec3_scale(real_unit_scale(vec3_size(towards)), towards);
     direction hinge = vec3_direction(vec3_cross(towards, e));
@@ -140,7 +141,7 @@ ik_inline void two_bone_choose(two_bone_choice *c, vec3 towards, vec3 e) {
     c->decided |= mask_less(least, hinge.length * hinge.length);
 }
 
-/* From the pole, else the bend direction, else the present hinge carried along. */
+/* The hinge from the pole, else from the bend direction, else the input hinge carried along. */
 ik_inline two_bone_choice two_bone_hinge(two_bone_in *in, const limb *l, vec3 e) {
     two_bone_choice c = {vec3_splat(0, 0, 0), mask_splat(0), ~l->has_hinge, real_splat(1), real_splat(0)};
     if (in->pole_given) {
@@ -156,13 +157,14 @@ ik_inline two_bone_choice two_bone_hinge(two_bone_in *in, const limb *l, vec3 e)
     return c;
 }
 
-/* How far from the root the end goes, and what keeps it from the target's distance. All scaled. */
+/* Distance from root to end, and the reasons it differs from the target's distance. All scaled. */
 typedef struct {
     real distance, r;
     mask softened, limited;
 } two_bone_reach;
 
-/* The bones by the factor that lengthens them evenly from stretch_start of the reach to stretch_max at stretch_max. */
+/* Lengthens the bones by a factor that grows linearly with the distance: from 1 at stretch_start of the reach to
+ * stretch_max at stretch_max. */
 ik_inline real two_bone_stretch(const two_bone_in *in, limb *l, real distance) {
     real one = real_splat(1), zero = real_splat(0), sum = l->length1 + l->length2;
     real most = real_max(in->stretch_max, one), start = real_max(in->stretch_start, zero);
@@ -178,8 +180,9 @@ ik_inline real two_bone_stretch(const two_bone_in *in, limb *l, real distance) {
     return factor;
 }
 
-/* Beyond a share s of the reach S, d goes to s S + (1 - s) S (1 - (3 / (x + 3))^3), x = (d - s S) / ((1 - s) S): slope
- * 1 at the join, S at infinity. (ozz-animation has a fourth power there, with slope 4/3.) */
+/* Beyond a share s of the reach S, the distance d becomes s S + (1 - s) S (1 - (3 / (x + 3))^3), with x = (d - s S) /
+ * ((1 - s) S). Its slope at the join is 1, and its limit is S. (ozz-animation has a fourth power there, with slope
+ * 4/3.) */
 ik_inline real two_bone_soften(const two_bone_in *in, real sum, two_bone_reach *reach) {
     real zero = real_splat(0), one = real_splat(1), three = real_splat(3);
     real start = real_min(real_max(in->soften, zero), one) * sum, rest = sum - start;
@@ -189,7 +192,7 @@ ik_inline real two_bone_soften(const two_bone_in *in, real sum, two_bone_reach *
     return real_select(reach->softened, start + rest * (one - y * y * y), reach->distance);
 }
 
-/* The distances from root to end that the bend limits allow, by the law of cosines at half angles. */
+/* The distance from root to end that the bend limits allow, by the law of cosines at half angles. */
 ik_inline real two_bone_limit(const two_bone_in *in, const limb *l, real r, two_bone_reach *reach) {
     real half = real_splat(0.5f), zero = real_splat(0), straight = real_splat(HALF_TURN);
     real sum = l->length1 + l->length2, difference = l->length1 - l->length2,
@@ -198,7 +201,7 @@ ik_inline real two_bone_limit(const two_bone_in *in, const limb *l, real r, two_
          most = real_min(real_max(in->max_bend, least), straight);
     real sine = real_sincos(half * least).sine, cosine = real_sincos(half * most).cosine;
     real outer = real_sqrt(real_max(sum * sum - product * (sine * sine), zero));
-    real inner = real_min(real_sqrt(difference * difference + product * (cosine * cosine)), sum); /* rounding */
+    real inner = real_min(real_sqrt(difference * difference + product * (cosine * cosine)), sum); /* limits round-off */
     outer = real_select(mask_less(zero, least), outer, sum);
     inner = real_select(mask_less(most, straight), inner, real_abs(difference));
     real slack = real_splat(TWO_BONE_TOLERANCE) * sum, limited = real_max(real_min(r, outer), inner);
@@ -224,17 +227,17 @@ ik_inline two_bone_goal two_bone_triangle(two_bone_in *in, const limb *l, real r
     real heron = real_sqrt((sum + r) * (sum - r) * ((r - inner) * (r + inner)));
     real x = half * r + difference * sum * inverse, h = heron * inverse;
     mask apart = mask_less(zero, r);
-    if (two_bone_any(in, ~apart)) /* folded onto its root, the knee standing straight off */
+    if (two_bone_any(in, ~apart)) /* folded onto its root; the knee is perpendicular to the line */
         h = real_select(apart, h, l->length1);
 
-    /* The lengths are known, so a step of Newton's makes up for rounding, which is of the order of the longer bone. */
+    /* The lengths are known, so one Newton step removes round-off, which is relative to the longer bone. */
     vec3 knee = {x, h, zero}, forearm = {r - x, -h, zero};
     two_bone_goal goal = {vec3_scale(l->inverse1, knee), vec3_scale(l->inverse2, forearm)};
     real square = goal.unit1.x * goal.unit1.x + goal.unit1.y * goal.unit1.y;
     goal.unit1 = vec3_scale(real_splat(1.5f) - half * square, goal.unit1);
 
     mask even = mask_less(real_splat(LOPSIDED) * sum, real_min(l->length1, l->length2));
-    if (two_bone_any(in, ~even)) { /* no bone, or one that may be lost in that rounding */
+    if (two_bone_any(in, ~even)) { /* no bone, or one that may be lost in that round-off */
         direction bone1 = vec3_direction(knee), bone2 = vec3_direction(forearm);
         mask has1 = even | (l->has_bone1 & mask_less(real_splat(TINY_LENGTH), bone1.length));
         mask has2 = even | (l->has_bone2 & mask_less(real_splat(TINY_LENGTH), bone2.length));
@@ -246,9 +249,9 @@ ik_inline two_bone_goal two_bone_triangle(two_bone_in *in, const limb *l, real r
     return goal;
 }
 
-/* World deltas. The root takes bone 1 and the hinge along; the mid joint turns bone 2 about the hinge, by the new bend
- * less the old. A limb without a hinge gets the one that makes the root's delta the shortest arc. Bone 2 need not be at
- * right angles to that, nor to the given hinge of a straight limb. */
+/* World-space deltas. The root rotates bone 1 and the hinge; the mid joint rotates bone 2 about the hinge by the new
+ * bend minus the old one. A limb without a hinge uses the one that makes the root's delta the shortest arc. Bone 2 need
+ * not be perpendicular to that, nor to the given hinge of a straight limb. */
 ik_inline void two_bone_deltas(two_bone_in *in, limb *l, two_bone_goal goal, vec3 e, vec3 n, mat3 *root, quat *mid) {
     vec3 m = vec3_cross(e, n), unit1 = vec3_add(vec3_scale(goal.unit1.x, e), vec3_scale(goal.unit1.y, m));
     if (two_bone_any(in, ~l->has_hinge)) {
@@ -265,7 +268,7 @@ ik_inline void two_bone_deltas(two_bone_in *in, limb *l, two_bone_goal goal, vec
     }
 }
 
-/* The sum of the options: not finite where one of them is not. */
+/* The sum of the options: not finite if one of them is not. */
 ik_inline real two_bone_options(const two_bone_in *in) {
     real sum = real_splat(0);
     if (in->twist_given) sum = sum + in->twist;
@@ -276,7 +279,7 @@ ik_inline real two_bone_options(const two_bone_in *in) {
     return sum;
 }
 
-/* Lanes whose answer would not be finite, or that have no bones, cannot be used: their pose stays the input's. */
+/* Marks lanes as unusable if their answer is not finite or they have no bones. Their pose remains the input's. */
 ik_inline void two_bone_reject(const two_bone_in *in, mask has_length, two_bone_out *out) {
     mask finite = vec3_is_finite(in->root) & vec3_is_finite(in->mid) & vec3_is_finite(in->end) &
                   vec3_is_finite(in->target) & vec3_is_finite(out->positions[1]) & vec3_is_finite(out->positions[2]) &
@@ -298,7 +301,7 @@ ik_inline void two_bone_reject(const two_bone_in *in, mask has_length, two_bone_
     out->status = mask_select(usable, out->status, why);
 }
 
-/* Lanes that two_bone_reject has to look at: a sum is not finite if a part of it is not (or if it overflows). */
+/* Lanes that two_bone_reject must check. A sum is not finite if one of its terms is not, or if it overflows. */
 ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_bone_out *out) {
     vec3 sum = vec3_add(out->positions[1], out->positions[2]);
     if (in->pole_given) sum = vec3_add(sum, vec3_sub(in->pole, in->root));
@@ -308,8 +311,7 @@ ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_
     return ~(mask_is_finite(all) & (l->has_bone1 | l->has_bone2));
 }
 
-/* Lanes with an influence below 1 go part of the way from the pose that came in, and so do the lengths of their bones.
- */
+/* Blends lanes with an influence below 1 from the input pose towards the solution, bone lengths included. */
 ik_inline void two_bone_weigh(const two_bone_in *in, const limb *l, two_bone_out *out, vec3 *mid, vec3 *end) {
     const real one = real_splat(1);
     mask part = mask_less(in->influence, one);
@@ -329,7 +331,7 @@ ik_inline void two_bone_weigh(const two_bone_in *in, const limb *l, two_bone_out
     *end = vec3_select(part, tip, *end);
 }
 
-/* Where the deltas put the limb, and what is to say of it. `scale` keeps both sides of the difference from overflow. */
+/* Positions of the joints, residual error and status. `scale` keeps both sides of the difference from overflow. */
 ik_inline void two_bone_judge(const two_bone_in *in, const limb *l, const two_bone_reach *reach, vec3 to_target,
                               real scale, vec3 mid, vec3 end, two_bone_out *out) {
     out->positions[0] = in->root;
@@ -351,7 +353,7 @@ ik_inline void two_bone_judge(const two_bone_in *in, const limb *l, const two_bo
     out->status |= missed & reach->limited & mask_splat(IK_AT_LIMIT);
 }
 
-/* At influence 0 a target, pole or bend that is not a number does not matter. */
+/* At influence 0, a target, pole or bend that is not a number is ignored. */
 ik_inline void two_bone_ignore(two_bone_in *in) {
     mask none = ~mask_less(real_splat(0), in->influence) & mask_is_number(in->influence);
     vec3 zero = vec3_splat(0, 0, 0);
@@ -420,8 +422,8 @@ ik_inline void two_bone_store(const ik_two_bone_job *job, group at, const two_bo
     lanes_store_real(&job->stretch, at, out->stretch);
 }
 
-/* Groups of the commonest job: a pole and no options, all outputs wanted, all rows packed. What a group would have to
- * ask is constant here. Returns the first row that is not done, which may start a group with rare lanes. */
+/* Solves groups of the most common job: a pole, no options, all outputs requested, all rows packed. Its conditions are
+ * compile-time constants here. Returns the first row not solved, which may begin a group with rare lanes. */
 static ptrdiff_t two_bone_ordinary_rows(const ik_two_bone_job *job, const two_bone_in *given, ptrdiff_t first,
                                         ptrdiff_t last) {
     ik_two_bone_job packed = *job;
@@ -450,7 +452,7 @@ static ptrdiff_t two_bone_ordinary_rows(const ik_two_bone_job *job, const two_bo
     return first;
 }
 
-/* Groups that are solved in full before the ordinary way is tried again. */
+/* Number of groups solved in full before the ordinary path is tried again. */
 enum { TWO_BONE_RETRY = 8 };
 
 static void two_bone_rows(const ik_two_bone_job *job, ptrdiff_t first, ptrdiff_t last) {

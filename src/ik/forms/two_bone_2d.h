@@ -1,12 +1,11 @@
 /* The limb in a plane, as joint angles. The contract is at ik_two_bone_2d_job in ik.h.
  *
- * The triangle is that of two_bone.h; its angles come from tangents of quantities that do not cancel:
+ * The triangle is that of two_bone.h. Its angles come from tangents of quantities that do not cancel:
  *
  *   tan(bend / 2) = sqrt((S - r)(S + r)) / sqrt((r - D)(r + D))     S = l1 + l2, D = |l1 - l2|, r the distance reached
- *   tan(A)        = heron / (r^2 + (l1 - l2) S)                      A the angle at the root, heron the product of
- * roots
+ *   tan(A)        = heron / (r^2 + (l1 - l2) S)                     A the angle at the root, heron the product of roots
  *
- * so that the branches are (direction - A, bend) and (direction + A, -bend). Space: scaled so that S is near 1. */
+ * The branches are (direction - A, bend) and (direction + A, -bend). Space: scaled so that S is near 1. */
 
 typedef struct {
     real length1, length2, x, y;
@@ -18,7 +17,7 @@ typedef struct {
     real error;
 } two_bone_2d_out;
 
-/* Where the angles put the end: the forward check. */
+/* The position error of the end, by forward kinematics. */
 ik_inline real two_bone_2d_error(two_bone_2d_in in, real first, real second) {
     cosine_sine one = real_sincos(first), both = real_sincos(first + second);
     real x = in.length1 * one.cosine + in.length2 * both.cosine - in.x;
@@ -36,14 +35,14 @@ ik_inline two_bone_2d_out two_bone_2d(two_bone_2d_in in) {
     real distance = vec3_length(target) * (scale * real_unscale(target_scale));
     real r = real_max(real_min(distance, sum), inner);
 
-    /* S - r and r - D in Kahan's order, so that no rounding of S or D is left in a small difference */
+    /* S - r and r - D in Kahan's order, so that no round-off of S or D remains in a small difference. */
     real longer = real_max(l1, l2), shorter = real_min(l1, l2);
     real to_straight = shorter - (r - longer), to_folded = real_min(shorter, r) - (longer - real_max(shorter, r));
     to_straight = real_select(mask_less(distance, sum), real_max(to_straight, zero), zero);
     to_folded = real_select(mask_less(inner, distance), real_max(to_folded, zero), zero);
     real outside = real_sqrt(to_straight * (sum + r)), inside = real_sqrt(to_folded * (r + inner));
     real bend = real_splat(2) * real_atan2(outside, inside);
-    mask apart = mask_less(zero, r); /* else folded onto the root, bone 1 straight off */
+    mask apart = mask_less(zero, r); /* else folded onto the root, with bone 1 perpendicular to the direction */
     real at_root =
         real_atan2(real_select(apart, outside * inside, one), real_select(apart, r * r + difference * sum, zero));
     real direction = real_atan2(target.y, target.x);

@@ -1,15 +1,15 @@
-/* Between rows in memory and lanes of a real: row first + k of a group goes to lane k.
+/* Transfers between rows in memory and the lanes of a real. Row first + k of a group goes to lane k.
  *
- *   lanes_load_real _vec3 _quat _mat3               one row for all lanes, rows without gaps, or rows anywhere
- *   lanes_store_real _vec3 _3_vec3 _quat _status    rows without gaps, or rows anywhere
- *   lanes_load_joint_quat _vec3, store_joint_...    the row of one joint of every pose, which must be given
- *   lanes_prefetch                                  what a joint will need of the next group
- *   lanes_column, lanes_list_row                    the rows less their first columns; one row of every list
+ *   lanes_load_real _vec3 _quat _mat3               one row for all lanes, packed rows, or rows with any stride
+ *   lanes_store_real _vec3 _3_vec3 _quat _status    packed rows, or rows with any stride
+ *   lanes_load_joint_quat _vec3, store_joint_...    the row of one joint of every pose; its memory must exist
+ *   lanes_prefetch                                  requests the memory of one joint of the next group
+ *   lanes_column, lanes_list_row                    rows without their first columns; row k of every list
  *
- * A group at the end of a batch may have fewer rows than lanes: its last row fills the rest, so that no lane ever
- * computes on garbage, and only its own rows are written. */
+ * The last group of a batch may have fewer rows than lanes. Its last row is repeated in the remaining lanes, so no lane
+ * computes on undefined memory. Only the group's own rows are written. */
 
-/* Rows [first, first + count) of a batch, 1 <= count <= LANES; or the rows `items` lists. */
+/* Rows [first, first + count) of a batch, 1 <= count <= LANES; or the rows listed in `items`. */
 typedef struct {
     ptrdiff_t first;
     int count;
@@ -25,7 +25,7 @@ ik_inline ptrdiff_t lanes_item(group at, int lane) { return at.items ? at.items[
 #define EACH_GROUP(at, first, last)                                                                                    \
     for (group at = lanes_group(first, last); at.count > 0; at = lanes_group(at.first + LANES, last))
 
-/* Bytes from number to number of a row. */
+/* Bytes between two consecutive numbers of a row. */
 ik_inline ptrdiff_t lanes_step(const ik_rows *rows) { return ik_step(rows, sizeof(number)); }
 
 ik_inline ik_rows lanes_column(const ik_rows *rows, int column) {
@@ -40,14 +40,14 @@ ik_inline char *lanes_row(const ik_rows *rows, group at, int lane) {
     return (char *)rows->data + lanes_item(at, lane) * rows->stride;
 }
 
-/* Takes rows for ones without gaps; returns whether they are, or not given. */
+/* Sets the strides to those of packed rows. Returns true if they already were, or if the rows are not given. */
 ik_inline int lanes_take_packed(ik_rows *rows, int columns) {
     const ptrdiff_t stride = rows->stride, step = lanes_step(rows);
     rows->stride = columns * (ptrdiff_t)sizeof(number), rows->step = sizeof(number);
     return rows->data == NULL || (stride == rows->stride && (columns == 1 || step == rows->step));
 }
 
-/* Whether a whole group of rows of `columns` numbers lies in memory without gaps. */
+/* True if a whole group of rows of `columns` numbers is contiguous in memory. */
 ik_inline int lanes_packed(const ik_rows *rows, group at, int columns) {
     return at.count == LANES && !at.items && rows->stride == columns * (ptrdiff_t)sizeof(number) &&
            (columns == 1 || lanes_step(rows) == sizeof(number));
@@ -68,8 +68,8 @@ typedef struct {
 
 #if LANES > 1
 
-/* x y z x y z ... -> x x ..., y y ..., z z ... Three is prime to the number of lanes, so in three vectors next to each
- * other no two x stand in the same lane: they come together without moving, and are then put in order. */
+/* x y z x y z ... -> x x ..., y y ..., z z ... The number of lanes is not a multiple of three. In three consecutive
+ * vectors, no two x are therefore in the same lane: two blends collect them, and a permutation sorts them. */
 #define FROM_SECOND(p, c) ((LANES + p) % 3 == c ? LANES + p : p)
 #define FROM_THIRD(p, c)  ((2 * LANES + p) % 3 == c ? LANES + p : p)
 #define ORDER(i, c)       ((3 * i + c) % LANES)
@@ -150,9 +150,8 @@ ik_inline quads lanes_interleave(real a, real b, real c, real d) { return (quads
 
 #endif
 
-/* Rows without gaps in themselves, but with anything between one and the next, as those of one joint of many poses
- * have. They are moved in pieces of 16 bytes, and the pieces turned into lanes by shuffles that stay within 16 bytes.
- */
+/* Each row is contiguous, with any distance between rows, as for one joint of many poses. Rows are loaded in pieces of
+ * 16 bytes. Shuffles within 16 bytes then transpose them into lanes. */
 ik_inline int lanes_solid(const ik_rows *rows, group at) {
     return at.count == LANES && lanes_step(rows) == sizeof(number);
 }
@@ -222,10 +221,10 @@ ik_inline void lanes_transpose(real r[4]) {
     r[3] = __builtin_shufflevector(high, high2, EACH_LANE(PAIRS_HIGH));
 }
 
-/* A double is two numbers that are moved at once. */
+/* A double serves as a container that moves two floats in one instruction. */
 typedef double two_pairs __attribute__((vector_size(16)));
 
-/* Three numbers of a piece; the fourth may not be there. */
+/* Three numbers of a piece. The fourth may lie outside the array, so it is not read. */
 ik_inline piece piece_load_three(const char *from) {
     double pair;
     memcpy(&pair, from, sizeof pair);
@@ -278,7 +277,7 @@ ik_inline void lanes_transpose(real r[2]) {
     r[0] = low;
 }
 
-/* The numbers of a row two by two. */
+/* Loads two numbers of every row at a time. */
 ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real r[4]) {
     EACH_UNROLLED (half, columns / 2) {
         EACH_UNROLLED (i, 2) {
@@ -327,7 +326,7 @@ ik_inline void lanes_store_solid(const ik_rows *rows, group at, int columns, con
 
 #endif
 
-/* Some columns of rows anywhere. */
+/* Some columns of rows with any stride. */
 ik_outline void lanes_gather(const ik_rows *rows, group at, int columns, number (*lane)[LANES]) {
     if (columns >= 3 && lanes_solid(rows, at)) {
         real r[4];
@@ -342,7 +341,7 @@ ik_outline void lanes_gather(const ik_rows *rows, group at, int columns, number 
     }
 }
 
-/* One column of the one row that all lanes have. */
+/* One column of the row that all lanes share. */
 ik_inline real lanes_only(const ik_rows *rows, int column) {
     return real_splat(*(const number *)((const char *)rows->data + column * lanes_step(rows)));
 }
@@ -355,7 +354,7 @@ ik_inline real lanes_load_real(const ik_rows *rows, group at) {
     return real_load(lane[0]);
 }
 
-/* An option: the default where it is not given. */
+/* An option, or its default if it is not given. */
 ik_inline real lanes_load_option(const ik_rows *rows, group at, number otherwise) {
     return rows->data ? lanes_load_real(rows, at) : real_splat(otherwise);
 }
@@ -397,7 +396,7 @@ ik_outline void lanes_scatter(const ik_rows *rows, group at, int columns, number
     }
 }
 
-/* Quads to rows anywhere, as many of their numbers as those have columns. */
+/* Stores quads to rows with any stride, and as many of their numbers as the rows have columns. */
 ik_inline void lanes_store_quads(const ik_rows *rows, group at, int columns, quads q) {
     number quad[LANES][4];
     lanes_store_packed_quads(quad, q);
@@ -423,7 +422,7 @@ ik_inline void lanes_store_pair(const ik_rows *rows, group at, real a, real b) {
     lanes_store_quads(rows, at, 2, lanes_interleave(a, b, a, b));
 }
 
-/* Three vectors to rows of their own; where those are one row of nine numbers, in two quads and a rest. */
+/* Three vectors to three rows. If these form one row of nine numbers, two quads and one number are stored. */
 ik_inline void lanes_store_3_vec3(const ik_rows rows[3], group at, const vec3 a[3]) {
     const ptrdiff_t size = sizeof(number);
     const char *first = rows[0].data;
@@ -476,7 +475,7 @@ ik_inline void lanes_store_status(const ik_rows *rows, group at, mask flags) {
         *(int32_t *)lanes_row(rows, at, k) = lane[k];
 }
 
-/* Back, as lanes_store_status and lanes_store_count have left them; 0 where they are not wanted. */
+/* Loads the flags that lanes_store_status has stored, or the counts of lanes_store_count; 0 if not requested. */
 ik_inline mask lanes_load_status(const ik_rows *rows, group at) {
     integer lane[LANES] = {0};
     mask flags;
@@ -504,7 +503,7 @@ ik_inline void lanes_store_count(const ik_rows *rows, group at, real x) {
         *(int32_t *)lanes_row(rows, at, k) = (int32_t)lane[k];
 }
 
-/* The row of one joint of every pose: seldom packed, so what is outlined above is inline here. */
+/* The row of one joint of every pose. It is seldom packed, so the code outlined above is inline here. */
 ik_inline quat lanes_load_joint_quat(const ik_lists *lists, group at, int joint) {
     ik_rows rows = lanes_list_row(lists, joint);
     if (!lanes_solid(&rows, at)) return lanes_load_quat(&rows, at);
@@ -539,8 +538,8 @@ ik_inline void lanes_store_joint_vec3(const ik_lists *lists, group at, int joint
         lanes_store_vec3(&rows, at, a);
 }
 
-/* Rows of one joint lie far apart, so the processor does not see which will be wanted next. Where poses follow on each
- * other the next group is one piece of memory, and the joint at each place in the order asks for its share of that. */
+/* The rows of one joint are far apart, so the processor cannot predict the next access. If poses are contiguous, so is
+ * the memory of the next group. The joint at each place in the order then prefetches one share of it. */
 ik_inline void lanes_prefetch(const ik_lists *lists, group at, int place, int joints) {
 #ifdef __GNUC__
     if (!lists->rows.data || lists->rows.stride != joints * lists->next) return;

@@ -1,14 +1,14 @@
 /* Quaternions (w, x, y, z) over real, Hamilton: quat_multiply(a, b) applies b first.
  *
- *   quat_multiply conjugate rotate    the usual ones
+ *   quat_multiply conjugate rotate    the usual operations
  *   quat_canonical                    unit length, w >= 0
- *   mat3, mat3_apply, mat3_unapply    a rotation as a matrix, and its inverse
+ *   mat3, mat3_apply, mat3_unapply    a rotation matrix, and its inverse
  *   mat3_zero add scale outer         any matrix
  *   mat3_between_frames               the rotation that takes two perpendicular directions to two others
  *   quat_of_matrix
  *   quat_about                        the rotation about an axis by an angle of given cosine and sine
- *   quat_of_vector                    the rotation by a rotation vector, cut to an angle
- *   quat_arc                          the shortest that takes one direction to another */
+ *   quat_of_vector                    the rotation by a rotation vector, with the angle clamped
+ *   quat_arc                          the shortest rotation from one direction to another */
 
 typedef struct {
     real w;
@@ -63,8 +63,8 @@ ik_inline mat3 mat3_between_frames(vec3 x0, vec3 y0, vec3 x1, vec3 y1) {
                   vec3_add(vec3_add(vec3_scale(x1.z, x0), vec3_scale(y1.z, y0)), vec3_scale(z1.z, z0))};
 }
 
-/* Of the four ways to read a quaternion from a matrix (Shepperd 1978) the one with the largest leading term, hence no
- * cancellation at any angle. */
+/* There are four ways to read a quaternion from a matrix (Shepperd 1978). The one with the largest leading term is
+ * used, so nothing cancels at any angle. */
 ik_inline quat quat_of_matrix(mat3 m) {
     real one = real_splat(1), trace = m.x.x + m.y.y + m.z.z;
     vec3 difference = {m.z.y - m.y.z, m.x.z - m.z.x, m.y.x - m.x.y};
@@ -82,8 +82,8 @@ ik_inline quat quat_of_matrix(mat3 m) {
     return quat_canonical(quat_select(mask_less(trace, largest), by_axis, by_w));
 }
 
-/* The turn about the unit vector `axis` by the angle of this cosine and sine. The half angle comes from whichever of
- * them does not cancel. */
+/* The rotation about the unit vector `axis` by the angle with this cosine and sine. The half angle is computed from
+ * whichever of the two does not cancel. */
 ik_inline quat quat_about(real cosine, real sine, vec3 axis) {
     real zero = real_splat(0);
     mask acute = mask_less(zero, cosine), backwards = mask_less(sine, zero);
@@ -93,7 +93,7 @@ ik_inline quat quat_about(real cosine, real sine, vec3 axis) {
     return (quat){inverse * w, vec3_scale(real_negate_if(backwards, inverse * v), axis)};
 }
 
-/* The rotation by a rotation vector: about it, by its length, or by `most` where that is less. */
+/* The rotation about vector v by its length in radians, at most `most`. */
 ik_inline quat quat_of_vector(vec3 v, real most) {
     const real half = real_splat(0.5f);
     real angle = vec3_length(v);
@@ -101,9 +101,9 @@ ik_inline quat quat_of_vector(vec3 v, real most) {
     return (quat){at.cosine, vec3_scale(at.sine / (angle + real_splat(TINY_LENGTH)), v)};
 }
 
-/* The shortest rotation that takes the unit vector `from` to `to`. Beyond a right angle it first turns half about
- * `axis`, which should be at right angles to both: the rest is then below a right angle, so there is no loss near
- * opposite vectors, and exactly opposite ones have an answer. */
+/* The shortest rotation from the unit vector `from` to `to`. Beyond a right angle, it first turns by half a turn about
+ * `axis`, which should be perpendicular to both. The remaining arc is then below a right angle. Nearly opposite vectors
+ * lose no accuracy, and exactly opposite ones have a defined answer. */
 ik_inline quat quat_arc(vec3 from, vec3 to, vec3 axis) {
     mask beyond = mask_less(vec3_dot(from, to), real_splat(0));
     real along = vec3_dot(axis, from);
@@ -119,7 +119,7 @@ ik_inline quat quat_weighted(quat q, real weight) {
     return quat_canonical((quat){real_splat(1) - weight + weight * q.w, vec3_scale(weight, q.v)});
 }
 
-/* A vector turned about a unit vector at right angles to it. */
+/* Rotates a vector about a unit vector perpendicular to it. The angle is in radians. */
 ik_inline vec3 vec3_turned(vec3 a, vec3 axis, real angle) {
     cosine_sine turn = real_sincos(angle);
     return vec3_add(vec3_scale(turn.cosine, a), vec3_scale(turn.sine, vec3_cross(axis, a)));

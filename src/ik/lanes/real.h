@@ -1,28 +1,29 @@
-/* The vocabulary every solver is written in: + - * / sqrt, compare and select over `real`.
+/* The operations that every solver uses: + - * / sqrt, compare and select over `real`.
  *
  *   number   float or double                                             (IK_BITS 32 or 64)
  *   real     one number, or a vector of LANES numbers of IK_BYTES bytes  (IK_BYTES 0, 16, 32 or 64)
  *   mask     as many integers as a real has numbers: all bits set = true, none = false; combine with & | ~
  *
- * One solver source over these words is compiled once per instruction set (instances/). Each operation is exact to IEEE
- * 754 rounding and happens in written order, so every instance gives the same bits. That rules out: contraction to
- * fused multiply-add, estimates, reassociation, and libm. */
+ * The solver source is compiled once per instruction set (instances/). Each operation is rounded exactly as IEEE 754
+ * requires and happens in written order, so every instance gives the same bits. Contraction to fused multiply-add,
+ * estimates, reassociation and libm are therefore excluded. */
 
-/* -std=c17 switches contraction off in gcc, but plain `cc` must be right too. gcc ignores the standard pragma. */
+/* -std=c17 disables contraction in gcc, but a plain `cc` must be correct too. gcc ignores the standard pragma. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off")
-#if IK_BYTES == 0 /* gcc 12 contracts all the same where it makes vectors of a complex product */
+#if IK_BYTES == 0 /* gcc 12 still contracts when it vectorizes a complex product */
 #pragma GCC optimize("no-tree-slp-vectorize,no-tree-loop-vectorize")
 #endif
-#if defined(__x86_64__) /* elsewhere gcc does by itself: long computations between each other, to fill their waits */
+#if defined(__x86_64__)
+/* Interleaves long computations to fill their latencies. On other targets, gcc does so by default. */
 #pragma GCC optimize("schedule-insns", "sched-pressure")
 #endif
 #endif
 
-/* What the compiler tells of flags that would change results. -ffp-contract=fast (clang) and -frounding-math it does
- * not. */
+/* The predefined macros that reveal flags which would change results. None reveals -ffp-contract=fast (clang) or
+ * -frounding-math. */
 #if FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2
 #error "ikcore needs arithmetic in the declared type: on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
@@ -41,13 +42,14 @@
 #define ik_outline static __attribute__((noinline, unused))
 #elif defined(__GNUC__)
 #define ik_inline  static inline __attribute__((always_inline, unused))
-#define ik_outline static __attribute__((noinline, unused)) /* what is long and seldom runs, once for all solvers */
+/* Long code that runs seldom: compiled once and shared by all solvers. */
+#define ik_outline static __attribute__((noinline, unused))
 #else
 #define ik_inline  static inline
 #define ik_outline static
 #endif
 
-/* A loop of a few steps, whose number is known: gcc unrolls it at -O2 too. */
+/* A loop with few steps and a constant count. gcc unrolls it at -O2 too. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define EACH_UNROLLED(i, count) _Pragma("GCC unroll 16") for (int i = 0; i < (count); i++)
 #else
@@ -104,7 +106,7 @@ ik_inline real real_from_bits(mask bits) {
 
 #else
 
-/* EACH_LANE(f): f(0), f(1), ... for as many lanes as there are. */
+/* EACH_LANE(f): f(0), f(1), ... for every lane. */
 #if IK_BYTES * 8 == 2 * IK_BITS
 #define LANES        2
 #define EACH_LANE(f) f(0), f(1)
@@ -131,7 +133,7 @@ ik_inline mask mask_zero(mask m) { return m == 0; } /* lanes in which no bit is 
 ik_inline mask real_bits(real x) { return (mask)x; }
 ik_inline real real_from_bits(mask bits) { return (real)bits; }
 
-/* Whether some lane is true: what only odd lanes need is computed only then, and never changes another lane. */
+/* True if any lane is true. Code for rare lanes is guarded by this, and never changes another lane. */
 ik_inline int mask_any(mask m) {
     typedef uint64_t half __attribute__((vector_size(16)));
     half part[IK_BYTES / 16], any = {0};
@@ -156,13 +158,13 @@ ik_inline real real_sqrt(real x) {
 
 #endif
 
-/* Both values are computed, so neither may trap or be slow where it is not chosen. */
+/* Both values are computed, so neither may trap, or be slow when it is not selected. */
 ik_inline mask mask_select(mask choose, mask a, mask b) { return (choose & a) | (~choose & b); }
 ik_inline real real_select(mask choose, real a, real b) {
     return real_from_bits(mask_select(choose, real_bits(a), real_bits(b)));
 }
 
-#if IK_BYTES == 0 /* which is one instruction, by words of masks many */
+#if IK_BYTES == 0 /* one instruction; mask arithmetic would take several */
 ik_inline real real_min(real a, real b) { return a < b ? a : b; }
 ik_inline real real_max(real a, real b) { return a < b ? b : a; }
 #else
@@ -177,18 +179,18 @@ ik_inline real real_negate_if(mask choose, real x) {
 ik_inline mask mask_is_number(real x) { return mask_equal(x, x); }
 ik_inline mask mask_is_finite(real x) { return mask_equal(x - x, real_splat(0)); }
 
-/* The one NaN that is ever written: which bits a computed NaN carries differs between vector widths. */
+/* The only NaN that is ever written: the bits of a computed NaN depend on the vector width. */
 ik_inline real real_nan(void) {
     return real_from_bits(mask_splat((integer)(EXPONENT_MAX * 2 + 1) << (EXPONENT_SHIFT - 1)));
 }
 ik_inline real real_canonical_nan(real x) { return real_select(mask_is_number(x), x, real_nan()); }
 
-/* A power of two that brings |x| near 1. Multiplying by it is exact, so a solver that scales its input this way gives
- * the bits it would give without, and neither overflows nor underflows. */
+/* A power of two that brings |x| near 1. Multiplying by it is exact. A solver that scales its input by it returns the
+ * same bits as without scaling, and neither overflows nor underflows. */
 ik_inline real real_unit_scale(real x) {
     mask exponents = mask_splat((integer)EXPONENT_MAX << EXPONENT_SHIFT);
-    x = real_abs(x) + real_splat(SMALLEST); /* a subnormal has no exponent of its own */
-    x = real_min(x, real_splat(LARGEST));   /* and a sum of huge numbers may have become infinite */
+    x = real_abs(x) + real_splat(SMALLEST); /* the exponent field of a subnormal is 0 */
+    x = real_min(x, real_splat(LARGEST));   /* a sum of huge numbers may have overflowed to infinity */
     return real_from_bits(exponents - (real_bits(x) & exponents));
 }
 

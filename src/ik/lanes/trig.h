@@ -1,18 +1,18 @@
-/* Sine and cosine, and the angle of a point: the only functions here that are more than algebra.
+/* Sine and cosine, and the angle of a point: the only functions of the kernels that are not algebraic.
  *
- * Both reduce their argument to less than an eighth of a turn and end in a polynomial. The coefficients are minimax
- * fits (Remez exchange in 50 digits, then rounded to the type): relative error of the sine 2^-56 (floats 2^-26), error
- * of the cosine 2^-59 (2^-30), relative error of the arc tangent 2^-57 (2^-25), before the rounding of the sums.
+ * Both reduce their argument to less than an eighth of a turn and evaluate a polynomial. The coefficients are minimax
+ * fits (Remez exchange in 50 digits, then rounded to the type). Relative errors before the sums are rounded: sine 2^-56
+ * (floats 2^-26), cosine 2^-59 (2^-30), arc tangent 2^-57 (2^-25).
  *
- * Largest error of each, in units of the last place (sine and cosine below 1/2: of 1/2), by tests/c/test_trig.c over
+ * Largest errors in units of the last place (sine and cosine below 1/2: of 1/2), measured by tests/c/test_trig.c over
  * four million arguments:
  *                                     doubles   floats
  *   real_sincos, |x| <= TURN_LIMIT      1.4       1.1
  *   real_atan2                          2.4       2.2
- * Beyond TURN_LIMIT sine and cosine lose accuracy but stay finite, and always the same. */
+ * Beyond TURN_LIMIT, sine and cosine lose accuracy but remain finite and reproducible. */
 
 #if IK_BITS == 64
-#define TURN_LIMIT 1.6e6 /* 2^20 quarter turns: what multiplies the parts of pi / 2 without rounding */
+#define TURN_LIMIT 1.6e6 /* 2^20 quarter turns: multiples up to this of the parts of pi / 2 are exact */
 static const double quarter_turn[3] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
 static const double eighth_turn[2] = {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
 static const double sine_terms[6] = {-0x1.5555555555548p-3, 0x1.111111110f7dp-7,    -0x1.a01a019bfdee9p-13,
@@ -46,7 +46,7 @@ typedef struct {
     real cosine, sine;
 } cosine_sine;
 
-/* Cody and Waite: x less a whole number of quarter turns, pi / 2 being the sum of three parts of which the first two
+/* Cody and Waite: subtracts a whole number of quarter turns from x. pi / 2 is the sum of three parts. The first two
  * have so many trailing zeros that their multiples are exact. Adding 1.5 * 2^52 rounds to that whole number and leaves
  * its lowest bits at the end. */
 ik_inline cosine_sine real_sincos(real x) {
@@ -56,7 +56,7 @@ ik_inline cosine_sine real_sincos(real x) {
     real shifted = x * real_splat((number)0x1.45f306dc9c883p-1) + rounder, turns = shifted - rounder;
     real r = x - turns * real_splat(quarter_turn[0]);
     r = r - turns * real_splat(quarter_turn[1]) - turns * real_splat(quarter_turn[2]);
-    r = real_max(real_min(bound, r), -bound); /* beyond TURN_LIMIT; a NaN stays one */
+    r = real_max(real_min(bound, r), -bound); /* limits the argument beyond TURN_LIMIT; a NaN remains one */
 
     real square = r * r, drop = half * square, most = one - drop;
     real sine = r + r * (square * real_polynomial(sine_terms, COUNT_OF(sine_terms), square));
@@ -69,7 +69,7 @@ ik_inline cosine_sine real_sincos(real x) {
                          real_negate_if(zero - (quarter & bit1), real_select(odd, cosine, sine))};
 }
 
-/* The angle of the point (x, y), in (-pi, pi]; of (0, 0) it is 0. Neither may be so large that the sum overflows.
+/* The angle of the point (x, y) in (-pi, pi]; 0 for (0, 0). The sum of the coordinates must not overflow.
  *
  * The angle is base + sign * atan(t), where base is a multiple of pi / 4 and |t| <= tan(pi / 8). */
 ik_inline real real_atan2(real y, real x) {

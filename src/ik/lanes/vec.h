@@ -1,12 +1,12 @@
 /* 3-vectors over real.
  *
- *   vec3_add sub scale dot cross length select     the usual ones
+ *   vec3_add sub scale dot cross length select     the usual operations
  *   vec3_size                                      sum of absolute coordinates
- *   vec3_cut                                       no longer than some length
+ *   vec3_cut                                       the vector, shortened to a largest length
  *   vec3_direction                                 unit vector and length
- *   vec3_perpendicular, vec3_across, vec3_carried  unit vectors at right angles to a given one */
+ *   vec3_perpendicular, vec3_across, vec3_carried  unit vectors perpendicular to a given one */
 
-/* A sine below this is rounding: the direction it belongs to is not defined by the data. */
+/* A sine below this is round-off: the data do not define its direction. */
 #define TINY_SINE   (1024 * EPSILON)
 #define TINY_LENGTH 0x1p-60f
 
@@ -37,17 +37,17 @@ ik_inline vec3 vec3_canonical_nan(vec3 a) {
     return (vec3){real_canonical_nan(a.x), real_canonical_nan(a.y), real_canonical_nan(a.z)};
 }
 
-/* Sum of absolute coordinates: a size that does not underflow, for scaling. */
+/* Sum of absolute coordinates: a size that does not underflow, used for scaling. */
 ik_inline real vec3_size(vec3 a) { return real_abs(a.x) + real_abs(a.y) + real_abs(a.z); }
 
-/* No longer than `most`. */
+/* The vector, shortened to length `most` if it is longer. */
 ik_inline vec3 vec3_cut(vec3 v, real most) {
     real length = vec3_length(v);
     return vec3_scale(real_min(real_splat(1), most / (length + real_splat(TINY_LENGTH))), v);
 }
 
-/* A vector as unit direction and length. Meant for sizes near 1: a vector below TINY_LENGTH counts as zero (its square
- * gets near to underflow), and the unit direction of zero is zero. */
+/* A vector as unit direction and length, for sizes near 1. A vector below TINY_LENGTH counts as zero because its square
+ * is close to underflow. The unit direction of zero is zero. */
 typedef struct {
     vec3 unit;
     real length, inverse;
@@ -58,25 +58,25 @@ ik_inline direction vec3_direction(vec3 a) {
     return (direction){vec3_scale(inverse, a), length, inverse};
 }
 
-/* Some unit vector at right angles to a unit vector, always the same one (Duff et al., "Building an orthonormal basis,
+/* A unit vector perpendicular to a unit vector, always the same one (Duff et al., "Building an orthonormal basis,
  * revisited", 2017). */
 ik_inline vec3 vec3_perpendicular(vec3 a) {
     real t = a.x / (real_splat(1) + real_abs(a.z));
     return (vec3){real_splat(1) - t * a.x, -t * a.y, real_negate_if(~mask_less(a.z, real_splat(0)), a.x)};
 }
 
-/* A unit vector that is at right angles to the unit vector `axis` but for rounding, made exactly so. */
+/* Makes a unit vector exactly perpendicular to the unit vector `axis`, given that it is so except for round-off. */
 ik_inline vec3 vec3_across(vec3 a, vec3 axis) {
-    real off = vec3_dot(a, axis); /* small, so 1 / sqrt(1 - off^2) is this: */
+    real off = vec3_dot(a, axis); /* small, so the first-order term approximates 1 / sqrt(1 - off^2): */
     return vec3_scale(real_splat(1) + real_splat(0.5f) * (off * off), vec3_sub(a, vec3_scale(off, axis)));
 }
 
-/* `a`, at right angles to the unit vector `from`, turned along by the shortest arc from `from` to `to`. Where they are
- * opposite the arc may go either way round and `a` itself is the answer: turned half about itself. */
+/* Rotates `a` by the shortest arc from the unit vector `from` to `to`; `a` is perpendicular to `from`. If these are
+ * opposite, the arc is ambiguous: half a turn about `a` is used, which leaves `a` unchanged. */
 ik_inline vec3 vec3_carried(vec3 a, vec3 from, vec3 to) {
     real closeness = real_splat(1) + vec3_dot(from, to);
     mask opposite = mask_less(closeness, real_splat(TINY_SINE));
     real shear = vec3_dot(a, to) / real_select(opposite, real_splat(1), closeness);
     vec3 turned = vec3_sub(a, vec3_scale(shear, vec3_add(from, to)));
-    return vec3_direction(vec3_select(opposite, a, turned)).unit; /* near opposite, rounding grows */
+    return vec3_direction(vec3_select(opposite, a, turned)).unit; /* round-off is amplified near opposite directions */
 }

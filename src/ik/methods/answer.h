@@ -1,16 +1,16 @@
-/* What transpose, pinv, svf and sdls share. They are dls (dls.h), with its rows, limits, levels and postures, and are
- * shaken as it is where they are stuck; but each has its own answer y to A y = e, of each level by itself. The step is
- * shortened as a whole to max_step. As published (`textbook`) every step is kept. Otherwise one that makes the error
- * larger is taken back, and the next ones are damped until they get on again: what an answer takes of e along an
- * eigenvector of A is not gain but 1 / (1 / gain + damping). With gain = 1 / eigenvalue that is Levenberg's damping. */
+/* Common part of transpose, pinv, svf and sdls. They share the rows, limits, levels, postures and perturbations of dls
+ * (dls.h). Each has its own answer y to A y = e, for each level separately. The step is scaled down to max_step as a
+ * whole. As published (`textbook`), every step is kept. Otherwise a step that increases the error is undone, and the
+ * following ones are damped until they succeed again. The gain g along an eigenvector of A becomes
+ * 1 / (1 / g + damping). For g = 1 / eigenvalue, this is Levenberg's damping. */
 
-/* A share of the largest eigenvalue; 0 as long as steps get on. After one that does not, ANSWER_DAMPING or four times
- * as much as before; after one that does a quarter, until that is less than ANSWER_LEAST. */
+/* Relative to the largest eigenvalue; 0 while steps succeed. A failed step sets it to ANSWER_DAMPING, or multiplies it
+ * by four. A successful one divides it by four, and below ANSWER_LEAST it becomes 0. */
 #define ANSWER_DAMPING (number)0.1
 #define ANSWER_LEAST   (number)1e-5
 
-/* Of several levels it is as in dls: a lower one is damped more, and all the time, since its steps bend what those
- * before it have reached. As published they are not damped. */
+/* Several levels are treated as in dls: a lower one always has more damping, because its steps disturb those above.
+ * They are not damped with `textbook`. */
 ik_outline void answer_choose_damping(const ik_plan *plan, columns c) {
     real *damping = column(c, dls_state(plan, DLS_DAMPING));
     if (plan->levels < 2 || plan->job->options.textbook) return;
@@ -30,7 +30,7 @@ static void answer_adapt(const ik_plan *plan, columns c, mask waits, mask better
 
 ik_inline real answer_damped(real gain, real damping) { return gain / (real_splat(1) + gain * damping); }
 
-/* All goals of one level. */
+/* Solves all goals of one level. */
 static void answer_level(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real square) {
     const int posture = posture_is_any(plan);
     const diagonal d = diagonal_of(s.matrix, s.step, s.rows);
@@ -40,7 +40,8 @@ static void answer_level(const ik_plan *plan, columns c, rows_system s, levels_a
     if (posture) dls_add_wish(s);
 }
 
-/* The errors, and the answers to them as pulls at joints. What comes of them is foreseen of several levels alone. */
+/* Measures the errors, and converts the answers to pulls on joints. The decrease is predicted for several levels
+ * only. */
 static dls_outlook answer_solve(const ik_plan *plan, columns c, levels_answer answer) {
     rows_system s = rows_system_of(plan, c);
     dls_outlook o = {dls_look(plan, c, s), real_splat(0)};
@@ -54,7 +55,7 @@ static dls_outlook answer_solve(const ik_plan *plan, columns c, levels_answer an
     return o;
 }
 
-/* Lanes that do not wait for another solve take what was tried, if it is to be kept; `now` is what they come from. */
+/* Accepts or rejects the trial pose in lanes that do not wait for another solve; `now` is the error before the step. */
 static void answer_conclude(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook o, errors e) {
     columns c = columns_of_bundle(bundle, g);
     const errors now = o.now;
@@ -104,7 +105,7 @@ ik_outline void answer_step(const ik_plan *plan, real *bundle, int groups, level
     }
 }
 
-/* A method of an answer, `name_answer`. */
+/* Defines a method from its answer, `name_answer`. */
 #define ANSWER_METHOD(name, size)                                                                                      \
     static record_size name##_size(const ik_plan *plan) { return size(plan); }                                         \
     static void name##_step(const ik_plan *plan, real *bundle, int groups) {                                           \

@@ -3,47 +3,56 @@
  * Marquardt's method", report IMM-REP-1999-05 (1999); limits as in P. Baerlocher, R. Boulic, "An inverse kinematics
  * architecture enforcing an arbitrary number of strict priority levels", The Visual Computer 20 (2004).
  *
- * Idea. A small turn d of a joint moves a point at r from it by d x r, and turns what hangs from the joint by d. These
- * are the columns of the Jacobian J. Of all turns that would take away the error e, if motion were linear, take short
- * ones, since it is not: those that make |e - J d|^2 + damping |d|^2 least.
+ * Idea. A small rotation d of a joint moves a point at r from it by d x r and rotates everything below the joint by d.
+ * These are the columns of the Jacobian J. Many steps remove the error e to first order. Motion is not linear, so the
+ * step should be short: it minimizes |e - J d|^2 + damping |d|^2.
  *
- *   A = J W J^T            symmetric; of a row for each number of a task (frame/tasks.h)
+ *   A = J W J^T            symmetric; one row per number of a task (frame/tasks.h)
  *   (A + damping) y = e    L D L^T
- *   d = W J^T y            for every joint: W (r x y), summed over what hangs from it
+ *   d = W J^T y            for every joint: W (r x y), summed over the tasks below it
  *
- * W is how willingly a joint turns, 1 - stiffness. How A comes about without J is in frame/rows.h, and what all turns
- * together do in frame/turns.h.
+ * W is a joint's mobility, 1 - stiffness. frame/rows.h computes A without J, and frame/turns.h applies all rotations
+ * together.
  *
- *   damping   Nielsen's trust region: starts at a tenth of A's largest diagonal element; falls as far as the error fell
- *             as foreseen, to a third at most; a step that makes it worse is taken back, and damping grows. With the
- *             option `damping` it is constant, every step is kept, and shortened as a whole to max_step.
- *   limits    Of the joints that a step would take over their limits the one with the least way to go is set to its
- *             limit, what that does is taken off the error, and the rest is solved again without it, until no more are
- *             over. One such solve is one step of the frame, which does not count as an iteration. With the option
- *             `project` a joint that goes over stops at its limit, and the others know nothing of it.
- *   posture   d = J^+ e + (I - J^+ J) z, where z turns joints to what they prefer, as a rule rest: as J^+ (e - J z) + z
- *   weights   of goals: rows are multiplied by their roots; angles count by the mean bone as length.
- *   levels    strict priorities, as in the same paper: see frame/levels.h
- *   slides    are columns like turns, of a mean bone for a radian
+ *   damping   Nielsen's trust region. It starts at a tenth of A's largest diagonal element. The better the error's
+ *             decrease was predicted, the more it falls, at most to a third. A step that increases the error is
+ *             undone, and the damping grows. The option `damping` makes it constant; every step is then kept, and
+ *             scaled down to max_step as a whole.
  *
- * Unless `textbook`: a joint chain without limits whose only target is out of reach is laid towards it at once; one
- * that makes no progress is shaken, as in frame/kicks.h. */
+ *   limits    Consider the joints that a step would take past their limits. The nearest of them is set to its
+ *             limit and its effect is subtracted from the error. The system is then solved again without it, until no
+ *             joint is past its limit. Each such solve is one step of the frame but does not count as an iteration. The
+ *             option `project` stops each joint at its limit, and the others do not compensate.
+ *
+ *   posture   d = J^+ e + (I - J^+ J) z, where z turns joints to their preferred pose, usually rest; computed as
+ *             J^+ (e - J z) + z.
+ *
+ *   weights   Rows are multiplied by the square roots of the goals' weights. Angles are multiplied by the mean bone
+ *             length.
+ *
+ *   levels    Strict priorities, as in the same paper: see frame/levels.h.
+ *
+ *   slides    Columns like those of rotations; a mean bone length counts as one radian.
+ *
+ * Except with `textbook`, a chain without limits whose only target is out of reach is pointed at it at once. A chain
+ * that makes no progress is perturbed, as in frame/kicks.h. */
 
 #include "dls_limits.h"
 #include "manipulability.h"
 #include "dls_solve.h"
 
-/* A step that takes less than this share off the error is no progress; after so many of them the joints are shaken. */
+/* A step that reduces the squared error by less than this share counts as stalled. After DLS_PATIENCE such steps the
+ * joints are perturbed. */
 #define DLS_PROGRESS (number)1e-3
-#define DLS_HOPELESS (number)1e-8 /* foreseen to take less: it is at rest, and need not wait */
+#define DLS_HOPELESS (number)1e-8 /* predicted to reduce it by less: at rest, perturbed without waiting */
 enum { DLS_PATIENCE = 5 };
-/* The same where a restart is left: what is slow is given up, for another start is better. On arms of six and seven
- * hinges that takes a third off the work until the last item has arrived. */
+/* The same while a restart is left. A slow solve is abandoned earlier, because another start is better. On arms of six
+ * and seven hinges this saves a third of the work until the last item has converged. */
 #define DLS_PROGRESS_HURRIED (number)0.05
 #define DLS_HOPELESS_HURRIED (number)0.01
 enum { DLS_PATIENCE_HURRIED = 2 };
 
-/* Nielsen's rule: the damping falls as far as the error fell as foreseen. */
+/* Nielsen's rule: the damping falls the more, the better the decrease of the error was predicted. */
 ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better, real gain) {
     const real one = real_splat(1), two = real_splat(2);
     real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));
@@ -52,7 +61,8 @@ ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better
     *growth = real_select(waits, *growth, real_select(better, two, two * *growth));
 }
 
-/* In lanes that are held up a level counts less than before beside the one before it. Returns those where it could. */
+/* Reduces the weight of each level relative to the previous one in lanes that are blocked. Returns the lanes in which
+ * that was possible. */
 ik_outline mask dls_be_strict(const ik_plan *plan, columns c, mask held_up) {
     real *level = column(c, dls_state(plan, DLS_LEVEL)), last = real_splat(LEVEL_LAST);
     mask could = held_up & mask_less(last, *level);
@@ -60,7 +70,7 @@ ik_outline mask dls_be_strict(const ik_plan *plan, columns c, mask held_up) {
     return could;
 }
 
-/* A chosen lane starts anew: its joints were shaken. */
+/* Resets the state of chosen lanes, whose joints were perturbed. */
 static void dls_start(const ik_plan *plan, columns c, mask chosen) {
     const real given = real_splat((number)plan->job->options.damping) * *column(c, joint_lever(plan));
     real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));
@@ -74,7 +84,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     columns c = columns_of_bundle(bundle, g);
     const int watch = dls_state(plan, DLS_WATCH);
     mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
-    if (posture_settles(plan)) off &= mask_less(real_splat(0), e.square); /* else it is forgiven */
+    if (posture_settles(plan)) off &= mask_less(real_splat(0), e.square); /* else the error is within the tolerance */
     mask hurried = mask_less(real_splat(0), *column(c, dls_state(plan, DLS_HURRIES)));
     real hope = real_select(hurried, real_splat(DLS_HOPELESS_HURRIED), real_splat(DLS_HOPELESS));
     real share = real_select(hurried, real_splat(1 - DLS_PROGRESS_HURRIED), real_splat(1 - DLS_PROGRESS));
@@ -86,13 +96,13 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     if (mask_any(kicked)) dls_start(plan, c, kicked);
 }
 
-/* The end of a step: what wishes for another pose is not done before it has that, as far as may be. */
+/* End of a step. Until the preferred pose is reached as nearly as possible, the error includes the distance from it. */
 ik_inline void dls_settle(const ik_plan *plan, columns c, mask waits) {
     real *error = column(c, ERROR);
     if (posture_settles(plan)) *error = real_select(waits, *error, *error + posture_unsettled(plan, c));
 }
 
-/* Lanes that do not wait for another solve take what was tried, with the errors e, if it is better. */
+/* Accepts or rejects the trial pose, whose errors are e, in lanes that do not wait for another solve. */
 ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook o, errors e) {
     columns c = columns_of_bundle(bundle, g);
     real *error = column(c, ERROR), *iterations = column(c, ITERATIONS);
@@ -120,7 +130,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     dls_settle(plan, c, waits);
 }
 
-/* One linear solve: the turns and slides of a step, and what it comes from and should come to. */
+/* One linear solve: the rotations and slides of a step, with the errors before it and those predicted after it. */
 typedef dls_outlook (*dls_solver)(const ik_plan *plan, columns c);
 
 ik_inline void dls_step_by(const ik_plan *plan, real *bundle, int groups, dls_solver solve) {
@@ -158,7 +168,8 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     *column(record, dls_state(plan, DLS_HURRIES)) = real_select(hurried, real_splat(1), real_splat(0));
     kicks_start(record, dls_state(plan, DLS_WATCH));
     real error = IK_NAME(errors_measure)(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
-    if (posture_settles(plan)) error = error + real_splat(2) * *column(record, TOLERANCE); /* as yet */
+    if (posture_settles(plan))
+        error = error + real_splat(2) * *column(record, TOLERANCE); /* the posture is not yet measured */
     *column(record, ERROR) = error;
 }
 

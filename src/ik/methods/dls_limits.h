@@ -1,35 +1,37 @@
-/* What holds a step of dls: limits of turns and slides, and what is one-sided. Some hold from the first solve of a step
- * on; where its answer would go over others it is no step as yet: of these the nearest holds, too, in the next solve.
+/* Constraints of a step of dls: limits of rotations and slides, and one-sided tasks. Some are active from the first
+ * solve of a step. If a solve violates others, it is not yet a step: the nearest becomes active too, and the step is
+ * solved again.
  *
- * Of several levels it is solved by stages where limits may hold, or where it would be longer than max_step, since what
- * holds a lower level must change nothing for those before: the first level alone, until nothing goes over; then what
- * the second adds to that, which no row of the first sees, as far as the first joint that would go over; that one stays
- * where it is, the others go on without it; and so on, postures last. So a level has exactly the step that it has
- * without those after it; but where only these keep it from being too long.
+ * Several levels are solved in stages if limits may become active or the step would exceed max_step, because
+ * constraints of a lower level must not change those above it. The first level is solved alone until no joint is past
+ * its limit. The second then adds motion in the null space of the first, up to the first joint that would pass its
+ * limit. The motion continues without that
+ * joint, and so on; postures come last. A level therefore
+ * has exactly the step it would have without the lower ones, except where only these make the step too long.
  *
- * Unless `textbook`, a ball that a lower level would take over its limit may still turn along it: only across is it
- * held, and where two bounds meet (swing and twist) along their edge. The limit bends, so the step of levels before
- * changes by the square of that turn. */
+ * A ball joint that a lower level would take past its limit may still turn along it, except with `textbook`. It is held
+ * only across the limit and, where two bounds meet (swing and twist), along their edge. The limit is curved, so this
+ * changes the step of the levels above by the square of that rotation. */
 
-/* Whether a step may have to be solved by stages. */
+/* True if a step may have to be solved in stages. */
 ik_inline int dls_has_stages(const ik_plan *plan) { return plan->levels > 1 && !plan->job->options.project; }
 
-/* What is held, by which turn or slide, and the turn that its limit would allow. With stages all turns and slides are,
- * by what levels before have made of them; and the stage: 0: all levels together, 1: the first alone, 2: the second;
- * -1: together, and that was too long. */
+/* Columns of the held rotation or slide, and the rotation that the limit would allow. In stages all rotations and
+ * slides are held at the result of earlier levels. Values of the stage: 0 all levels together; 1 the first alone; 2 the
+ * second; -1 together, and too long. */
 ik_inline int dls_held(const ik_plan *plan, int slot) { return posture_columns(plan) + 3 * slot; }
 ik_inline int dls_allowed(const ik_plan *plan, int slot) { return dls_held(plan, plan->slots) + 3 * slot; }
 ik_inline int dls_pinned_by(const ik_plan *plan, int slot) { return dls_allowed(plan, plan->slots) + 3 * slot; }
 ik_inline int dls_stage(const ik_plan *plan) { return dls_pinned_by(plan, plan->columns_of_slides); }
 
-/* Directions in which balls at their limits are held: across the limit that was met first, and across a second one. */
+/* Directions in which ball joints at their limits are held: across the limit met first, and across a second one. */
 ik_inline int dls_normal(const ik_plan *plan, int slot) { return dls_stage(plan) + 1 + 3 * slot; }
 ik_inline int dls_second(const ik_plan *plan, int slot) { return dls_normal(plan, plan->slots) + 3 * slot; }
 ik_inline int dls_columns(const ik_plan *plan) {
     return dls_has_stages(plan) ? dls_second(plan, plan->slots) : dls_stage(plan);
 }
 
-/* Whether a ball at its limit may still turn along it: where all axes are alike. */
+/* True if a ball joint at its limit may turn along it: if its stiffness is equal about all axes. */
 ik_inline int dls_may_follow(const ik_plan *plan, int k) {
     if (!dls_has_stages(plan) || plan->job->options.textbook) return 0;
     if (!joint_is_limited(plan, k) || joint_is_hinge(plan, k)) return 0;
@@ -42,7 +44,8 @@ ik_inline mask dls_follows(const ik_plan *plan, columns c, int slot) {
     return mask_less(real_splat(1), *column(c, rows_fixed(plan, slot)));
 }
 
-/* Axes of balls that turn along their limits: the first (and second) is across. After turns_start. */
+/* Sets the axes of ball joints that turn along their limits: the first (and second) is across. Called after
+ * turns_start. */
 static void dls_set_axes(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!dls_may_follow(plan, plan->node_of_slot[slot])) continue;
@@ -60,17 +63,17 @@ static void dls_set_axes(const ik_plan *plan, columns c) {
 
 static const rows_moves dls_all = {step_own, step_slide}, dls_kept_back = {dls_held, dls_pinned_by};
 
-/* Whether some solves of a step are not its last. */
+/* True if a step may take more than one solve. */
 ik_inline int dls_may_wait(const ik_plan *plan) {
     return plan->limited || plan->slides || plan->one_sided || dls_has_stages(plan);
 }
 
-/* Whether turns and slides are held. */
+/* True if rotations and slides may be held. */
 ik_inline int dls_may_hold(const ik_plan *plan) { return plan->limited || plan->slides || dls_has_stages(plan); }
 
-/* Of the joints that would go over their limits, the one with the least way to go. */
+/* The first joint to reach its limit, among those that would pass theirs. */
 typedef struct {
-    real way, which; /* a slot; behind those, three numbers a slot for slides. -1: none */
+    real way, which; /* a slot; then three numbers per slot for slides. -1: none */
 } dls_nearest;
 
 ik_inline void dls_nearer(dls_nearest *nearest, mask over, real way, int which) {
@@ -79,29 +82,31 @@ ik_inline void dls_nearer(dls_nearest *nearest, mask over, real way, int which) 
     nearest->which = real_select(first, real_splat((number)which), nearest->which);
 }
 
-/* The share of a way at which it comes to a bound that its end is over by `off`; `along` is how far it goes over there.
- */
+/* The share of a motion at which it meets a bound. Its end exceeds the bound by `off`, and `along` is its component in
+ * that direction. */
 ik_inline real dls_share(real off, real along) {
     real share = real_splat(1) - off / real_select(mask_less(real_splat(0), along), along, off);
     return real_max(share, real_splat(0));
 }
 
-/* Lanes in which a level adds to what those before it have found. */
+/* Lanes in which a level adds to the motion of earlier ones. */
 ik_inline mask dls_adds(const ik_plan *plan, columns c) {
     return mask_less(real_splat(1), *column(c, dls_stage(plan)));
 }
 
-/* What a turn is, a share of the way from what is held to what is wanted. */
+/* The rotation at a share of the motion from the held one to the wanted one. */
 ik_inline vec3 dls_on_way(const ik_plan *plan, columns c, int slot, real share) {
     vec3 from = column_vec3(c, dls_held(plan, slot)), to = column_vec3(c, step_own(plan, slot));
     return vec3_add(from, vec3_scale(share, vec3_sub(to, from)));
 }
 
-/* A ball that turns along its limit is led aside by this share of its way at most: a limit bends; but where two meet,
- * at the end of a twist as well, there is no more to be had. */
+/* Largest correction of a ball joint that turns along its limit, relative to its motion, because a limit is curved.
+ * A larger one cannot
+ * be corrected where two bounds meet, at the end of the twist range for instance. */
 #define DLS_LED (number)0.1
 
-/* Where a ball is `out` of its limit, by a way in that direction: it is across the first bound, or a second one. */
+/* Records the direction in which a ball joint violates its limit, as the normal of the first bound or of a second
+ * one. */
 static void dls_note_normals(const ik_plan *plan, columns c, int slot, mask out, vec3 off) {
     const real fixed = *column(c, rows_fixed(plan, slot));
     const int first = dls_normal(plan, slot), second = dls_second(plan, slot);
@@ -111,7 +116,7 @@ static void dls_note_normals(const ik_plan *plan, columns c, int slot, mask out,
     column_set_vec3(c, second, vec3_select(out & mask_less(fixed, real_splat(3)), rest, column_vec3(c, second)));
 }
 
-/* Over limits after that share of the way, which is for stages; others go all of it. */
+/* Finds joints past their limits after a share of the motion, in stages; otherwise after all of it. */
 static void dls_find_over(const ik_plan *plan, columns c, real share, dls_nearest *nearest) {
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
@@ -154,8 +159,8 @@ static void dls_find_slid_over(const ik_plan *plan, columns c, dls_nearest *near
     }
 }
 
-/* What becomes of rows_fixed of a ball that may turn along its limit: for a first level it is held, as it counts on
- * what that does. */
+/* The new rows_fixed of a ball joint that may turn along its limit. In the first level it is held, because that level
+ * accounts for the effect. */
 static real dls_held_as(const ik_plan *plan, columns c, real fixed) {
     const real one = real_splat(1);
     const real more = real_select(mask_equal(fixed, real_splat(0)), real_splat(2), fixed + one);
@@ -186,7 +191,7 @@ static void dls_hold_slides(const ik_plan *plan, columns c, real which) {
         }
 }
 
-/* A turn of a ball; in chosen lanes where it turns along its limit, which is round, as that allows. */
+/* The rotation of a ball joint; in chosen lanes where it turns along its limit, projected onto the curved limit. */
 static vec3 dls_led(const ik_plan *plan, columns c, int slot, vec3 turn, mask chosen) {
     const mask follows = chosen & dls_follows(plan, c, slot);
     vec3 led = turn;
@@ -195,8 +200,8 @@ static vec3 dls_led(const ik_plan *plan, columns c, int slot, vec3 turn, mask ch
     return vec3_select(follows, led, turn);
 }
 
-/* Turns and slides go that share of the way from what is held to what is wanted, in chosen lanes, and are held there.
- */
+/* Advances rotations and slides in chosen lanes by a share of the motion from the held to the wanted ones, and holds
+ * them there. */
 static void dls_go(const ik_plan *plan, columns c, real share, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot], held = dls_held(plan, slot);
@@ -215,9 +220,9 @@ static void dls_go(const ik_plan *plan, columns c, real share, mask chosen) {
     }
 }
 
-/* The share of its way that a level goes. Limits of balls are round: after the share at which a flat bound would hold
- * one may still be over, so that it takes a little less than that anew; nothing, where that does not help either. The
- * joint that holds it is the nearest then. */
+/* The share of a level's motion that is taken. Limits of ball joints are curved, so the share at which a flat bound
+ * would be met may still violate one. It is then reduced slightly, and set to 0 if that does not help. The joint that
+ * violated its limit is reported as the nearest. */
 enum { DLS_ROUNDS = 4 };
 #define DLS_WITHIN (number)(63.0 / 64)
 
@@ -234,15 +239,15 @@ static real dls_share_within(const ik_plan *plan, columns c, mask adds, dls_near
     return real_select(over, real_splat(0), share);
 }
 
-/* The stage. Where limits may hold, levels are never solved together: a lower one could keep joints from limits that
- * hold those before it. */
+/* The current stage. If limits may become active, levels are never solved together: a lower level could keep joints
+ * from limits that constrain the levels above. */
 static real dls_stage_now(const ik_plan *plan, columns c) {
     real *stage = column(c, dls_stage(plan));
     if (plan->limited || plan->slides) *stage = real_max(*stage, real_splat(1));
     return *stage;
 }
 
-/* Balls that are held turn along their limits from now on: levels that follow add to what has been found. */
+/* Lets held ball joints turn along their limits, since the following levels only add to the motion found. */
 static void dls_loosen(const ik_plan *plan, columns c, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!dls_may_follow(plan, plan->node_of_slot[slot])) continue;
@@ -251,7 +256,8 @@ static void dls_loosen(const ik_plan *plan, columns c, mask chosen) {
     }
 }
 
-/* In lanes where a stage is done the next follows, or the first, if all levels together will not do. Returns those. */
+/* Advances lanes whose stage is finished to the next one, or to the first if all levels together failed. Returns the
+ * lanes that need another solve. */
 static mask dls_next_stage(const ik_plan *plan, columns c, mask waits) {
     const real zero = real_splat(0), one = real_splat(1);
     real *stage = column(c, dls_stage(plan));
@@ -265,7 +271,7 @@ static mask dls_next_stage(const ik_plan *plan, columns c, mask waits) {
     return fails | more;
 }
 
-/* Balls that turn along their limits stay on them. */
+/* Keeps ball joints that turn along their limits on them. */
 static void dls_lead(const ik_plan *plan, columns c, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!dls_may_follow(plan, plan->node_of_slot[slot])) continue;
@@ -274,8 +280,7 @@ static void dls_lead(const ik_plan *plan, columns c, mask chosen) {
     }
 }
 
-/* In lanes where joints would go over their limits, the one with the least way to go is held from now on. Returns
- * those lanes. */
+/* Holds, in lanes with joints past their limits, the one that reaches its limit first. Returns those lanes. */
 static mask dls_hold(const ik_plan *plan, columns c) {
     dls_nearest nearest = {real_splat(LARGEST), real_splat(-1)};
     dls_find_over(plan, c, real_splat(1), &nearest);
@@ -290,7 +295,7 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     return waits;
 }
 
-/* Whatever would go over its limit stops there. */
+/* Projects every joint past its limit onto it. */
 static void dls_project_on_limits(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
@@ -303,14 +308,14 @@ static void dls_project_on_limits(const ik_plan *plan, columns c) {
     }
 }
 
-/* What limits do to a step: returns the lanes in which it has to be solved once more. */
+/* Applies the limits to a step. Returns the lanes that must be solved again. */
 static mask dls_mind_limits(const ik_plan *plan, columns c) {
     if (!plan->job->options.project) return dls_hold(plan, c);
     dls_project_on_limits(plan, c);
     return mask_splat(0);
 }
 
-/* In lanes where `done`, no joint is held from now on. */
+/* Releases all held joints in lanes where `done`. */
 static void dls_let_go(const ik_plan *plan, columns c, mask done) {
     const vec3 none = vec3_splat(0, 0, 0);
     rows_let_go(plan, c, done);
@@ -326,7 +331,7 @@ static void dls_let_go(const ik_plan *plan, columns c, mask done) {
     }
 }
 
-/* In lanes where `done`, the next step begins. */
+/* Prepares the next step in lanes where `done`. */
 static void dls_release(const ik_plan *plan, columns c, mask done) {
     dls_let_go(plan, c, done);
     rows_deactivate(plan, c, done);
@@ -335,7 +340,7 @@ static void dls_release(const ik_plan *plan, columns c, mask done) {
     *stage = real_select(done, real_splat(0), *stage);
 }
 
-/* In lanes where others count and levels went by stages, the first begins anew. */
+/* Restarts from the first stage in lanes whose active tasks have changed. */
 static mask dls_first_stage(const ik_plan *plan, columns c, mask others) {
     real *stage = column(c, dls_stage(plan));
     others &= mask_less(real_splat(0), *stage);
@@ -344,16 +349,17 @@ static mask dls_first_stage(const ik_plan *plan, columns c, mask others) {
     return others;
 }
 
-/* ---- what is one-sided */
+/* ---- one-sided tasks */
 
-/* Whether a task has its answer in this solve. */
+/* Lanes in which a task takes part in this solve. */
 ik_inline mask dls_is_asked(const ik_plan *plan, columns c, int task) {
     if (!dls_has_stages(plan)) return ~mask_splat(0);
     const real stage = *column(c, dls_stage(plan));
     return mask_equal(stage, real_splat(0)) | mask_equal(stage, real_splat((number)(plan->tasks[task].level + 1)));
 }
 
-/* Lanes in which others count from now on: those that the step would violate; and those that hold back, y, no more. */
+/* Lanes whose set of active tasks changes: tasks that the step would violate become active, and those whose pull y is
+ * negative become inactive. */
 static mask dls_reconsider(const ik_plan *plan, columns c, const real *y) {
     const real zero = real_splat(0), one = real_splat(1), least = real_splat(0.5f) * *column(c, TOLERANCE);
     mask changed = mask_splat(0);
@@ -370,8 +376,7 @@ static mask dls_reconsider(const ik_plan *plan, columns c, const real *y) {
     return changed;
 }
 
-/* What limits and one side do to a step, whose answer is y: returns the lanes in which it has to be solved once more.
- */
+/* Applies limits and one-sided tasks to a step with the answer y. Returns the lanes that must be solved again. */
 static mask dls_mind(const ik_plan *plan, columns c, const real *y) {
     const int stages = dls_has_stages(plan);
     mask waits = mask_splat(0), others = waits;

@@ -1,36 +1,36 @@
-/* One linear solve of dls: the rows, the damping, and the turns and slides that come of it. */
+/* One linear solve of dls: the rows, the damping, and the resulting rotations and slides. */
 
 enum dls_state {
     DLS_DAMPING, /* negative: not chosen yet */
-    DLS_GROWTH,  /* of the damping when a step is taken back */
-    DLS_LEVEL,   /* what a level counts beside the one before, in whether a step is better */
-    DLS_HURRIES, /* 1: what is slow is given up, for another start is better */
+    DLS_GROWTH,  /* factor of the damping after a rejected step */
+    DLS_LEVEL,   /* weight of a level relative to the previous one in the acceptance test */
+    DLS_HURRIES, /* 1: slow solves are abandoned in favour of another start */
     DLS_WATCH,
     DLS_STATE = DLS_WATCH + KICKS_COLUMNS
 };
 
 ik_inline int dls_state(const ik_plan *plan, enum dls_state what) { return joint_columns(plan) + what; }
 
-/* What a step comes from and should come to. */
+/* The errors before a step, and the prediction for after it. */
 typedef struct {
     errors now;
-    real foreseen; /* what should be left of the squared error */
+    real foreseen; /* predicted squared error */
 } dls_outlook;
 
-/* The damping of this step; the first is chosen by the matrix. */
+/* The damping of this step. The matrix determines the first one. */
 ik_inline real dls_damping(const ik_plan *plan, columns c, diagonal d) {
     real *damping = column(c, dls_state(plan, DLS_DAMPING));
     *damping = real_select(mask_less(*damping, real_splat(0)), real_splat(0.1f) * d.largest, *damping);
     return real_max(*damping, real_splat(8 * EPSILON) * d.sum + real_splat(TINY_LENGTH));
 }
 
-/* The share of the errors that a step goes for. */
+/* The share of the errors that a step aims to remove. */
 ik_inline number dls_gain(const ik_plan *plan) {
     const number gain = (number)plan->job->options.gain;
     return gain > 0 ? gain : 1;
 }
 
-/* The error of every task by itself: one that is far makes no other pull less. */
+/* Clamps the error of every task separately, so a distant target does not weaken the others. */
 ik_inline void dls_cut_error(const ik_plan *plan, columns c, real *rows, int step) {
     for (int i = 0; i < plan->rows && dls_gain(plan) < 1; i++)
         rows[i * step] = real_splat(dls_gain(plan)) * rows[i * step];
@@ -42,7 +42,7 @@ ik_inline void dls_cut_error(const ik_plan *plan, columns c, real *rows, int ste
     }
 }
 
-/* What should be left of the squared error, at most, if a step takes away all but `left` of its share. */
+/* Predicted squared error if a step removes all but `left` of its share. */
 ik_inline real dls_foreseen(const ik_plan *plan, real square, real left) {
     const real rest = real_splat(1 - dls_gain(plan));
     if (!(dls_gain(plan) < 1)) return left;
@@ -50,7 +50,7 @@ ik_inline real dls_foreseen(const ik_plan *plan, real square, real left) {
     return size * size;
 }
 
-/* What z wishes for, beside the rows: y takes off what they would see of it. `s.again` has the factors. */
+/* Finds the posture motion z and the pulls that cancel its effect on the rows. `s.again` holds the factors. */
 static void dls_find_wish(const ik_plan *plan, columns c, rows_system s, real square) {
     if (plan->job->options.manipulability > 0) manipulability_find(plan, c, s);
     for (int i = 0; i < s.rows; i++)
@@ -66,12 +66,12 @@ static void dls_add_wish(rows_system s) {
         s.y[i * s.step] = s.y[i * s.step] + s.z[i * s.step];
 }
 
-/* Of the largest element on the diagonal: singular values below its root are left to postures. Of postures that settle
- * hardly any, for what leaks of them is an error that stays. */
+/* Damping of the projection relative to the largest diagonal element: singular values below its root are left to
+ * postures. For postures that settle it is smaller, because their leakage would remain as an error. */
 #define DLS_OPEN    (number)1e-6
 #define DLS_SETTLED (number)(IK_BITS == 64 ? 1e-12 : 1e-6)
 
-/* J^+ J z is taken off y, with hardly any damping. */
+/* Subtracts J^+ J z from y, with minimal damping. */
 static void dls_project(const ik_plan *plan, columns c, rows_system s, diagonal d, real square) {
     for (int i = 0; i < packed(s.rows, 0); i++)
         s.again[i * s.step] = s.matrix[i * s.step];
@@ -80,7 +80,7 @@ static void dls_project(const ik_plan *plan, columns c, rows_system s, diagonal 
     dls_find_wish(plan, c, s, square);
 }
 
-/* One level: returns what should be left of the squared error. */
+/* Solves one level. Returns the predicted squared error. */
 static real dls_solve_level(const ik_plan *plan, columns c, rows_system s, real square) {
     const int posture = posture_is_any(plan);
     diagonal d = diagonal_of(s.matrix, s.step, s.rows);
@@ -93,7 +93,7 @@ static real dls_solve_level(const ik_plan *plan, columns c, rows_system s, real 
     return foreseen;
 }
 
-/* In lanes where levels are not done nothing is wished for. */
+/* Clears the posture motion in lanes whose levels are not finished. */
 static void dls_drop_wish(const ik_plan *plan, columns c, rows_system s, mask waits) {
     for (int i = 0; i < s.rows; i++)
         s.z[i * s.step] = real_select(waits, real_splat(0), s.z[i * s.step]);
@@ -103,7 +103,8 @@ static void dls_drop_wish(const ik_plan *plan, columns c, rows_system s, mask wa
     }
 }
 
-/* Several: the less a level counts, the shorter are its steps, which bend. Postures last, of what all levels leave. */
+/* Solves several levels. A level of lower weight takes shorter steps, because they disturb those above it to second
+ * order. Postures come last, in the null space of all levels. */
 static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real damping,
                              real square) {
     const real beside = *column(c, dls_state(plan, DLS_LEVEL)), apart = real_splat(LEVEL_FIRST) / beside;
@@ -117,7 +118,8 @@ static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, leve
     return foreseen;
 }
 
-/* How far off all is, and as rows what of that the step goes for, besides what is held. */
+/* Measures all errors. The right-hand side receives those that the step aims to remove, minus the effect of held
+ * joints. */
 ik_inline errors dls_look(const ik_plan *plan, columns c, rows_system s) {
     IK_NAME(turns_start)(plan, c);
     if (dls_has_stages(plan)) dls_set_axes(plan, c);
@@ -129,15 +131,16 @@ ik_inline errors dls_look(const ik_plan *plan, columns c, rows_system s) {
     return e;
 }
 
-/* What turns are cut to that are cut each by itself. With stages only the first is, as if it were alone. */
+/* Largest rotation of a joint when each is clamped separately. In stages only the first level is clamped so, as if it
+ * were alone. */
 ik_inline real dls_most_of_each(const ik_plan *plan, columns c) {
     const real most = real_splat((number)plan->job->options.max_step);
     if (!dls_has_stages(plan)) return most;
     return real_select(mask_equal(*column(c, dls_stage(plan)), real_splat(1)), most, real_splat(LARGEST));
 }
 
-/* From pulls to turns and slides; where there is a posture, the way to it comes on top. Turns are cut each by itself,
- * unless `whole`. Returns the largest, as an angle. */
+/* Converts pulls to rotations and slides, and adds the posture motion if there is one. Rotations are clamped
+ * separately, unless `whole`. Returns the largest motion, as an angle. */
 static real dls_move_by_pulls(const ik_plan *plan, columns c, int posture, int whole) {
     const real each = dls_most_of_each(plan, c);
     real largest = real_splat(0), unit = *column(c, joint_lever(plan));
@@ -158,7 +161,7 @@ static real dls_move_by_pulls(const ik_plan *plan, columns c, int posture, int w
     return largest;
 }
 
-/* The share of a way at which it is that long, from what is held; 1 where all of it is not. */
+/* The share of a motion at which its sum with the held motion has the length `most`; 1 if all of it is shorter. */
 ik_inline real dls_share_of_length(vec3 held, vec3 way, real most) {
     const real one = real_splat(1), zero = real_splat(0), square = vec3_dot(way, way), along = vec3_dot(held, way);
     vec3 end = vec3_add(held, way);
@@ -167,7 +170,7 @@ ik_inline real dls_share_of_length(vec3 held, vec3 way, real most) {
     return real_select(mask_less(most * most, vec3_dot(end, end)), real_min(share, one), one);
 }
 
-/* How much of what a level adds brings no joint over max_step, with what levels before have found. */
+/* The share of a level's motion that takes no joint beyond max_step, on top of the motion of earlier levels. */
 static real dls_share_of_level(const ik_plan *plan, columns c) {
     const real most = real_splat((number)plan->job->options.max_step), unit = *column(c, joint_lever(plan));
     real share = real_splat(1);
@@ -181,7 +184,8 @@ static real dls_share_of_level(const ik_plan *plan, columns c) {
     return share;
 }
 
-/* By how much turns are shortened: of levels together that are too long not at all, as they go by stages then. */
+/* The scale factor of the rotations. If levels solved together exceed max_step, the step is solved by stages
+ * instead. */
 static real dls_cut_stage(const ik_plan *plan, columns c, mask over, real cut) {
     real *stage = column(c, dls_stage(plan));
     mask together = mask_equal(*stage, real_splat(0));
@@ -189,7 +193,7 @@ static real dls_cut_stage(const ik_plan *plan, columns c, mask over, real cut) {
     return real_select(dls_adds(plan, c), dls_share_of_level(plan, c), cut);
 }
 
-/* All of them shortened alike, if the step is cut as a whole. Those that are held come on top. */
+/* Scales all rotations alike if the step is clamped as a whole. The held motion is then added. */
 static void dls_shorten_turns(const ik_plan *plan, columns c, real largest, int whole) {
     const real one = real_splat(1), most = real_splat((number)plan->job->options.max_step);
     const int stages = dls_has_stages(plan);

@@ -1,21 +1,21 @@
-/* Gauss-Seidel, projected where there are bounds. B. Kenwright, "Real-time character inverse kinematics using the
- * Gauss-Seidel iterative approximation method", CONTENT (2012).
+/* Gauss-Seidel, projected onto bounds. B. Kenwright, "Real-time character inverse kinematics using the Gauss-Seidel
+ * iterative approximation method", CONTENT (2012).
  *
- * Idea. The equations of dls (dls.h) in the turns themselves, (J^T J + damping) d = J^T e, are never written down. One
- * number of d after the other becomes what is best as the others stand, and what that does is taken off what is left of
- * the error:
- *
- *   r = e - J d                          kept up to date
+ * Idea. The equations of dls (dls.h) for the rotations themselves, (J^T J + damping) d = J^T e, are never assembled.
+ * One component of d after the other is set to its optimum given the others. Its effect is subtracted from the
+ * remaining error:
+ *   r = e - J d                          updated after each change
  *   d_i += (w J_i . r - damping d_i) / (w |J_i|^2 + damping)
  *
- * with w = 1 - stiffness, of a slide the square of the mean bone. After that a number with bounds goes back to the
- * nearer of them: of all turns within a box, sweeps then come to those that are best, and no step ever goes over a
- * limit. A ball joint goes back to the nearest rotation that its limit allows after its three numbers.
+ * where w is 1 - stiffness, for a slide the square of the mean bone length. A bounded component is then projected
+ * onto its bounds. The sweeps therefore converge to the optimum within the box, and no step passes a limit. A ball
+ * joint is projected onto its limit after its three components.
  *
- * Damping is as in dls, by Nielsen's rule unless it is given. Sweeps are soon near the answer and slow from there on:
- * what a few of them leave is for the next iteration. */
+ * Damping is chosen as in dls, by Nielsen's rule unless it is given. The first sweeps come near the solution and later
+ * ones converge slowly. The rest is left to the next iteration. */
 
-/* What a small turn of a node about an axis, or a slide along it, does to the rows, into z. Returns its square. */
+/* Writes the change of the rows by a small rotation of a node about an axis, or a slide along it, to z. Returns its
+ * squared length. */
 static real gauss_seidel_column(const ik_plan *plan, columns c, int k, const rows_way *way, rows_system s) {
     real square = real_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
@@ -41,7 +41,7 @@ static real gauss_seidel_column(const ik_plan *plan, columns c, int k, const row
     return square;
 }
 
-/* So much of it is taken off what is left. */
+/* Subtracts a multiple of it from the remaining error. */
 static void gauss_seidel_take_off(const ik_plan *plan, columns c, int k, real much, rows_system s) {
     for (int t = 0; t < plan->task_count; t++) {
         if (!task_side(plan, t, plan->nodes[k].slot) || !rows_count(plan, c, t)) continue;
@@ -51,7 +51,7 @@ static void gauss_seidel_take_off(const ik_plan *plan, columns c, int k, real mu
     }
 }
 
-/* How much of what is left lies along it. */
+/* Dot product of it with the remaining error. */
 static real gauss_seidel_along(const ik_plan *plan, columns c, int k, rows_system s) {
     real sum = real_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
@@ -63,13 +63,13 @@ static real gauss_seidel_along(const ik_plan *plan, columns c, int k, rows_syste
     return sum;
 }
 
-/* The number of a turn that is about one of its axes, of a hinge the angle. */
+/* Component of the current rotation about one of its axes; for a hinge, the angle. */
 static real gauss_seidel_angle(const ik_plan *plan, columns c, int k, vec3 axis) {
     vec3 turn = column_vec3(c, step_own(plan, plan->nodes[k].slot));
     return joint_is_hinge(plan, k) ? turn.x : vec3_dot(axis, turn);
 }
 
-/* It becomes more; of a hinge no more than its bounds say. Returns by how much. */
+/* Adds to it; a hinge stays within its bounds. Returns the change. */
 static real gauss_seidel_turn(const ik_plan *plan, columns c, int k, vec3 axis, real more) {
     const int own = step_own(plan, plan->nodes[k].slot);
     const real most = real_splat((number)plan->job->options.max_step);
@@ -84,7 +84,7 @@ static real gauss_seidel_turn(const ik_plan *plan, columns c, int k, vec3 axis, 
     return turn.x - now;
 }
 
-/* Likewise of a slide along an axis, of which max_step is that many mean bones. */
+/* The same for a slide along an axis; max_step is then in mean bone lengths. */
 static real gauss_seidel_slide(const ik_plan *plan, columns c, int k, int axis, real more) {
     real *slide = column(c, step_slide(plan, plan->nodes[k].slot) + axis), now = *slide;
     const real most = real_splat((number)plan->job->options.max_step) * *column(c, joint_lever(plan));
@@ -93,7 +93,7 @@ static real gauss_seidel_slide(const ik_plan *plan, columns c, int k, int axis, 
     return *slide - now;
 }
 
-/* A ball goes back to the nearest turn that it may make. */
+/* Projects a ball joint onto its limit and max_step. */
 static void gauss_seidel_project(const ik_plan *plan, columns c, int k, rows_system s) {
     const int own = step_own(plan, plan->nodes[k].slot);
     vec3 wanted = column_vec3(c, own), turn = vec3_cut(wanted, real_splat((number)plan->job->options.max_step));
@@ -106,7 +106,7 @@ static void gauss_seidel_project(const ik_plan *plan, columns c, int k, rows_sys
     gauss_seidel_take_off(plan, c, k, real_splat(1), s);
 }
 
-/* One number becomes what is best as the others stand. Slides stand last of the ways of a node. */
+/* Sets one component to its optimum given the others. Slides are the last components of a node. */
 static void gauss_seidel_better(const ik_plan *plan, columns c, int k, const rows_way *way, int axis, rows_system s,
                                 real damping) {
     const real square = gauss_seidel_column(plan, c, k, way, s);
@@ -118,7 +118,7 @@ static void gauss_seidel_better(const ik_plan *plan, columns c, int k, const row
     gauss_seidel_take_off(plan, c, k, more, s);
 }
 
-/* All numbers once, from the tips. */
+/* One sweep over all components, from the tips. */
 static void gauss_seidel_sweep(const ik_plan *plan, columns c, rows_system s, real damping) {
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const int k = plan->node_of_slot[slot];
@@ -130,8 +130,7 @@ static void gauss_seidel_sweep(const ik_plan *plan, columns c, rows_system s, re
     }
 }
 
-/* No turns as yet; and the diagonal of J W J^T, as far as damping asks: what all axes sum up to, and the most of one.
- */
+/* Clears the step. Returns measures of J W J^T for the damping: its trace, and the largest contribution of one axis. */
 static diagonal gauss_seidel_start(const ik_plan *plan, columns c, rows_system s) {
     diagonal d = {real_splat(0), real_splat(0)};
     for (int slot = 0; slot < plan->slots; slot++) {

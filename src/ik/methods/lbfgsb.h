@@ -2,34 +2,37 @@
  * optimization", Mathematical Programming 45 (1989); bounds as in D. P. Bertsekas, "Projected Newton methods for
  * optimization problems with simple constraints", SIAM J. Control and Optimization 20 (1982).
  *
- * Idea. The squared error falls steepest along the pulls g = J^T e, which one sweep from the tips to the root finds: a
- * joint is turned by what pulls below it, a force and a torque. How pulls change from step to step tells of curvature:
- * the last steps s, as many as `memory`, and by how much pulls fell on them, y, make a direction of Newton's kind, and
- * no matrix. With all steps in memory that is BFGS.
+ * Idea. The squared error falls fastest along the pulls g = J^T e. One sweep from the tips to the root computes them as
+ * the force and torque on each joint. The changes of the pulls between steps contain the curvature. The last `memory`
+ * steps s, and the decreases y of the pulls over them, give a quasi-Newton direction without a matrix. If the memory
+ * holds all steps, this is BFGS.
  *
- *   coordinates  a hinge's angle, and small turns about the axes of a ball itself, about where it is now: a chart that
- *                goes along, in which old steps stay what they were. Stiffness scales them by the root of W,
- *                and what several tasks see by one over the root of how many: else a spine, which moves all ends of a
- *                body, is all that the first steps turn. `textbook` has angles as they are.
- *   bounds       where a pull would take a joint out of its limit, that way is closed: along it a joint goes by its
- *                pull alone, and the memory counts in what is left. Then every joint is brought into its limit. So a
- *                bound is met to the bit, and left as soon as anything pulls back.
- *   length       1; where the error does not fall by a share of what the pulls promise (Armijo) the pose is kept, and
- *                the next iteration tries less: to where a parabola has its least. A trial is an iteration.
- *   scale        of the direction where the memory says nothing: as far along the pulls as would be best if motion
- *                were linear, as in transpose.h. Published is what the last pair says, which takes a seventh more.
+ *   coordinates  the angle of a hinge, and small rotations of a ball joint about its own axes, relative to its current
+ *                rotation. This chart moves with the joint, and old steps keep their components in it. Stiffness scales
+ *                them by the root of W. A joint seen by n tasks is scaled by 1 / sqrt(n); otherwise a spine, which
+ * moves all ends of a body, would dominate the first steps. `textbook` has plain angles.
  *
- * Pairs on which pulls grew count for nothing: only curvature above 0 makes a direction that leads down. The L-BFGS-B
- * of Byrd, Lu, Nocedal and Zhu (1995) has the same bounds and another way to find which hold, a path along all. */
+ *   bounds       a direction is closed if the pull would take the joint out of its limit along it. There the joint
+ *                follows its pull alone, and the memory works in the open subspace. Then every joint is projected onto
+ *                its limit. A bound is therefore met exactly, and left as soon as the pull points inwards.
+ *
+ *   length       1. If the error does not fall by a share of the predicted decrease (Armijo), the pose is kept. The
+ * next iteration tries the shorter length at the minimum of a parabola. Each trial is an iteration.
+ *
+ *   scale        of the direction in which the memory has no data: the optimal length along the pulls for linear
+ * motion, as in transpose.h. The published scale, from the last pair, takes a seventh more iterations.
+ *
+ * Pairs over which the pulls grew are ignored: only positive curvature gives a descent direction. L-BFGS-B by Byrd, Lu,
+ * Nocedal and Zhu (1995) has the same bounds, but finds the active ones along a projected path. */
 
-/* Bounds that a turn of this, radians, would break are met. */
+/* Rotation, in radians, that tests whether a bound is active. */
 #define LBFGSB_NEAR (number)1e-3
-/* The share of what pulls promise that is enough; and the length below which the memory is of no use. */
+/* Share of the predicted decrease that suffices; and the step length below which the memory is discarded. */
 #define LBFGSB_ENOUGH (number)1e-4
 #define LBFGSB_FORGET (number)0.1
 
-/* Of an item, three numbers a slot each: the pulls before and the step that followed, then the pairs, the last first.
- * DLS_DAMPING is the length that is tried: 1 after a step that was taken, negative at the start. */
+/* Columns of an item, three numbers per slot each: the previous pulls, the step after them, then the pairs, the latest
+ * first. DLS_DAMPING is the trial length: 1 after an accepted step, negative at the start. */
 enum lbfgsb_vector { LBFGSB_PULL, LBFGSB_STEP, LBFGSB_PAIR };
 
 ik_inline int lbfgsb_vector(const ik_plan *plan, int vector, int slot) {
@@ -41,21 +44,22 @@ ik_inline int lbfgsb_end(const ik_plan *plan) {
 ik_inline int lbfgsb_s(int pair) { return LBFGSB_PAIR + 2 * pair; }
 ik_inline int lbfgsb_y(int pair) { return LBFGSB_PAIR + 2 * pair + 1; }
 
-/* Of a step: what pulls below a joint; the pulls, the way that is closed of each joint, of length 1 or 0, and the
- * direction, all in coordinates. */
+/* Columns of a step: forces below a joint; the pulls; each joint's closed direction, of length 1 or 0; and the search
+ * direction. All but the forces are in coordinates. */
 enum lbfgsb_work { LBFGSB_FORCE, LBFGSB_NOW, LBFGSB_CLOSED, LBFGSB_TOWARDS, LBFGSB_WORK };
 
 ik_inline int lbfgsb_work(const ik_plan *plan, enum lbfgsb_work what, int slot) {
     return rows_columns(plan) + 3 * (what * plan->slots + slot);
 }
 
-/* Behind those, of a joint what 1 is, radians; of a pair one by its product, and how much of it there is. */
+/* After those: the unit of a joint's coordinates in radians; for each pair the reciprocal of its product, and its
+ * coefficient. */
 ik_inline int lbfgsb_unit(const ik_plan *plan, int slot) { return lbfgsb_work(plan, LBFGSB_WORK, 0) + slot; }
 ik_inline int lbfgsb_over_of(const ik_plan *plan, int pair) { return lbfgsb_unit(plan, plan->slots) + 2 * pair; }
 
 /* ---- pulls */
 
-/* All that pulls below a joint, as a torque about it: from the tips to the root. */
+/* Accumulates the forces below each joint as a torque about it, from the tips to the root. */
 static void lbfgsb_sweep(const ik_plan *plan, columns c) {
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
@@ -68,7 +72,7 @@ static void lbfgsb_sweep(const ik_plan *plan, columns c) {
     }
 }
 
-/* J^T e into own turns, in the axes of the world. */
+/* Writes J^T e to the own rotations, in world axes. */
 static void lbfgsb_pull(const ik_plan *plan, columns c, const real *rows, int step) {
     for (int slot = 0; slot < plan->slots; slot++) {
         column_set_vec3(c, step_own(plan, slot), vec3_splat(0, 0, 0));
@@ -92,7 +96,7 @@ static void lbfgsb_pull(const ik_plan *plan, columns c, const real *rows, int st
 
 /* ---- coordinates */
 
-/* One over the root of how many tasks see a joint; the same in all lanes. */
+/* Sets the units: one over the root of the number of tasks that see a joint. All lanes are equal. */
 ik_outline void lbfgsb_choose_units(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
         int seen = 0;
@@ -106,7 +110,8 @@ ik_inline real lbfgsb_scale(const ik_plan *plan, columns c, int k, int axis) {
     return *column(c, lbfgsb_unit(plan, plan->nodes[k].slot)) * real_sqrt(rows_willing(plan, c, k, axis));
 }
 
-/* From the world to the axes of a joint; pulls by, and turns against what it is unwilling. */
+/* Transforms from world axes to the coordinates of a joint. Pulls are multiplied by the mobility's root, rotations
+ * divided by it. */
 static vec3 lbfgsb_inwards(const ik_plan *plan, columns c, int k, vec3 v, int is_turn) {
     const int slot = plan->nodes[k].slot, axes = plan->nodes[k].axes;
     real x[3] = {real_splat(0), real_splat(0), real_splat(0)};
@@ -124,7 +129,7 @@ static vec3 lbfgsb_inwards(const ik_plan *plan, columns c, int k, vec3 v, int is
     return (vec3){x[0], x[1], x[2]};
 }
 
-/* And back: an own turn of a joint (turns.h). */
+/* The inverse transform: a joint's own rotation (turns.h). */
 static vec3 lbfgsb_outwards(const ik_plan *plan, columns c, int k, vec3 x) {
     const int slot = plan->nodes[k].slot, axes = plan->nodes[k].axes;
     const real along[3] = {x.x, x.y, x.z};
@@ -141,7 +146,7 @@ static vec3 lbfgsb_outwards(const ik_plan *plan, columns c, int k, vec3 x) {
 
 /* ---- bounds */
 
-/* The way that is closed to a joint: what its limit takes off a small turn along its pull. */
+/* The closed direction of a joint: the part of a small rotation along its pull that its limit removes. */
 static vec3 lbfgsb_closed(const ik_plan *plan, columns c, int k, vec3 pull) {
     if (!joint_is_limited(plan, k)) return vec3_splat(0, 0, 0);
     vec3 turn = lbfgsb_outwards(plan, c, k, pull);
@@ -153,7 +158,7 @@ static vec3 lbfgsb_closed(const ik_plan *plan, columns c, int k, vec3 pull) {
     return vec3_select(over, off, vec3_splat(0, 0, 0));
 }
 
-/* What of a vector is not along the way that is closed. */
+/* The component of a vector outside the closed direction. */
 ik_inline vec3 lbfgsb_open(const ik_plan *plan, columns c, int slot, vec3 v) {
     if (!plan->limited) return v;
     vec3 closed = column_vec3(c, lbfgsb_work(plan, LBFGSB_CLOSED, slot));
@@ -166,7 +171,7 @@ ik_inline vec3 lbfgsb_open_of(const ik_plan *plan, columns c, int vector, int sl
 
 /* ---- the direction */
 
-/* The step that was taken and how pulls fell on it are remembered; in lanes that start anew nothing is. */
+/* Stores the last step and the decrease of the pulls over it. In lanes that restart, the memory is cleared. */
 static void lbfgsb_remember(const ik_plan *plan, columns c, mask taken, mask anew) {
     const vec3 none = vec3_splat(0, 0, 0);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -185,7 +190,7 @@ static void lbfgsb_remember(const ik_plan *plan, columns c, mask taken, mask ane
     }
 }
 
-/* Products of two vectors, over the ways that are open. */
+/* Dot product of a vector with the search direction in the open subspace. */
 static real lbfgsb_along(const ik_plan *plan, columns c, int vector) {
     real sum = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -195,8 +200,7 @@ static real lbfgsb_along(const ik_plan *plan, columns c, int vector) {
     return sum;
 }
 
-/* One by s . y of a pair, over the ways that are open; 0 where the pulls grew on it, or fell by no more than rounding.
- */
+/* 1 / (s . y) of a pair in the open subspace; 0 if the pulls grew over it, or fell by no more than round-off. */
 static real lbfgsb_over(const ik_plan *plan, columns c, int pair) {
     const real zero = real_splat(0), one = real_splat(1);
     real fell = zero, square = zero;
@@ -209,13 +213,13 @@ static real lbfgsb_over(const ik_plan *plan, columns c, int pair) {
     return real_select(counts, one / real_select(counts, fell, one), zero);
 }
 
-/* So much of a vector comes on top. */
+/* Adds a multiple of a vector to the search direction. */
 static void lbfgsb_add(const ik_plan *plan, columns c, real much, int vector) {
     for (int slot = 0; slot < plan->slots; slot++)
         rows_add(c, lbfgsb_work(plan, LBFGSB_TOWARDS, slot), vec3_scale(much, lbfgsb_open_of(plan, c, vector, slot)));
 }
 
-/* The two loops over all pairs, on the open pulls; `scale` is how far to go along these without a memory. */
+/* The two-loop recursion over all pairs, on the open pulls. `scale` is the step length without a memory. */
 static void lbfgsb_direct(const ik_plan *plan, columns c, real scale) {
     const int pairs = plan->job->options.memory;
     for (int pair = 0; pair < pairs; pair++) {
@@ -237,7 +241,7 @@ static void lbfgsb_direct(const ik_plan *plan, columns c, real scale) {
 
 /* ---- a step */
 
-/* The pulls in coordinates, what is closed, and what is open of the pulls. */
+/* Computes the pulls in coordinates, the closed directions, and the open part of the pulls. */
 static void lbfgsb_look(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
@@ -252,7 +256,7 @@ static void lbfgsb_look(const ik_plan *plan, columns c) {
     }
 }
 
-/* Own turns by the direction. */
+/* Converts the search direction to own rotations. */
 static void lbfgsb_turn(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
@@ -261,7 +265,7 @@ static void lbfgsb_turn(const ik_plan *plan, columns c) {
     }
 }
 
-/* How far along the open pulls is best, if motion were linear; and by how much the squared error would fall. */
+/* The optimal step length along the open pulls for linear motion, and the decrease of the squared error. */
 static real lbfgsb_linear(const ik_plan *plan, columns c, real *gain) {
     const rows_moves moves = {step_own, NULL};
     real seen = real_splat(0), square = real_splat(0);
@@ -280,7 +284,7 @@ static real lbfgsb_linear(const ik_plan *plan, columns c, real *gain) {
     return length;
 }
 
-/* What is closed goes by its pull alone: to where it meets its limit. */
+/* Adds the pull along closed directions, which takes joints exactly to their limits. */
 static void lbfgsb_add_closed(const ik_plan *plan, columns c, real scale) {
     for (int slot = 0; slot < plan->slots && plan->limited; slot++) {
         vec3 closed = column_vec3(c, lbfgsb_work(plan, LBFGSB_CLOSED, slot));
@@ -289,7 +293,8 @@ static void lbfgsb_add_closed(const ik_plan *plan, columns c, real scale) {
     }
 }
 
-/* The turns that are tried: shortened as a whole, then within limits. Returns what the pulls promise for them. */
+/* The trial rotations: scaled down as a whole, then projected onto limits. Returns the decrease that the pulls
+ * predict. */
 static real lbfgsb_try(const ik_plan *plan, columns c, real length) {
     const real one = real_splat(1), most = real_splat((number)plan->job->options.max_step);
     real largest = real_splat(0), promised = real_splat(0);
@@ -312,7 +317,7 @@ static real lbfgsb_try(const ik_plan *plan, columns c, real length) {
 
 typedef struct {
     dls_outlook outlook;
-    real promised; /* half of what the squared error should fall by */
+    real promised; /* half of the predicted decrease of the squared error */
 } lbfgsb_trial;
 
 static lbfgsb_trial lbfgsb_solve(const ik_plan *plan, columns c) {
@@ -336,7 +341,7 @@ static lbfgsb_trial lbfgsb_solve(const ik_plan *plan, columns c) {
     return (lbfgsb_trial){{now, now.square - gain}, promised};
 }
 
-/* The length for the next iteration: 1, or where a parabola has its least. */
+/* The step length for the next iteration: 1, or the minimum of a parabola. */
 static void lbfgsb_adapt(const ik_plan *plan, columns c, mask better, real promised, real fell) {
     const real one = real_splat(1), half = real_splat((number)0.5), tenth = real_splat((number)0.1);
     real *length = column(c, dls_state(plan, DLS_DAMPING));

@@ -1,18 +1,19 @@
 /* Manipulability. T. Yoshikawa, "Manipulability of robotic mechanisms", International Journal of Robotics Research 4
  * (1985).
  *
- * Idea. w, the root of det J W J^T, is the volume that all turns of length 1 move the goals through, by the first
- * order: 0 in a singular pose. Joints are drawn to where it is larger, as far as no goal objects (frame/postures.h).
- * With J_j what rows see of coordinate j, y_j = (J W J^T)^-1 W J_j, and what turning by i does to J_j, the slope of log
- * w is
+ * Idea. The manipulability w, the root of det J W J^T, measures the volume through which all rotations of length 1 move
+ * the goals, to first order. It is 0 in a singular pose. Joints are drawn to larger w in the null space of the goals
+ * (frame/postures.h). Let J_j be the derivative of the rows by coordinate j, and y_j = (J W J^T)^-1 W J_j. The gradient
+ * of log w then sums the changes of all J_j by rotation i:
  *
- *   g_i = sum over j of y_j . (a_i x J_j)    of coordinates j of the same joint, or of one below
- *                     + y_j . (a_j x J_i)    of turns j above: of places alone, for what is above turns no rotation
+ *   g_i = sum over j of y_j . (a_i x J_j)    for coordinates j of the same joint, or of one below
+ *                     + y_j . (a_j x J_i)    for rotations j above; position tasks only
  *
- * Two sweeps come to that: moments J_j x y_j from the tips, y_j x a_j from the root. Of other tasks than places and
- * rotations in the world nothing is known here. */
+ * Two sweeps compute it: moments J_j x y_j from the tips, and y_j x a_j from the root. Only position and rotation tasks
+ * in world space contribute. */
 
-/* Of a step, behind what draws joints: the moments below each; and of every task what turns above it come to. */
+/* Columns of a step, after those of the posture: the moments below each joint; for every task, the sum over the
+ * rotations above. */
 ik_inline int manipulability_moment(const ik_plan *plan, int slot) {
     return posture_draw(plan, plan->slots) + 3 * slot;
 }
@@ -20,14 +21,14 @@ ik_inline int manipulability_above(const ik_plan *plan, int task) {
     return manipulability_moment(plan, plan->slots) + 3 * task;
 }
 
-/* What task t sees of a way, scaled. */
+/* The derivative of task t by a coordinate, scaled. */
 static vec3 manipulability_seen(const ik_plan *plan, columns c, int task, int k, const rows_way *way) {
     if (!task_side(plan, task, plan->nodes[k].slot)) return vec3_splat(0, 0, 0);
     rows_task seen = rows_see(plan, c, task);
     return vec3_scale(rows_scale(plan, c, task), rows_change_by(plan, c, &seen, k, way));
 }
 
-/* A coordinate adds to the moments of its joint, and to what is above those below it. `s.again` has the factors. */
+/* Adds a coordinate to the moments of its joint, and to the sums for joints below. `s.again` has the factors. */
 static void manipulability_add(const ik_plan *plan, columns c, int k, const rows_way *way, rows_system s) {
     for (int t = 0; t < plan->task_count; t++)
         rows_set(s.z, s.step, plan->tasks[t].row, ik_task_rows(&plan->tasks[t]),
@@ -44,7 +45,7 @@ static void manipulability_add(const ik_plan *plan, columns c, int k, const rows
     }
 }
 
-/* What turns above do to what those of node k are seen by. */
+/* The change of node k's derivatives by rotations above it. */
 static vec3 manipulability_by_above(const ik_plan *plan, columns c, int k) {
     vec3 sum = vec3_splat(0, 0, 0);
     for (int t = 0; t < plan->task_count; t++) {
@@ -58,7 +59,7 @@ static vec3 manipulability_by_above(const ik_plan *plan, columns c, int k) {
     return sum;
 }
 
-/* The slope of log w into what draws joints. */
+/* Writes the gradient of log w to the posture's draw columns. */
 ik_outline void manipulability_find(const ik_plan *plan, columns c, rows_system s) {
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_vec3(c, manipulability_moment(plan, slot), vec3_splat(0, 0, 0));

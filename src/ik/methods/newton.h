@@ -1,29 +1,30 @@
-/* Newton's method, by the second derivatives themselves. K. Erleben, S. Andrews, "Solving inverse kinematics using
- * exact Hessian matrices", Computers & Graphics 78 (2019); how far to trust a step: H. B. Nielsen, "Damping parameter
- * in Marquardt's method", report IMM-REP-1999-05 (1999).
+/* Newton's method with exact second derivatives. K. Erleben, S. Andrews, "Solving inverse kinematics using exact
+ * Hessian matrices", Computers & Graphics 78 (2019). Trust region: H. B. Nielsen, "Damping parameter in Marquardt's
+ * method", report IMM-REP-1999-05 (1999).
  *
- * Idea. Half the squared error changes by -g . d + d . H d / 2 with small turns and slides d of all joints, which is
- * least where H d = g. With the errors e of all rows and J_i, what they see of coordinate i,
+ * Idea. Half the squared error changes by -g . d + d . H d / 2 with small rotations and slides d of all joints. Its
+ * minimum is at H d = g. Let e be the errors of all rows and J_i their derivative by coordinate i. Then
  *
  *   g_i  = J_i . e
- *   H_ij = J_j . (J_i - e x a_i)    i turns about a_i, above j; of one ball joint the mean of both orders
+ *   H_ij = J_j . (J_i - e x a_i)    i turns about a_i, above j; within a ball joint, the mean of both orders
  *
- * What Gauss, Newton, Levenberg and Marquardt leave out, and dls with them, is e x a_i: that a turn above turns what
- * one below does. It matters where something of the error stays: beyond reach, or where goals contradict each other.
- * Places have it; of all other tasks it is left out.
+ * Gauss-Newton and Levenberg-Marquardt, and dls with them, omit e x a_i: a rotation above also rotates the effect of
+ * one below. It matters where an error remains, beyond reach or with contradictory goals. Position tasks include it;
+ * all other tasks omit it.
  *
- *   solve     Nothing of the size of H is ever written down. With u_i = J_i - e x a_i and v_j = J_j it is u_i . v_j for
- *             i above j, and elimination from the tips keeps that form: it takes P u from v, where P is a matrix of the
- *             size of the rows that grows by w w^T / pivot with every w = v - P u that is done. So a step takes of the
- *             order of joints times the square of rows, as one of dls does.
- *   damping   H + damping, chosen as by dls. Where that is not positive, since the error is bent the other way, the
- *             step is that of dls: e x a_i is left out.
+ *   solve     H is never assembled. Its element for i above j is u_i . v_j, with u_i = J_i - e x a_i and v_j = J_j.
+ * Elimination from the tips preserves that form: it subtracts P u from v. P has the size of the rows and grows by w w^T
+ * / pivot for every eliminated w = v - P u. The cost is the number of joints times the square of the rows, as for dls.
+ *
+ *   damping   H + damping, chosen as by dls. If that is not positive definite, because the error has negative
+ *             curvature, the step is that of dls, without e x a_i.
+ *
  *   limits    as in dls (dls_limits.h)
  *
- * Coordinates are angles and slides by mean bones, each by the root of how willing it is. */
+ * Coordinates are angles, and slides in mean bone lengths, each scaled by the square root of its mobility. */
 
-/* What is solved: of every coordinate v, u and x, a number for each row, its pull and its answer; w of the coordinates
- * of one joint; P; and a sum over rows. */
+/* Arrays of the solve. For every coordinate: v, u and x (one number per row), pull and answer. w of the coordinates of
+ * one joint, the matrix P, and a sum over rows. */
 typedef struct {
     real *v, *u, *x, *pull, *answer, *w, *matrix, *sum;
     int rows, step;
@@ -64,7 +65,8 @@ ik_inline real newton_along(const real *a, const real *b, int step, int rows) {
 
 /* ---- coordinates */
 
-/* What a task sees of all coordinates; and, of a place, what that does to each other. */
+/* Derivatives of a task by all coordinates. For a position task, u also has the second-order term e x a; `bent` is 0 to
+ * omit it. */
 static void newton_see(const ik_plan *plan, columns c, newton_system n, int task, const real *e, real bent) {
     const rows_task seen = rows_see(plan, c, task);
     const real scale = rows_scale(plan, c, task);
@@ -87,7 +89,7 @@ static void newton_see(const ik_plan *plan, columns c, newton_system n, int task
     }
 }
 
-/* What pulls at all coordinates, and the diagonal of J W J^T. */
+/* Pulls on all coordinates, and the diagonal of J W J^T. */
 static diagonal newton_pull(const ik_plan *plan, newton_system n, const real *e) {
     const int rows = n.rows, step = n.step;
     diagonal d = {real_splat(0), real_splat(0)};
@@ -106,7 +108,7 @@ static diagonal newton_pull(const ik_plan *plan, newton_system n, const real *e)
 
 /* ---- elimination, from the tips */
 
-/* w = v - P u of the coordinates of a joint, the first of which is `at`. */
+/* w = v - P u for the coordinates of a joint, starting at `at`. */
 static void newton_reduce(newton_system n, int at, int count) {
     const int rows = n.rows, step = n.step;
     for (int i = 0; i < count; i++) {
@@ -120,7 +122,7 @@ static void newton_reduce(newton_system n, int at, int count) {
     }
 }
 
-/* Their own block. No turn of a joint turns its slide. */
+/* The joint's own block of the reduced matrix. A rotation of a joint does not rotate its slide. */
 static void newton_block(newton_system n, int at, int count, int turns, real *block) {
     const int rows = n.rows, step = n.step;
     const real half = real_splat(0.5f);
@@ -133,10 +135,10 @@ static void newton_block(newton_system n, int at, int count, int turns, real *bl
         }
 }
 
-/* Of the damping: a pivot that is less is taken for one that is none. */
+/* Relative to the damping: a smaller pivot counts as not positive. */
 #define NEWTON_LEAST (number)0.1
 
-/* As ldl_factor; returns the lanes in which the block is not positive. */
+/* As ldl_factor. Returns the lanes in which the block is not positive definite. */
 static mask newton_factor(real *block, int count, real damping) {
     mask bad = mask_splat(0);
     for (int i = 0; i < count; i++) {
@@ -156,7 +158,7 @@ static mask newton_factor(real *block, int count, real damping) {
     return bad;
 }
 
-/* x and the answer so far of those coordinates, and what they add to P and to the sum. */
+/* Computes x and the partial answer of those coordinates, and their contributions to P and to the sum. */
 static void newton_take(newton_system n, int at, int count, const real *block) {
     const int rows = n.rows, step = n.step;
     real column[ROWS_WAYS];
@@ -200,7 +202,7 @@ static mask newton_eliminate(const ik_plan *plan, newton_system n, real damping)
     return bad;
 }
 
-/* The answers, from the root; returns what the squared error should fall by. */
+/* Back substitution from the root. Returns the predicted decrease of the squared error. */
 static real newton_finish(const ik_plan *plan, newton_system n, real damping) {
     const int rows = n.rows, step = n.step;
     real fall = real_splat(0);
@@ -223,7 +225,7 @@ static real newton_finish(const ik_plan *plan, newton_system n, real damping) {
 
 /* ---- a step */
 
-/* From answers to turns and slides. Returns the largest, as an angle. */
+/* Converts answers to rotations and slides. Returns the largest, as an angle. */
 static real newton_move(const ik_plan *plan, columns c, newton_system n) {
     const real unit = *column(c, joint_lever(plan));
     real largest = real_splat(0);

@@ -2,17 +2,17 @@
  * Man-Machine Systems 10 (1969); postures: A. Liegeois, "Automatic supervisory control of the configuration and
  * behavior of multibody mechanisms", IEEE Trans. SMC 7 (1977).
  *
- * Idea. Of all turns that would take away the error, if motion were linear, the least: d = J^+ e. Near a singular pose,
- * a stretched arm say, some J^+ is huge: singular values below a share of the largest count for nothing, and what is
- * left is shortened to max_step. Where that is not enough the joints swing to and fro (docs/jacobians.md has a
- * picture).
+ * Idea. Many rotations remove the error if motion were linear; the smallest is d = J^+ e. Near a singular pose, such as
+ * a stretched arm, J^+ is huge. Singular values below a share of the largest are dropped, and the step is scaled down
+ * to max_step. If that is not enough, the joints oscillate (docs/jacobians.md has a picture).
  *
- *   filtering these few singular values are not left out but damped, each for itself, and the others not at all: with x
- *             the share of an eigenvalue in where that begins, by (1 - x) filtering^2 (A. A. Maciejewski, C. A. Klein,
- *             "Numerical filtering for the operation of robotic manipulators through kinematically singular
- *             configurations", Journal of Robotic Systems 5, 1988; one such number for each small vector is extended
- *             SDLS, as Bensalah and others have it for hands, 2013)
- *   gain      with 1 - exp(-K dt) the first-order map of closed loops, d/dt q = J^+ K e
+ *   filtering small singular values are not dropped but damped, each separately; the others are undamped. The damping
+ * is (1 - x) filtering^2, where x is the ratio of an eigenvalue to the largest filtered one (A. A. Maciejewski, C. A.
+ * Klein, "Numerical filtering for the operation of robotic manipulators through kinematically singular configurations",
+ * Journal of Robotic Systems 5, 1988). Extended SDLS (Bensalah and others, 2013, for hands) has one such value for each
+ * small singular vector.
+ *
+ *   gain      with 1 - exp(-K dt), the first-order map of closed loops, d/dt q = J^+ K e
  */
 
 static real pinv_gain(const ik_plan *plan, columns c, const spectral_part *part) {

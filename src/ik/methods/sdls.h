@@ -1,24 +1,24 @@
 /* Selectively damped least squares. S. R. Buss, J.-S. Kim, "Selectively damped least squares for inverse kinematics",
  * Journal of Graphics Tools 10 (2005).
  *
- * Idea. The pseudo-inverse, but each singular vector turns joints by no more than it is worth. Along one the tips move
- * by N in all; each joint by itself would move them by M, of which most may cancel. Joints may turn by N / M of
- * max_step for it: all the way where they work together, and hardly where they work against each other, as near
- * singular poses.
+ * Idea. The pseudo-inverse, with the joint rotation along each singular vector limited by its effect. Along one vector
+ * the tips move by N in total. Each joint separately would move them by M in total, of which most may cancel. Joints
+ * may turn by N / M of max_step for it: fully where they work together, and little where they oppose each other, as
+ * near singular poses.
  *
  *   N      = sum of |u_l| over the tasks l
- *   M      = sum of |J_lj (W J^T u)_j| / eigenvalue over tasks and joints j: how far each moves each, never less than N
- *   phi    = (u . e) W J^T u / eigenvalue, the step along u; |phi| is the largest turn of a joint
+ *   M      = sum of |J_lj (W J^T u)_j| / eigenvalue over tasks and joints j: motion of each task by each joint, >= N
+ *   phi    = (u . e) W J^T u / eigenvalue, the step along u; |phi| is the largest rotation of a joint
  *   may    = N / M max_step
- *   step   = phi min(1, may / |phi|), as published; or phi may / (may + |phi|), `soft`, which bends where that breaks
+ *   step   = phi min(1, may / |phi|), as published; with `soft`, the smooth phi may / (may + |phi|)
  *
- * A ball joint is one joint, by the length of its turn: no axes of the world are in it; slides are another, and count
- * as turns by mean bones. In the paper errors are cut as well, which is max_error, there .8 of a bone. */
+ * A ball joint counts as one joint with the length of its rotation, independent of axes. Its slides count as another
+ * joint, with mean bone lengths as radians. The paper also clamps errors, to .8 of a bone: option max_error. */
 
-/* Eigenvalues that differ by less than this, of themselves, are one. */
+/* Eigenvalues closer than this, relatively, count as equal. */
 #define SDLS_ALIKE (number)1e-3
 
-/* How far the turns and slides of each joint would move a task, summed. */
+/* Sum of the motions of a task by the rotations and slides of each joint. */
 static real sdls_moved(const ik_plan *plan, columns c, int task) {
     const vec3 none = vec3_splat(0, 0, 0);
     real sum = real_splat(0);
@@ -42,7 +42,7 @@ ik_inline int sdls_is_of_level(const spectral_part *part, const ik_task *task) {
     return task->row >= part->level->first && task->row < part->level->first + part->level->rows;
 }
 
-/* N, with rows that have their weights. */
+/* N; the rows include their weights. */
 static real sdls_worth(const ik_plan *plan, const spectral_part *part) {
     real sum = real_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
@@ -53,7 +53,7 @@ static real sdls_worth(const ik_plan *plan, const spectral_part *part) {
     return sum;
 }
 
-/* The pulls of the vector at joints: less what the levels before it see of them. */
+/* The pulls of the vector on joints, minus their effect on the levels above. */
 static void sdls_pull(const ik_plan *plan, columns c, const spectral_part *part) {
     const levels_part *level = part->level;
     if (level->rows == plan->rows) {
@@ -84,8 +84,8 @@ static real sdls_gain(const ik_plan *plan, columns c, const spectral_part *part)
     return real_min(one, may / (size + tiny)) / part->value;
 }
 
-/* Of two vectors of one eigenvalue all sums are vectors of it: of these one has all of e, the other none. Each has the
- * eigenvalues of what it is made of, by their shares. */
+/* Rotates two vectors of nearly equal eigenvalues in their plane: one receives all of e, the other none. Their
+ * eigenvalues are mixed accordingly. */
 static void sdls_pair(real *values, real *vectors, real *along, int rows, int step, int i, int j, mask alike) {
     const real one = real_splat(1), zero = real_splat(0), a = along[i * step], b = along[j * step];
     real *first = &values[packed(i, i) * step], *second = &values[packed(j, j) * step], apart = *second - *first;
@@ -103,7 +103,8 @@ static void sdls_pair(real *values, real *vectors, real *along, int rows, int st
     }
 }
 
-/* What is damped must not hang on rounding: it decides which vectors there are of eigenvalues that are alike. */
+/* Chooses the vectors of equal eigenvalues by e. Otherwise round-off would choose them, and the damping would depend on
+ * it. */
 static void sdls_pair_alike(const ik_plan *plan, columns c, const levels_part *level) {
     const int step = level->step;
     for (int j = 1; j < level->rows; j++)

@@ -1,33 +1,35 @@
 /* Saturation in the null space. F. Flacco, A. De Luca, O. Khatib, "Control of redundant robots under hard joint
  * constraints: saturation in the null space", IEEE Transactions on Robotics 31 (2015).
  *
- * Idea. The pseudo-inverse wants turns d that take the error e away. Where joints would go over their limits, of the
- * turns that take s e away, d = s a + b, some stay within as long as s is small enough. The joint that allows the least
- * s goes to its limit and stays there, and the others take over what it does less, until nothing goes over:
+ * Idea. The pseudo-inverse gives rotations d that remove the error e. If joints would pass their limits, consider the
+ * rotations d = s a + b that remove s e; for small s they are within limits. The joint that allows the smallest s is
+ * set to its limit. The others compensate for it, until no joint passes its limit:
  *
- *   a = J_f^+ e            of the joints that are still free,
- *   b = d_h - J_f^+ J d_h  where d_h is what those do that are at their limits
+ *   a = J_f^+ e            for the joints that are still free
+ *   b = d_h - J_f^+ J d_h  where d_h is the motion of the joints at their limits
  *
- * Where too few are free for that the best s so far is taken: the tips go less far, but straight to their targets.
- * Without `scaling` they go as near as the joints let them in that step, by whatever way, which has the name IKTC and
- * is what dls does.
+ * If too few joints are free, the result with the largest s yet is taken: the tips move less, but straight towards
+ * their targets. Without `scaling` they move as near as the joints allow in that step, in any direction. This variant
+ * is named IKTC, and dls does the same.
  *
- * Where no joint may move straight at all, s is next to 0: the other answer is taken then; and, but as published, where
- * straight on leaves twice as much of the error. Speeds of joints are not among these limits: the frame holds joints to
- * them afterwards, as with all methods, and says so.
+ * If no joint can move straight towards the target, s is nearly 0 and the other answer is taken. Except with
+ * `textbook`, it is also taken if the straight motion leaves twice as much error. Joint speeds are not among these
+ * limits: as for all methods, the frame clamps them afterwards and reports it.
  *
- * The pseudo-inverse has a little damping, and more where steps do not get on, as that of pinv (answer.h). */
+ * The pseudo-inverse has slight damping, and more if steps fail, as pinv has (answer.h). */
 
-/* Of the largest element on the diagonal: singular values of less than its root do little. For rounding. */
+/* Relative to the largest diagonal element: singular values below its root have little effect. Guards against
+ * round-off. */
 #define SNS_DAMPING (number)(IK_BITS == 64 ? 1e-10 : 1e-6)
 
-/* Straight on is better than on, unless it is less than this share of the way. */
+/* The straight motion is preferred, unless s is below this. */
 #define SNS_STRAIGHT (number)0.02
 
-/* What is left of an error where joints are too few, beside what damping leaves with all of them. */
+/* Error left when too few joints are free, relative to all of it and beyond that left by damping with all joints
+ * free. */
 #define SNS_LOST (number)0.01
 
-/* A way may be lost at a bound without its slide: turns stand first, of all slots, and slides behind them. */
+/* Motions of a node: a rotation or a slide may be lost separately. All rotations come first, by slot, then slides. */
 ik_inline int sns_moves(const ik_plan *plan) { return plan->slots + plan->columns_of_slides; }
 ik_inline int sns_own(const ik_plan *plan, int i) {
     return i < plan->slots ? step_own(plan, i) : step_slide(plan, i - plan->slots);
@@ -36,7 +38,7 @@ ik_inline int sns_held(const ik_plan *plan, int i) {
     return i < plan->slots ? dls_held(plan, i) : dls_pinned_by(plan, i - plan->slots);
 }
 
-/* Columns of a step, behind those of dls: the errors, b, the best turns and slides so far, and their s. */
+/* Columns of a step, after those of dls: the errors, b, the best rotations and slides so far, and their s. */
 ik_inline int sns_wanted(const ik_plan *plan) { return dls_columns(plan); }
 ik_inline int sns_rest(const ik_plan *plan, int i) { return sns_wanted(plan) + plan->rows + 3 * i; }
 ik_inline int sns_best(const ik_plan *plan, int i) { return sns_rest(plan, sns_moves(plan)) + 3 * i; }
@@ -48,9 +50,9 @@ static record_size sns_size(const ik_plan *plan) {
     return size;
 }
 
-/* ---- a round: a and b of the joints that are free */
+/* ---- a round: a and b of the free joints */
 
-/* The rows pull, and joints turn and slide by that. */
+/* Converts pulls of the rows to rotations and slides. */
 static void sns_move(const ik_plan *plan, columns c, const real *y, int step) {
     rows_pull(plan, c, y, step);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -62,7 +64,7 @@ static void sns_move(const ik_plan *plan, columns c, const real *y, int step) {
     }
 }
 
-/* What those do that are at their limits, and the others against what rows see of it: b. */
+/* Computes b: the motion of joints at their limits, and the compensation by the free joints. */
 static void sns_find_rest(const ik_plan *plan, columns c, rows_system s) {
     for (int i = 0; i < s.rows; i++)
         s.z[i * s.step] = real_splat(0);
@@ -76,7 +78,7 @@ static void sns_find_rest(const ik_plan *plan, columns c, rows_system s) {
     }
 }
 
-/* a + b into the step's own; none are `held` in the first round. Returns the size of what is left of the error. */
+/* Computes a + b into the step. No joints are `held` in the first round. Returns the size of the remaining error. */
 static real sns_find(const ik_plan *plan, columns c, rows_system s, real damping, int held) {
     const vec3 none = vec3_splat(0, 0, 0);
     for (int i = 0; i < s.rows; i++)
@@ -93,9 +95,9 @@ static real sns_find(const ik_plan *plan, columns c, rows_system s, real damping
     return damping * real_sqrt(square_of(s.y, s.step, s.rows));
 }
 
-/* ---- which joint allows the least */
+/* ---- the joint that allows the smallest s */
 
-/* Slides that are over: each along its axis. */
+/* Slides past their limits, separately along each axis. */
 static void sns_find_slid_over(const ik_plan *plan, columns c, dls_nearest *least) {
     for (int slot = 0; slot < plan->slots; slot++)
         for (int axis = 0; axis < 3 && plan->nodes[plan->node_of_slot[slot]].slides; axis++) {
@@ -109,7 +111,7 @@ static void sns_find_slid_over(const ik_plan *plan, columns c, dls_nearest *leas
         }
 }
 
-/* Its s, and which it is, as dls_nearest has it; -1: none is over. */
+/* The smallest s and its joint, as in dls_nearest; -1 if none is past its limit. */
 static dls_nearest sns_least(const ik_plan *plan, columns c) {
     dls_nearest least = {real_splat(LARGEST), real_splat(-1)};
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -127,7 +129,7 @@ static dls_nearest sns_least(const ik_plan *plan, columns c) {
     return least;
 }
 
-/* s a + b is the best so far, in lanes where it is. */
+/* Keeps s a + b in lanes where s is the largest so far. */
 static void sns_keep(const ik_plan *plan, columns c, real share, mask counts) {
     const real back = real_splat(1) - share;
     real *best = column(c, sns_share(plan));
@@ -142,7 +144,7 @@ static void sns_keep(const ik_plan *plan, columns c, real share, mask counts) {
 
 /* ---- a step */
 
-/* What the turns and slides that go on would leave of the error; lost in z. */
+/* Remaining error after the unscaled motion; overwrites z. */
 static real sns_left(const ik_plan *plan, columns c, rows_system s) {
     for (int i = 0; i < s.rows; i++)
         s.z[i * s.step] = *column(c, sns_wanted(plan) + i);
@@ -151,8 +153,8 @@ static real sns_left(const ik_plan *plan, columns c, rows_system s) {
     return real_sqrt(square_of(s.z, s.step, s.rows));
 }
 
-/* The turns and slides to make: straight on; or on, where straight on is next to nothing or, but as published, leaves
- * twice as much. */
+/* Chooses the straight motion or the unscaled one. The latter is chosen if s is nearly 0 or, except with `textbook`,
+ * the straight motion leaves twice as much error. */
 static void sns_choose(const ik_plan *plan, columns c, rows_system s) {
     const real share = *column(c, sns_share(plan)), one = real_splat(1);
     mask straight = ~mask_less(share, real_splat(SNS_STRAIGHT));
@@ -169,7 +171,7 @@ static void sns_choose(const ik_plan *plan, columns c, rows_system s) {
     }
 }
 
-/* What joints prefer comes on top, where no row sees it, of the joints that are free: as much as all bounds leave. */
+/* Adds the posture motion in the null space of the rows, for free joints, and as far as all limits allow. */
 static void sns_add_posture(const ik_plan *plan, columns c, rows_system s, real square) {
     const real one = real_splat(1);
     for (int i = 0; i < sns_moves(plan); i++)
@@ -188,7 +190,7 @@ static void sns_add_posture(const ik_plan *plan, columns c, rows_system s, real 
     }
 }
 
-/* Shortened to max_step as a whole, and within bounds to the bit. */
+/* Scales the step down to max_step, and projects it onto the limits exactly. */
 static void sns_cut(const ik_plan *plan, columns c) {
     const real most = real_splat((number)plan->job->options.max_step), one = real_splat(1);
     real largest = real_splat(0), unit = *column(c, joint_lever(plan));
@@ -203,7 +205,7 @@ static void sns_cut(const ik_plan *plan, columns c) {
     dls_project_on_limits(plan, c);
 }
 
-/* Rounds until nothing goes over; lanes that are done find the same again. Returns whether any went over. */
+/* Repeats rounds until no joint passes its limit. Finished lanes compute the same again. Returns whether any did. */
 static int sns_rounds(const ik_plan *plan, columns c, rows_system s) {
     real damping = real_splat(0), all = real_splat(0);
     for (int i = 0; i < s.rows; i++)

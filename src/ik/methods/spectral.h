@@ -1,13 +1,13 @@
-/* What pinv, svf and sdls share: A = J W J^T by its eigenvectors u, which are the left singular vectors of J; the roots
- * of its eigenvalues are the singular values. Along a right singular vector joints turn by W J^T u, which moves what
- * should be reached along u: y = sum of gain (u . e) u, where the pseudo-inverse has 1 / eigenvalue as every gain. */
+/* Common part of pinv, svf and sdls: eigenvectors u of A = J W J^T, which are the left singular vectors of J. The roots
+ * of its eigenvalues are the singular values. Along a right singular vector, joints turn by W J^T u, which moves the
+ * effectors along u. The answer is y = sum of gain (u . e) u; the pseudo-inverse has gain = 1 / eigenvalue. */
 
-/* Of the sum of eigenvalues: one that is less is none; nor is one of a level that those before leave hardly anything,
- * which may be what rounding left: its answer would then move what they see. */
+/* Relative to the sum of eigenvalues: a smaller one counts as 0. On lower levels the threshold is higher. An eigenvalue
+ * there may be only round-off of the levels above, whose errors its answer would change. */
 #define SPECTRAL_ROUNDING (number)(64 * EPSILON)
 #define SPECTRAL_LEFT     (number)(IK_BITS == 64 ? 1e-9 : 64 * EPSILON)
 
-/* Columns of a step, behind those of dls: the vectors, and u . e of each. */
+/* Columns of a step, after those of dls: the vectors, and u . e of each. */
 ik_inline int spectral_vectors(const ik_plan *plan) { return dls_columns(plan); }
 ik_inline int spectral_along(const ik_plan *plan) { return spectral_vectors(plan) + plan->rows * plan->rows; }
 
@@ -17,16 +17,16 @@ static record_size spectral_size(const ik_plan *plan) {
     return size;
 }
 
-/* One singular vector, whose numbers are `step` apart: of the rows of a level, or of all. */
+/* One singular vector of a level, or of all rows. Its numbers are `step` apart. */
 typedef struct {
     const levels_part *level;
     const real *vector;
     int step;
-    real value, largest; /* eigenvalues: its own, and of all the largest */
+    real value, largest; /* eigenvalues: its own, and the largest of all */
     real along;          /* u . e */
 } spectral_part;
 
-/* How much of it there is in the answer; asked for where the eigenvalue is more than rounding. */
+/* The gain of a singular vector in the answer. Called if the eigenvalue is above round-off. */
 typedef real (*spectral_gain)(const ik_plan *plan, columns c, const spectral_part *part);
 
 static void spectral_find(const ik_plan *plan, columns c, const levels_part *level) {

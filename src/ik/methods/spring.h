@@ -1,29 +1,34 @@
-/* Mass-spring: joints are points between springs, and the tip is held at its target. As SpringIK of Unreal Engine has
- * it, whose strengths and ratios these are; but there is no time in it: every point goes to where its springs rest.
+/* Mass-spring method: joints are points between springs, and the tip is held at its target. Strengths and ratios are
+ * those of SpringIK in Unreal Engine. There is no time integration: every point moves to the rest position of its
+ * springs.
  *
- * Idea. A spring of strength k and of length l at rest has the energy k (length - l)^2 / 2. Base and tip stay. Every
- * other joint in its turn, from the tip to the base and back again, swings about the place w that its springs want:
+ * Idea. A spring of strength k and rest length l has the energy k (length - l)^2 / 2. Base and tip stay fixed. Every
+ * other joint in turn, from the tip to the base and back, moves through the position w that its springs want:
  *
- *   along the bones   their ends are two sides of a triangle over the line between both neighbours, on the side where
- *                     the joint is. Where that line is too long or too short for one, both are off by the same
- *   to tip and base   on the line to where the joint is, at the length at rest
- *   together          w is the mean of these by strength, the place along the bones being that of two springs
+ *   along the bones   the bones are two sides of a triangle over the line between both neighbours, on the joint's side.
+ *                     If that line is too long or too short, both bones have the same length error.
+ *
+ *   to tip and base   the point on the line to the joint, at the rest length
+ *
+ *   together          w is the mean of these by strength; the position along the bones counts as two springs
+ *
  *   swing             p <- p + 2 (1 - damping) (w - p)
  *
- * Without damping a joint would come to rest as far beyond w as it was before it, where the same spring has the same
- * energy; with 1/2 it stops at w. If there are no springs but those along the bones, no energy is added then.
+ * Without damping, a joint comes to rest as far beyond w as it was before it, where a spring has the same energy. At
+ * 1/2 it stops at w. If there are only springs along the bones, this never adds energy.
  *
- * Springs along the bones all rest where the target is reached: among few bones soon, among n of them after about n^2
- * iterations. Springs to tip and base, of which there are none if not asked for, draw joints away from there, which
- * shapes the chain; then the target is missed, as a rule by some hundredths of the reach, however many the iterations.
+ * Springs along the bones are all at rest if the target is reached: soon for few bones, after about n^2 iterations for
+ * n of them. Springs to tip and base, absent by default, draw joints away from there and shape the chain. The target is
+ * then missed, usually by some hundredths of the reach, whatever the number of iterations.
  *
- * Lengths are put right at the end of each iteration, by the second half of one of FABRIK: from the base every bone
- * goes, at its length, to where the joint at its end is. The tip is where that ends.
+ * Bone lengths are restored at the end of each iteration by the forward half of a FABRIK pass. From the base, every
+ * bone points at its end joint with its own length. The tip is the end of that chain.
  *
- * Unless `textbook`: a chain in line with its target, whose joints would only stay on that line, starts as an arc. */
+ * Except with `textbook`, a chain in line with its target starts as an arc, because its joints could not leave that
+ * line. */
 
-/* The columns of a record, after the bones and their lengths. Places of joints are from the base; that of the last is
- * the target. */
+/* Columns of a record, after the bones and their lengths. Joint positions are relative to the base; the last is the
+ * target. */
 ik_inline int spring_point(const ik_plan *plan, int slot) { return chain_columns(plan) + 3 * slot; }
 ik_inline int spring_target(const ik_plan *plan) { return spring_point(plan, plan->slots - 1); }
 ik_inline int spring_to_tip(const ik_plan *plan, int slot) {
@@ -37,7 +42,7 @@ static record_size spring_size(const ik_plan *plan) {
 
 /* ---- begin */
 
-/* Where the bones have the joints; returns where the tip is. */
+/* Loads joint positions from the bones. Returns the position of the tip. */
 static vec3 spring_load_points(const ik_plan *plan, columns record) {
     vec3 at = vec3_splat(0, 0, 0);
     column_set_vec3(record, spring_point(plan, 0), at);
@@ -48,7 +53,7 @@ static vec3 spring_load_points(const ik_plan *plan, columns record) {
     return at;
 }
 
-/* How long the springs to tip and base are at rest. */
+/* Sets the rest lengths of the springs to tip and base. */
 static void spring_load_rests(const ik_plan *plan, vec3 tip, columns record) {
     const ik_options *options = &plan->job->options;
     const real effector = real_splat((number)options->effector_ratio), root = real_splat((number)options->root_ratio);
@@ -78,7 +83,8 @@ static void spring_begin(const ik_plan *plan, group at, const pose *start, colum
 
 /* ---- the method */
 
-/* Where a joint has both its bones at their length, on the side where it is; or both off by the same. */
+/* The position of a joint at which both bones have their length, on the joint's side; otherwise both have the same
+ * length error. */
 ik_inline vec3 spring_between(vec3 before, vec3 after, real length, real next_length, vec3 joint) {
     const real zero = real_splat(0), half = real_splat(0.5f);
     direction line = vec3_direction(vec3_sub(after, before));
@@ -94,7 +100,7 @@ ik_inline vec3 spring_between(vec3 before, vec3 after, real length, real next_le
     return vec3_add(before, vec3_add(vec3_scale(along, line.unit), way));
 }
 
-/* Where a joint has its spring to another point at rest. */
+/* The position of a joint at which its spring to another point is at rest. */
 ik_inline vec3 spring_from(vec3 point, real rest, vec3 joint) {
     return vec3_add(point, vec3_scale(rest, vec3_direction(vec3_sub(joint, point)).unit));
 }
@@ -116,7 +122,7 @@ static void spring_swing(const ik_plan *plan, columns c, int slot) {
     column_set_vec3(c, spring_point(plan, slot), vec3_add(joint, by));
 }
 
-/* Bones of the right length, as near to the springs as that lets them be. */
+/* Restores bone lengths, as near to the springs' positions as possible. */
 static void spring_lay(const ik_plan *plan, columns c) {
     vec3 left = vec3_splat(0, 0, 0);
     for (int slot = 1; slot < plan->slots; slot++) {

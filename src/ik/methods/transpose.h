@@ -1,19 +1,17 @@
 /* Jacobian transpose. W. A. Wolovich, H. Elliott, "A computational technique for inverse kinematics", IEEE Conference
  * on Decision and Control (1984).
  *
- * Idea. Errors pull at joints like forces, and joints give way: d = a J^T e. Nothing is solved. Of all lengths take the
- * one after which, if motion were linear, least would be left: a = e . A e / A e . A e, with A = J J^T.
+ * Idea. Errors act on joints like forces, and joints yield: d = a J^T e. No system is solved. The step length a
+ * minimizes the remaining error if motion were linear: a = e . A e / A e . A e, with A = J J^T.
  *
- * With `loops` the same is done again with what is left of the error, and again, before any joint turns: a control loop
- * inside of the step, which drives J d to e and has nothing to invert. Its end is the pseudo-inverse, and a few turns
- * of it are as good as damping, which keep the step small near singular poses: A. N. Pechev, "Inverse kinematics
- * without matrix inversion", ICRA (2008), here with the best length for each turn of the loop instead of a designed
- * filter.
+ * The option `loops` repeats this for the remaining error before any joint turns. This inner control loop drives J d to
+ * e without an inverse. It converges to the pseudo-inverse. A few loops act as damping, which keeps the step small near
+ * singular poses: A. N. Pechev, "Inverse kinematics without matrix inversion", ICRA (2008). Here each loop has the best
+ * length instead of a designed filter.
  *
- * It never explodes, and creeps wherever A stretches some directions much more than others, as gradient descent does.
- */
+ * It never diverges, but is slow where A scales some directions much more than others, as gradient descent is. */
 
-/* Columns of a step, behind those of dls: what is left of the error, and A times that. */
+/* Columns of a step, after those of dls: the remaining error, and A times it. */
 ik_inline int transpose_left(const ik_plan *plan) { return dls_columns(plan); }
 
 static record_size transpose_room(const ik_plan *plan) {
@@ -22,7 +20,7 @@ static record_size transpose_room(const ik_plan *plan) {
     return size;
 }
 
-/* How far along what is left is best; `seen` is A times that. */
+/* The best step length along the remaining error; `seen` receives A times it. */
 static real transpose_length(const levels_part *level, const real *left, real *seen) {
     const int step = level->step;
     real along = real_splat(0), square = real_splat(0), size = real_splat(0);
@@ -34,7 +32,7 @@ static real transpose_length(const levels_part *level, const real *left, real *s
         along = along + left[i * step] * sum, square = square + sum * sum,
         size = size + left[i * step] * left[i * step];
     }
-    real rounding = real_splat(64 * EPSILON) * level->size; /* else nothing that can turn is pulled at */
+    real rounding = real_splat(64 * EPSILON) * level->size; /* smaller: no joint that can turn is pulled */
     mask some = mask_less(real_splat(SMALLEST) + rounding * rounding * size, square);
     return real_select(some, along / real_select(some, square, real_splat(1)), real_splat(0));
 }

@@ -1,80 +1,80 @@
-/* Rays to the nearest of several bodies: trees of triangles (ray_tree.h) and planes.
+/* Ray casting: the nearest hit among several bodies, which are trees of triangles (ray_tree.h) and planes.
  *
- * Rays are made ready in blocks, in lanes of doubles, go to one body after the other, and what they have hit is written
- * in lanes again. Where a body stands is a matrix, which changes neither the order of the places along a ray nor how
- * far each is, in units of its direction: so all ways are in these, and whatever body they end at they compare.
+ * Rays are prepared in blocks, in lanes of doubles, and tested against one body after the other. The hits are stored in
+ * lanes again. A matrix places each body. It changes neither the order of points along a ray nor their distance in
+ * units of its direction. All distances are therefore in these units and compare across bodies.
  *
- * In a tree each ray goes by itself. The lanes are then the eight children of a node, or the eight triangles of a
- * block. They are floats, with a margin for what floats are off by: what they rule out is out. A triangle that is left
- * is tested in doubles, and what it says counts, so that neither the instruction set nor the way through the tree makes
- * a difference.
+ * Inside a tree each ray is traced alone. The lanes are then the eight children of a node, or the eight triangles of a
+ * block. They are floats, with a margin above their round-off, so a rejected box or triangle is certainly not hit. The
+ * remaining triangles are tested in doubles, and only this test decides. The result therefore depends neither on the
+ * instruction set nor on the order of the traversal.
  *
- * Triangles as in Woop, Benthin, Wald, "Watertight Ray/Triangle Intersection" (2013): seen along the ray, from its
- * origin, the corners are points in a plane, and the ray hits if the origin of that plane is on the same side of all
- * three edges. Two triangles with a common edge compute the same number for it, but for the sign, and rounding is
- * monotonic, so that a difference of two products never has the wrong sign: no ray gets between. */
+ * Triangle test: Woop, Benthin, Wald, "Watertight Ray/Triangle Intersection" (2013). Projected along the ray, the
+ * corners are points in a plane with the ray at its origin. The ray hits if the origin is on the same side of all three
+ * edges. Two triangles with a common edge compute the same number for it, with opposite signs. Rounding is monotonic,
+ * so a difference of two products never has the wrong sign: no ray passes between the triangles. */
 
 enum {
-    RAY_BLOCK = 64, /* rays that are made ready together: whole vectors, and all of it stays in the first cache */
-    RAYS = 3,       /* of them that are on their way at a time */
+    RAY_BLOCK = 64, /* rays prepared together: a multiple of the lanes, and small enough for the L1 cache */
+    RAYS = 3,       /* rays traced through a tree at the same time, interleaved */
 };
 
 typedef number ray_row[RAY_BLOCK];
 
-/* Some rays of a job and what they have hit so far, by coordinate so that a vector takes as many as it has lanes. */
+/* Some rays of a job and their nearest hits so far, stored by coordinate for vector loads. */
 typedef struct {
     int count, chosen;
-    ptrdiff_t first, listed[RAY_BLOCK]; /* those from the first on; or, if chosen, those that are listed */
+    ptrdiff_t first, listed[RAY_BLOCK]; /* consecutive rays from `first`; or, if chosen, the listed ones */
     ray_row origin[3], direction[3];    /* in the world; the largest coordinate of a direction is 1 */
-    ray_row unit;                       /* the length of a direction, in which the ways are */
+    ray_row unit;                       /* the length of a direction: `way` is in this unit */
     integer status[RAY_BLOCK];
-    ray_row way, side, triangle, body, normal[3]; /* way: to the hit or, side 0, to the end */
+    ray_row way, side, triangle, body, normal[3]; /* way: distance to the hit or, if side is 0, to the end */
 } ray_block;
 
-/* The same rays in the space of a body or, as soon as they have come near it, of its tree. */
+/* The same rays in the space of a body; after `approach`, in the space of its tree. */
 typedef struct {
     const ik_ray_tree *tree;
-    int front, next; /* next: the first that has not set out */
+    int front, next; /* next: the first ray not started */
     ray_row origin[3], direction[3], inverse[3];
-    ray_row stretch;         /* as long as one way in the world */
-    ray_row skipped, length; /* the way to where a ray is near, and from there to its end; that is negative: nowhere */
+    ray_row stretch;         /* ratio of the direction's scale in this space to that in the world */
+    ray_row skipped, length; /* distance to the tree's space, and from there to the ray's end; negative: not near */
 } ray_local;
 
-/* A node or block that a ray goes into, and where it does. */
+/* A node or block that a ray enters, and the distance at which it does. */
 typedef struct {
     float enter;
     int32_t child;
 } ray_visit;
 
-/* What of a ray the boxes and the triangles need, in the tree's space. The largest coordinate of its direction is 1. It
- * starts where it comes near the tree, so that its numbers are about 1, however far away the origin was. */
+/* The data of a ray for the box and triangle tests, in the tree's space. The largest coordinate of its direction is 1.
+ * It starts where it enters the tree's space, so its coordinates are about 1 however distant the origin is. */
 typedef struct {
-    int item; /* of its block */
-    /* boxes, in floats: it goes in through bounds near and out through bounds far of a node */
+    int item; /* index in its block */
+    /* boxes, in floats: indices of the bounds through which the ray enters and leaves a node */
     ptrdiff_t near[3], far[3];
     float at[3], inverse[3], end;
-    /* triangles: the axes to the right, up and along the ray; how far the first two lean with it */
+    /* triangles: the axes to the right, up and along the ray; shear of the first two along it */
     int front, axes[3];
     number origin[3], shear[2], sign;
-    /* the nearest hit so far: which of a block */
+    /* the nearest hit so far: a triangle of a block */
     number nearest;
     int32_t triangle, side;
     const tree_block *block;
     int place;
-    /* where it is in the tree, and what waits */
+    /* current node or block, and those that wait */
     int32_t child;
     int top;
     ray_visit stack[TREE_STACK];
 } ray;
 
-/* The coordinates of a tree are less than this. */
+/* Upper bound of the absolute coordinates in a tree. */
 static const number RAY_SPACE = 4;
 
-/* How far from a tree a ray may come, in its space. */
+/* Largest distance of a ray's origin from a tree, in its space. */
 static const number RAY_FARTHEST = 1e100;
 
-/* The smallest coordinate of a direction, so that its inverse is a number; and the largest inverse in floats, which
- * over the few units within the tree makes no difference. */
+/* The smallest coordinate of a direction, so that its inverse is finite; and the largest inverse in floats. Within a
+ * tree, which is a few units wide, the latter changes no result. */
 static const number RAY_FLATTEST = 0x1p-600, RAY_STEEPEST = 0x1p40;
 
 /* --- boxes -------------------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ ik_inline int lowest_bit(unsigned bits) {
 #endif
 }
 
-/* As many floats as there are bytes for, but no more than children. */
+/* As many floats as fit into IK_BYTES, but at most the number of children. */
 #if IK_BYTES == 0
 typedef float floats;
 typedef int32_t floats_mask;
@@ -125,7 +125,7 @@ ik_inline floats floats_abs(floats x) {
     return x;
 }
 
-/* In loops compilers see that each is one instruction. */
+/* Written as loops, so that compilers turn each into one instruction. */
 ik_inline floats floats_min(floats a, floats b) {
     float x[FLOATS], y[FLOATS];
     memcpy(x, &a, sizeof x);
@@ -152,7 +152,7 @@ ik_inline floats_mask floats_not_more(floats a, floats b) {
 #endif
 }
 
-/* Bit k says whether lane k is true. */
+/* Bit k is set if lane k is true. */
 ik_inline unsigned floats_bits(floats_mask found) {
 #if IK_BYTES == 0
     return (unsigned)found & 1;
@@ -171,10 +171,10 @@ ik_inline unsigned floats_bits(floats_mask found) {
 #endif
 }
 
-/* Where a ray ends for boxes. */
+/* The distance at which a ray ends for the box tests. */
 ik_inline float ray_end(number nearest) { return (float)(nearest + nearest * TREE_SLACK + TREE_SLACK); }
 
-/* The children of a node that the ray goes into before its end, as bits, and where it does. */
+/* The children of a node that the ray enters before its end, as bits, and the distances at which it enters them. */
 ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, float enter[TREE_WIDTH]) {
     unsigned found = 0;
     for (int k = 0; k < TREE_WIDTH; k += FLOATS) {
@@ -194,7 +194,7 @@ ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, float enter[
 
 /* --- triangles ---------------------------------------------------------------------------------------------------- */
 
-/* How far off a corner is that is seen along the ray in floats. */
+/* Largest relative error of a corner projected along the ray in floats. */
 static const float RAY_BLUR = 0x1p-17f;
 
 /* The triangles of a block that the ray may hit, as bits. */
@@ -220,8 +220,8 @@ ik_inline unsigned ray_may_hit(const ray *ray, const tree_block *block) {
     return found;
 }
 
-/* Tests one triangle; a hit that is nearer than all before becomes the nearest. Which sides an edge is of, nobody can
- * foretell, so all is computed and then decided once. */
+/* Tests one triangle. A hit nearer than all earlier ones becomes the nearest. The sides of the edges are unpredictable,
+ * so everything is computed and one branch decides. */
 ik_inline void ray_test(ray *ray, const tree_block *block, int k) {
     number at[3][3], x[3], y[3], *z = at[2];
     for (int axis = 0; axis < 3; axis++) {
@@ -247,9 +247,9 @@ ik_inline void ray_test(ray *ray, const tree_block *block, int k) {
     ray->place = k;
 }
 
-/* --- the way through the tree ------------------------------------------------------------------------------------- */
+/* --- traversal of the tree ---------------------------------------------------------------------------------------- */
 
-/* Children go onto the stack the farthest first. */
+/* Pushes children onto the stack, the farthest first. */
 ik_inline void ray_push(ray *ray, const tree_node *node, unsigned found, const float *enter) {
     for (int bottom = ray->top; found; found &= found - 1) {
         int k = lowest_bit(found), at = ray->top++;
@@ -259,7 +259,7 @@ ik_inline void ray_push(ray *ray, const tree_node *node, unsigned found, const f
     }
 }
 
-/* Takes what lies nearest of all that waits. 0: nothing is left. */
+/* Takes the nearest waiting node or block. Returns 0 if none is left. */
 ik_inline int ray_pop(ray *ray) {
     while (ray->top) {
         ray_visit next = ray->stack[--ray->top];
@@ -269,7 +269,7 @@ ik_inline int ray_pop(ray *ray) {
     return 0;
 }
 
-/* Goes on with the nearest of one child or two, without a branch on which. */
+/* Continues with the nearer of one or two children, without a branch on which it is. */
 ik_inline void ray_descend(ray *ray, const tree_node *node, unsigned found, const float *enter) {
     unsigned rest = found & (found - 1);
     int one = lowest_bit(found), other = rest ? lowest_bit(rest) : one, turned = enter[other] < enter[one];
@@ -279,7 +279,7 @@ ik_inline void ray_descend(ray *ray, const tree_node *node, unsigned found, cons
     ray->top += rest != 0;
 }
 
-/* One node or block further. 0: that was the last. */
+/* Visits one node or block. Returns 0 after the last one. */
 ik_inline int ray_step(ray *ray, const ik_ray_tree *tree) {
     const tree_node *nodes = tree->memory;
     if (ray->child < 0) {
@@ -291,7 +291,7 @@ ik_inline int ray_step(ray *ray, const ik_ray_tree *tree) {
     const tree_node *node = &nodes[ray->child];
     float enter[TREE_WIDTH];
     unsigned found = ray_enter(ray, node, enter), rest = found & (found - 1);
-    if (found && !(rest & (rest - 1))) { /* as a rule */
+    if (found && !(rest & (rest - 1))) { /* usually one or two children */
         ray_descend(ray, node, found, enter);
         return 1;
     }
@@ -325,13 +325,13 @@ ik_inline void rays_set_status(ray_block *block, int at, mask status) {
 
 ik_inline vec3 vec3_over(vec3 a, real b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
 
-/* Which of the job the rays of some lanes are. */
+/* The rows of the job that belong to the rays of some lanes. */
 ik_inline group rays_group(const ray_block *block, int at) {
     int left = block->count - at;
     return (group){block->first + at, left < LANES ? left : LANES, block->chosen ? block->listed + at : NULL};
 }
 
-/* Takes the next rays; the first that is left. */
+/* Fills the block with the next rays. Returns the first one that is left. */
 ik_inline ptrdiff_t rays_take(ray_block *block, const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     block->first = first;
     block->chosen = job->chosen.data != NULL;
@@ -386,7 +386,7 @@ ik_inline void rays_store(const ray_block *block, const ik_cast_job *job) {
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
 
-/* Which row of where a body stands a ray has. */
+/* The row of the body's placement that applies to a ray. */
 ik_inline ptrdiff_t ray_frame(const ray_block *block, const ik_cast_job *job, int at) {
     return (block->chosen ? block->listed[at] : block->first + at) / job->each;
 }
@@ -397,7 +397,7 @@ ik_inline vec3 local_turned(const ik_rows *matrix, group frames, vec3 a) {
     return (vec3){vec3_dot(m.x, a), vec3_dot(m.y, a), vec3_dot(m.z, a)};
 }
 
-/* Takes rays to the space of a body. */
+/* Transforms rays to the space of a body. */
 ik_inline void local_load(ray_local *local, const ray_block *block, const ik_cast_job *job, const ik_ray_body *body) {
     int placed = body->translation.data || body->to_local.data;
     EACH_LANES(at, block) {
@@ -420,13 +420,13 @@ ik_inline void local_load(ray_local *local, const ray_block *block, const ik_cas
     }
 }
 
-/* A hit of a body, which counts if it is nearer than those of the bodies before. */
+/* Records a hit of a body if it is nearer than those of earlier bodies. */
 ik_inline void ray_hit(ray_block *block, const ik_cast_job *job, int body, int item, number way, int side,
                        int32_t triangle, const number normal[3]) {
     if (block->side[item] != 0 && way >= block->way[item]) return;
     const ik_rows *matrix = &job->bodies[body].to_local;
     for (int axis = 0; axis < 3; axis++) {
-        number turned = 0; /* what the matrix does to points, its transpose does to normals, the other way */
+        number turned = 0; /* normals are transformed back by the transpose of the matrix that transforms points */
         for (int k = 0; matrix->data && k < 3; k++) {
             const char *row = (const char *)matrix->data + ray_frame(block, job, item) * matrix->stride;
             turned += *(const number *)(row + (3 * k + axis) * lanes_step(matrix)) * normal[k];
@@ -455,7 +455,7 @@ ik_inline void cast_at_plane(ray_block *block, const ray_local *local, const ik_
     }
 }
 
-/* 1 / direction along an axis; where the ray comes near the tree and where it leaves, by that axis too. */
+/* 1 / direction along an axis. Narrows the distances at which the ray enters and leaves the tree's space. */
 ik_inline real approach_axis(real origin, real direction, real *in, real *out) {
     mask back = mask_less(direction, real_splat(0));
     real space = real_negate_if(back, real_splat(RAY_SPACE + TREE_SLACK));
@@ -465,9 +465,9 @@ ik_inline real approach_axis(real origin, real direction, real *in, real *out) {
     return real_max(real_min(inverse, real_splat(RAY_STEEPEST)), real_splat(-RAY_STEEPEST));
 }
 
-/* Takes rays to the space of the tree, and there to where they come near it. */
+/* Transforms rays to the space of the tree, and moves their origins to where they enter it. */
 ik_inline void approach(ray_local *local, ray_block *block) {
-    const ray_local *from = local; /* ISO C lets no pointer to an array become one to a constant array */
+    const ray_local *from = local; /* ISO C does not convert a pointer to an array to one to a constant array */
     const number *centre = local->tree->centre;
     real scale = real_splat(local->tree->scale);
     EACH_LANES(at, block) {
@@ -491,7 +491,7 @@ ik_inline void approach(ray_local *local, ray_block *block) {
     }
 }
 
-/* Sets out with the next ray that has a way to go. 0: there is none. */
+/* Starts the next ray that may reach the tree. Returns 0 if there is none. */
 ik_inline int ray_begin(ray *ray, ray_local *local, int count) {
     static const int axes[3][2][3] = {{{1, 2, 0}, {2, 1, 0}}, {{2, 0, 1}, {0, 2, 1}}, {{0, 1, 2}, {1, 0, 2}}};
     while (local->next < count && !(local->length[local->next] >= 0))
@@ -507,7 +507,7 @@ ik_inline int ray_begin(ray *ray, ray_local *local, int count) {
         ray->at[axis] = (float)local->origin[axis][i];
         ray->inverse[axis] = (float)local->inverse[axis][i];
     }
-    memcpy(ray->axes, axes[along][back[along]], sizeof ray->axes); /* seen from the other side right is left */
+    memcpy(ray->axes, axes[along][back[along]], sizeof ray->axes); /* seen from the opposite side, right becomes left */
     ray->sign = back[along] ? -1 : 1;
     for (int k = 0; k < 3; k++)
         ray->origin[k] = local->origin[ray->axes[k]][i];
@@ -540,7 +540,7 @@ ik_inline void ray_end_at(const ray *ray, const ray_local *local, ray_block *blo
     ray_hit(block, job, body, ray->item, way, ray->side, ray->triangle, normal);
 }
 
-/* Several rays go by turns, as each waits for memory and for its own last result most of the time. */
+/* Interleaves several rays: each mostly waits for memory and for its own last result. */
 ik_inline void cast_at_tree(ray_block *block, ray_local *local, const ik_cast_job *job, int body) {
     ray rays[RAYS];
     int count = 0;

@@ -1,4 +1,4 @@
-/* Rays. */
+/* Ray casting against triangles and planes. */
 #ifndef IK_NO_RAYS
 #include "../forms/rotations.h"
 #include "ray_tree.h"
