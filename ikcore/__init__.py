@@ -26,6 +26,7 @@ from ikcore.pose import Pose
 from ikcore.postures import Postures, learned
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
+from ikcore.solving.composed import composed
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
 from ikcore.solving.solution import Solution
@@ -135,6 +136,7 @@ __all__ = [
     "bvh",
     "ccd",
     "circle",
+    "composed",
     "curve_through",
     "dls",
     "fabrik",

@@ -75,7 +75,9 @@ class Solver:
         numbers = numbers_of(self.method, self.options)
         may = checked_moving(self.skeleton, self.options.get("moving"))
         tasks = tasks_to_come(self.method, self.skeleton, self.goals, may)
-        made = prepared(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
+        made = None
+        if METHODS[self.method].run is None:
+            made = prepared(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
         object.__setattr__(self, "_prepared", made)
         object.__setattr__(self, "_moves", moves_joints(self.skeleton, tasks, numbers))
 

@@ -16,7 +16,7 @@ from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN
+from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN, arguments_of
 from ikcore.tasks import MAY_TURN, Task, all_tasks, sliding
 
 
@@ -139,7 +139,8 @@ _INSTEAD = {("aim", "PLACE"): "write Look(joint, axis, position, chain=0), the a
 def _check_word(method: str, word: str, where: str, instead: str = "") -> None:
     if TAKEN[word] in METHODS[method].takes:
         return
-    takers = [name for name, known in METHODS.items() if TAKEN[word] in known.takes and name not in _AS_DLS]
+    shown = [name for name, known in METHODS.items() if name not in _AS_DLS and known.run is None]
+    takers = [name for name in shown if TAKEN[word] in METHODS[name].takes]
     advice = f"{instead}, or use" if instead else "use"
     raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {advice} {' or '.join(takers)}")
 
@@ -281,11 +282,12 @@ def released(seconds: float, fps: float | None) -> float:
 
 def check_speeds(method: str, skeleton: Skeleton, tasks: Sequence[Task], fps: float | None) -> None:
     """Refuse, where frames follow each other, speeds and accelerations that nothing would keep."""
-    if not any(skeleton.limits) or (is_iterative(method) and fps is not None):
+    keeps = "fps" in arguments_of(method)
+    if not any(skeleton.limits) or (keeps and fps is not None):
         return
     for joint in sorted({joint for task in tasks for joint in task.moving(skeleton)}):
         limit = skeleton.limits[joint]
         if limit is None or not limit.is_timed:
             continue
-        keeps = "needs fps" if is_iterative(method) else f"{method} does not keep in a sequence; use one that iterates"
-        raise ValueError(f"limits: {skeleton.names[joint]!r} has a speed or an acceleration, which {keeps}")
+        what = "needs fps" if keeps else f"{method} does not keep in a sequence; use one that iterates"
+        raise ValueError(f"limits: {skeleton.names[joint]!r} has a speed or an acceleration, which {what}")

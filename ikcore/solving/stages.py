@@ -24,7 +24,7 @@ from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_it
 from ikcore.solving.influence import whole_goals
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
-from ikcore.solving.table import METHODS, checked_options, numbers_of
+from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
 from ikcore.status import INPUT_OUTSIDE, Status
 from ikcore.tasks import Moving, Task, sliding
 
@@ -148,10 +148,9 @@ def stages(
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
     for index, stage in enumerate(given):
-        common: dict[str, Any] = {"workers": threads, "strict": strict}
-        if is_iterative(stage.method):
-            common |= {"sequence": sequence, "fps": rate, "release": seconds}
-            common |= {"goal_errors": goal_errors and stage is given[-1]}
+        common: dict[str, Any] = {"workers": threads, "strict": strict, "sequence": sequence, "fps": rate}
+        common |= {"release": seconds, "goal_errors": goal_errors and stage is given[-1]}
+        common = {name: value for name, value in common.items() if name in arguments_of(stage.method)}
         try:
             found.append(METHODS[stage.method].function(skeleton, now, stage.goals, **stage.options, **common))
         except (TypeError, ValueError) as wrong:

@@ -71,6 +71,8 @@ def _number_of(kind: type, value: Any) -> float | None:
 class Method:
     """A method of `solve`: name, what it is, what it takes, whether it reaches what it can, options, typed function.
 
+    One that is composed in Python (`composed`) has the function that proposes poses as well.
+
     One that does not reach all that can be reached trades that for speed or looks.
     """
 
@@ -80,6 +82,7 @@ class Method:
     reaches: bool
     options: dict[str, Option]
     function: Callable[..., Solution]
+    run: Callable[..., Any] | None = None  # of one composed in Python; None: the core has it
 
     __eq__, __hash__ = same_fields, hash_of_fields
 
@@ -136,9 +139,21 @@ def method(function: TypedFunction) -> TypedFunction:
     sentence, takes = next(row[1:] for row in (*_core.METHODS, *_core.CLOSED_FORMS) if row[0] == name)
     words = frozenset(TAKEN[word] for word, bit in _core.TAKES if takes & bit)
     METHODS[name] = Method(name, sentence, words, bool(takes & _core.REACHES), options_of(name), function)
-    text, mark, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
-    function.__doc__ = f"{text.rstrip()}\n\n{_arguments_said(METHODS[name])}{_RETURNS}{mark}{examples}"
+    function.__doc__ = document(METHODS[name], inspect.cleandoc(function.__doc__ or ""))
     return function
+
+
+def enter_method(method: Method) -> None:
+    """Enter a method that is composed in Python; what was known of another of that name is forgotten."""
+    METHODS[method.name] = method
+    arguments_of.cache_clear()
+    _numbers_of.cache_clear()
+
+
+def document(method: Method, text: str) -> str:
+    """A docstring with what the arguments of a method are, before its examples."""
+    text, mark, examples = text.partition("Examples\n")
+    return f"{text.rstrip()}\n\n{_arguments_said(method)}{_RETURNS}{mark}{examples}"
 
 
 def options_of(method: str) -> dict[str, Option]:
@@ -215,7 +230,8 @@ Solution
 def _arguments_said(method: Method) -> str:
     said = _GIVEN
     for name in arguments_of(method.name):
-        said += _COMMON[name] if name in _COMMON else _option_said(method.options[name])
+        if name in _COMMON or name in method.options:
+            said += _COMMON[name] if name in _COMMON else _option_said(method.options[name])
     return said
 
 
@@ -304,4 +320,4 @@ def numbers_of(method: str, options: dict[str, Any]) -> tuple[float | None, ...]
 def _numbers_of(method: str, names: tuple[str, ...], *values: Any) -> tuple[float | None, ...]:
     """The same; who solves pose by pose gives the same ones again."""
     own, given = METHODS[method].options, dict(zip(names, values, strict=True))
-    return tuple([own[name].checked(given[name]) if name in given else None for name in _core.OPTIONS])
+    return tuple([own[name].checked(given[name]) if name in own and name in given else None for name in _core.OPTIONS])

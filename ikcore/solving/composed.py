@@ -1,0 +1,261 @@
+"""Methods composed in Python: a function from poses to poses that has a row of the same table as those of the core.
+
+The function proposes poses. Everything else is as for every method: goals and options are checked, an item that cannot
+be used keeps its pose, joints that no goal moves keep theirs, limits hold, and the core judges the result.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core
+from ikcore._arrays import switch, thread_count
+from ikcore.goals import Goal
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
+from ikcore.solving.checks import check_speeds, frame_rate
+from ikcore.solving.influence import faded
+from ikcore.solving.solution import Solution
+from ikcore.solving.table import METHODS, TAKEN, Method, Option, document, enter_method, numbers_of, options_of
+from ikcore.status import Status
+from ikcore.tasks import TASK_ROWS, Task, field_of, sliding
+
+Array = NDArray[Any]
+
+# Poses, with or without how many iterations each took.
+Proposal = Pose | tuple[Pose, Any]
+
+
+def composed(
+    *, takes: Collection[str], reaches: bool = False, clip: bool = False, options: Sequence[Option] = ()
+) -> Callable[[Callable[..., Proposal]], Callable[..., Solution]]:
+    """Enter a function of Python into the table of methods, under its name, for `solve`, `solver` and `stages`.
+
+    A second one of the same name replaces the first. A process that unpickles a `Solver` of it has to have entered it.
+
+    The function is called as ``name(skeleton, pose, goals, **own)``: the pose has one leading axis, the items, with
+    ``clip=True`` two, frames and items. The arrays of the goals have the same leading axes. No item has a NaN.
+    It returns a pose with these leading axes, or a tuple of that and the iterations that each item took, and may change
+    any joint: only those that goals move are read. Its parameters by name are options of the method, and may be
+    anything (a table, a model). Those named in `options` are numbers with bounds.
+
+    Parameters
+    ----------
+    takes : collection of str
+        What the method takes, in the words of `Method.takes`: ``"Reach position"``, ``"limit"``. All else is refused.
+        A limit is kept in any case: what is outside is moved to the nearest that is allowed.
+    reaches : bool, optional
+        Whether it reaches what can be reached.
+    clip : bool, optional
+        Whether it solves whole clips: axis 0 of poses and goals is time then, and speeds of limits hold, by `fps`.
+    options : sequence of Option, optional
+        Its numbers, in the order of its parameters. `tolerance` and `rotation_tolerance` need not be among them.
+
+    Returns
+    -------
+    callable
+        A decorator, which makes the typed function: the parameters are those of the function, then ``tolerance``,
+        ``rotation_tolerance``, ``moving``, ``workers``, ``goal_errors`` and ``strict``. Any of them that the function
+        has is handed to it as well.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> @ik.composed(takes=["Reach position"])
+    ... def halfway(skeleton, pose, goals, *, share=0.5):
+    ...     '''Go a share of the way that dls goes.'''
+    ...     found = ik.dls(skeleton, pose, goals)
+    ...     return pose.turned(ik.rotations.slerp(pose.rotations, found.pose.rotations, share))
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    >>> found = ik.solve(arm, arm.rest, [ik.Reach(2, [1, 1, 0])], "halfway")
+    >>> ik.Status(found.status)
+    <Status.STALLED: 64>
+    """
+    words = frozenset(takes)
+    if unknown := words - set(TAKEN.values()):
+        raise ValueError(f"takes: expected words of {', '.join(TAKEN.values())}, got {', '.join(sorted(unknown))}")
+
+    def enter(function: Callable[..., Proposal]) -> Callable[..., Solution]:
+        name, text = function.__name__, inspect.cleandoc(function.__doc__ or "")
+        if name in METHODS and METHODS[name].run is None:
+            raise ValueError(f"{name}: expected a name that no method of the core has; rename the function")
+        sentence = text.partition("\n\n")[0].replace("\n", " ").rstrip(".")
+        if not sentence:
+            raise ValueError(f"{name}: expected a docstring that starts with a sentence on what the method does")
+        signature, own = _signature(function, clip=clip)
+
+        def typed(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **given: Any) -> Solution:
+            try:
+                bound = signature.bind(skeleton, pose, goals, **given)
+            except TypeError as wrong:
+                raise TypeError(f"{name}: {wrong}") from None
+            bound.apply_defaults()
+            passed = {key: bound.arguments[key] for key in own}
+            return _solve(name, function, passed, clip=clip, **bound.arguments)
+
+        typed.__name__ = typed.__qualname__ = name
+        typed.__module__ = function.__module__
+        typed.__signature__ = signature  # type: ignore[attr-defined]
+        numbers = {option.name: option for option in options} | _tolerances()
+        enter_method(Method(name, sentence, words, reaches, numbers, typed, function))
+        typed.__doc__ = document(METHODS[name], text)
+        return typed
+
+    return enter
+
+
+def _tolerances() -> dict[str, Option]:
+    """What every composed method has of options."""
+    known = options_of(_JUDGE)
+    return {name: known[name] for name in ("tolerance", "rotation_tolerance")}
+
+
+def _signature(function: Callable[..., Proposal], *, clip: bool) -> tuple[inspect.Signature, list[str]]:
+    """That of the typed function, and the names of what the function itself takes."""
+    given = list(inspect.signature(function).parameters.values())
+    if len(given) < 3 or any(one.kind is not one.KEYWORD_ONLY for one in given[3:]):
+        what = "expected parameters skeleton, pose, goals, and after a * those by name"
+        raise TypeError(f"{function.__name__}: {what}, got {inspect.signature(function)}")
+    common: dict[str, Any] = {name: option.default for name, option in _tolerances().items()}
+    common |= {"moving": None, "workers": 1} | ({"fps": None} if clip else {}) | {"goal_errors": False, "strict": False}
+    own = {one.name: one for one in given[3:]}
+    shared = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in common.items()]
+    parameters = [*given[:3], *(one for one in given[3:] if one.name not in common)]
+    parameters += [own.get(one.name, one) for one in shared]
+    return inspect.Signature(parameters, return_annotation="Solution"), list(own)
+
+
+# The method whose frame judges poses: it takes goals of every kind, and turns nothing without iterations.
+_JUDGE = "dls"
+
+
+def _solve(
+    name: str,
+    function: Callable[..., Proposal],
+    own: dict[str, Any],
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    clip: bool,
+    moving: Any,
+    workers: int,
+    goal_errors: bool,
+    strict: bool,
+    fps: float | None = None,
+    **options: Any,
+) -> Solution:
+    """What every composed method does."""
+    known = METHODS[name].options
+    checked = {key: known[key].checked(value) for key, value in options.items() if key in known}
+    own |= {key: value for key, value in checked.items() if key in own}
+    for key, value in (("goal_errors", goal_errors), ("strict", strict)):
+        switch(key, value)
+    threads, may, rate = thread_count(workers), checked_moving(skeleton, moving), frame_rate(fps, sequence=clip)
+    tasks = checked_tasks(name, skeleton, pose, goals, may)
+    tolerances = {key: checked[key] for key in _tolerances()}
+    numbers = numbers_of(_JUDGE, {**tolerances, "iterations": 0, "textbook": True})
+    if clip and not items_of(pose, tasks):
+        raise ValueError(f"{name}: expected axis 0 to be time, got a single pose and goals for one")
+    if clip:
+        check_speeds(name, skeleton, tasks, rate)
+
+    def judge(pose: Pose, tasks: tuple[Task, ...], found: Found) -> Found:
+        Batch(skeleton, pose, tasks, found, sequence=clip, fps=rate or 0.0, release=1.0 * clip).solve(
+            _JUDGE, numbers, threads
+        )
+        return found
+
+    def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
+        moves, count = bool(sliding(skeleton, tasks)), len(tasks) * goal_errors
+        return Found.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
+
+    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool = False) -> Found:
+        shape = items_of(pose, tasks)
+        axes = (*shape[:clip], math.prod(shape[clip:]))
+        pose, tasks = _flat(pose, shape, axes), tuple(task.map(_flattening(shape, axes)) for task in tasks)
+        came = judge(pose, tasks, empty(pose, tasks))
+        usable = np.asarray((came.status < _core.UNUSABLE).reshape(-1, axes[-1]).all(axis=0))
+        at = (*[slice(None)] * clip, usable)
+        asked = _goals_of(goals, tasks, at)
+        proposal = function(skeleton, pose[at], asked, **own) if usable.any() else pose[at]
+        proposed, iterations = proposal if isinstance(proposal, tuple) else (proposal, 0)
+        start = _merged(name, skeleton, pose, tasks, proposed, at)
+        found = judge(start, tasks, empty(pose, tasks))
+        _say(found, came, usable, iterations, at)
+        return found.map(lambda array: array.reshape((*shape, *array.shape[len(axes) :])))
+
+    if all(task.influence is None for task in tasks):
+        found = run(pose, tasks)
+    elif clip:
+        raise ValueError(f"influence: expected 1 everywhere, which {name} takes, as it solves whole clips")
+    else:
+        found = faded(run, skeleton, pose, tasks, empty(pose, tasks))
+    return Solution.of(name, skeleton, pose, goals, found, may, strict=strict)
+
+
+def _flat(pose: Pose, shape: tuple[int, ...], axes: tuple[int, ...]) -> Pose:
+    """The pose with other leading axes."""
+    flatten = _flattening(shape, axes)
+
+    def part(array: Array | None) -> Array | None:
+        return None if array is None else flatten(array, array.shape[-2:])
+
+    return Pose(part(pose.rotations), part(pose.translations), part(pose.scales))  # type: ignore[arg-type]
+
+
+def _flattening(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Array, tuple[int, ...]], Array]:
+    """A function that brings arrays with rows of some shape from leading axes that broadcast to others."""
+    return lambda array, row: np.broadcast_to(array, (*shape, *row)).reshape(*axes, *row)
+
+
+def _goals_of(goals: Sequence[Goal], tasks: Sequence[Task], at: Any) -> list[Goal]:
+    """The goals with the arrays of their tasks at some items; those without a task are left out."""
+    made: dict[int, Any] = {}
+    for task in tasks:
+        arrays = {field_of(task, row): array for row in TASK_ROWS if (array := getattr(task, row)) is not None}
+        named = {name: array[at] for name, array in arrays.items()}
+        made[task.goal] = replace(made.get(task.goal, goals[task.goal]), influence=1.0, **named)
+    return list(made.values())
+
+
+def _merged(name: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], proposed: Any, at: Any) -> Pose:
+    """The pose that came in, with what is proposed for joints that move; of items that are not finite nothing."""
+    if not isinstance(proposed, Pose) or proposed.shape != pose[at].shape or proposed.joints != pose.joints:
+        got = repr(proposed) if isinstance(proposed, Pose) else type(proposed).__name__
+        raise TypeError(f"{name}: expected to be returned a pose like the one it was called with, got {got}")
+    turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
+    turned, moved = np.array(pose.rotations), None
+    turned[at] = _put(turned[at], proposed.rotations, turning)
+    if slid := sliding(skeleton, tasks):
+        came = skeleton.offsets if pose.translations is None else pose.translations
+        moved = np.array(np.broadcast_to(came, (*pose.shape, *came.shape[-2:])), pose.dtype)
+        if proposed.translations is not None:
+            moved[at] = _put(moved[at], proposed.translations, slid)
+    return pose.turned(turned, moved)
+
+
+def _put(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:
+    """Rows of (..., joints, n) with those that are proposed for some joints, as far as these are finite."""
+    own = proposed[..., joints, :].astype(rows.dtype)
+    finite = np.isfinite(own).all(axis=(-2, -1), keepdims=True)
+    rows[..., joints, :] = np.where(finite, own, rows[..., joints, :])
+    return rows
+
+
+def _say(found: Found, came: Found, usable: Array, iterations: Any, at: Any) -> None:
+    """Status and iterations of what is proposed: only the pose that came in can be outside limits or unusable."""
+    outside, limit, stalled = int(Status.INPUT_OUTSIDE), int(Status.ITERATION_LIMIT), int(Status.STALLED)
+    found.status[found.status & limit != 0] ^= limit | stalled
+    found.status[...] = (found.status & ~outside) | (came.status & outside)
+    found.status[..., ~usable] = came.status[..., ~usable]
+    found.iterations[...] = 0
+    found.iterations[at] = iterations
