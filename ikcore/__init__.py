@@ -21,9 +21,10 @@ except ModuleNotFoundError as error:
 from ikcore import limits, rotations
 from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_bone_2d
 from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Posture, Reach, Relative
+from ikcore.learning.postures import Postures, learned
+from ikcore.learning.rbf import RbfPoses
 from ikcore.limits import Limit
 from ikcore.pose import Pose
-from ikcore.postures import Postures, learned
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.composed import composed
@@ -115,6 +116,7 @@ __all__ = [
     "Pose",
     "Posture",
     "Postures",
+    "RbfPoses",
     "Reach",
     "Relative",
     "Skeleton",

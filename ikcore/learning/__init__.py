@@ -1,0 +1,1 @@
+"""Poses learned from examples, and sampled."""
