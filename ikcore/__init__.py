@@ -21,6 +21,9 @@ except ModuleNotFoundError as error:
 from ikcore import limits, rotations
 from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_bone_2d
 from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Posture, Reach, Relative
+from ikcore.learning.broyden import broyden
+from ikcore.learning.density import PoseDensity
+from ikcore.learning.particles import particles
 from ikcore.learning.postures import Postures, learned
 from ikcore.learning.rbf import RbfPoses
 from ikcore.limits import Limit
@@ -114,6 +117,7 @@ __all__ = [
     "Outside",
     "PlanarLimb",
     "Pose",
+    "PoseDensity",
     "Posture",
     "Postures",
     "RbfPoses",
@@ -135,6 +139,7 @@ __all__ = [
     "aim",
     "as_strong",
     "bake_feet",
+    "broyden",
     "bvh",
     "ccd",
     "circle",
@@ -155,6 +160,7 @@ __all__ = [
     "methods",
     "momentum",
     "newton",
+    "particles",
     "pinv",
     "prepare",
     "report",
