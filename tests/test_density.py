@@ -95,7 +95,8 @@ def test_nothing_that_reaches_the_goal_nearby_is_likelier() -> None:
     best = density.log_likelihood(found.pose)
     random = np.random.default_rng(0)
     for _ in range(50):
-        other = rotations.multiply(found.pose.rotations, rotations.exp(1e-3 * random.normal(size=(5, 3))))
+        turns = 1e-3 * random.normal(size=(5, 3)) * [[1], [1], [1], [1], [0]]  # the last joint turns for no goal
+        other = rotations.multiply(found.pose.rotations, rotations.exp(turns))
         near = ik.dls(ARM, ik.Pose(other), goals(TARGETS[0]), tolerance=1e-11)
         assert density.log_likelihood(near.pose) < best + 1e-4
 
