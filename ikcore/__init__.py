@@ -24,6 +24,7 @@ from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Po
 from ikcore.learning.broyden import broyden
 from ikcore.learning.density import PoseDensity
 from ikcore.learning.particles import particles
+from ikcore.learning.posture_map import posture_map
 from ikcore.learning.postures import Postures, learned
 from ikcore.learning.rbf import RbfPoses
 from ikcore.limits import Limit
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from ikcore.feet import Contacts, Feet, Leg
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
+    from ikcore.learning.matching import MotionMatching
     from ikcore.masses import as_strong, momentum
     from ikcore.pages import report
     from ikcore.splines import Spline, curve_through, spline
@@ -68,6 +70,7 @@ _HOMES = {
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
     **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
+    "MotionMatching": "learning.matching",
     **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
     **dict.fromkeys(("Spline", "curve_through", "spline"), "splines"),
     **dict.fromkeys(("Twists", "spread_twist"), "twists"),
@@ -113,6 +116,7 @@ __all__ = [
     "Look",
     "Method",
     "Methods",
+    "MotionMatching",
     "Option",
     "Outside",
     "PlanarLimb",
@@ -162,6 +166,7 @@ __all__ = [
     "newton",
     "particles",
     "pinv",
+    "posture_map",
     "prepare",
     "report",
     "rotations",
