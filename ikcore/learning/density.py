@@ -7,6 +7,7 @@ M. E. Tipping and C. M. Bishop, "Probabilistic principal component analysis", Jo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,24 +137,25 @@ class PoseDensity:
         Returns
         -------
         Solution
-            That of `dls` for the last pose.
+            That of `dls` for the last pose; its iterations are those of all rounds.
         """
         given: dict[str, Any] = {"tolerance": tolerance, "rotation_tolerance": 10 * tolerance, "workers": workers}
         first = dls(self.skeleton, pose, goals, **given)
         now, likelihood = first.pose, self.log_likelihood(first.pose)
         turned = {joint for task in tasks_of(self.skeleton, goals, now.dtype) for joint in task.turning(self.skeleton)}
         drawn = [(i, joint) for i, joint in enumerate(self._joints) if joint in turned]
-        size = np.full(np.shape(likelihood), float(step))
+        size, count = np.full(np.shape(likelihood), float(step)), np.array(first.iterations)
         for _ in range(whole_number(rounds)):
             wanted = self._towards(now, size)
             postures = [Posture(joint, wanted[..., i, :]) for i, joint in drawn]
-            tried = dls(self.skeleton, now, [*goals, *postures], settle=True, iterations=_DRAWN, **given)
-            tried = dls(self.skeleton, tried.pose, goals, **given)
+            drawing = dls(self.skeleton, now, [*goals, *postures], settle=True, iterations=_DRAWN, **given)
+            tried = dls(self.skeleton, drawing.pose, goals, **given)
+            count = count + drawing.iterations + tried.iterations
             after = self.log_likelihood(tried.pose)
             better = (after > likelihood) & _as_near(tried, first)
             now, likelihood = _where(better, tried.pose, now), np.where(better, after, likelihood)
             size = np.where(better, np.minimum(_LONGER * size, step), size / 2)
-        return dls(self.skeleton, now, goals, **given)
+        return replace(dls(self.skeleton, now, goals, **given), iterations=count[()])
 
     def _log(self, turned: Array) -> Array:
         """Rotations (..., joints, 4) as rotation vectors about their means, one after the other."""
