@@ -56,6 +56,11 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             newton,
             lbfgsb,
             postures,
+            rbf,
+            motion_matching,
+            broyden,
+            particles,
+            density,
             which,
         )
         for picture in (
@@ -645,22 +650,106 @@ AT_WORK: dict[str, Callable[[Axes], None]] = {
 }
 
 
+HINGE = ik.Limit.hinge([0, 0, 1], -1.5, 1.5)
+TAIL = ik.Skeleton(range(-1, 6), [[0, 0, 0], *[[1, 0, 0]] * 6], limits=[HINGE] * 6 + [None])
+
+
+def tails(count: int = 2000) -> ik.Pose:
+    """Poses of a tail that moves most at its tip."""
+    angles = np.random.default_rng(1).normal(size=(count, 7)) * [*np.linspace(0.1, 0.5, 6), 0]
+    return ik.Pose(ik.rotations.from_axis_angle([0, 0, 1], angles))
+
+
 def postures() -> Figure:
     """A target from rest, from the nearest of known poses, and with joints as willing as in these."""
     titles = ["from rest", "from the nearest", "as willing, too"]
     figure, panels = scenes(*titles, x=(-0.5, 6.5), y=(-0.5, 4.2))
-    hinge = ik.Limit.hinge([0, 0, 1], -1.5, 1.5)
-    tail = ik.Skeleton(range(-1, 6), [[0, 0, 0], *[[1, 0, 0]] * 6], limits=[hinge] * 6 + [None])
-    angles = np.random.default_rng(1).normal(size=(2000, 7)) * [*np.linspace(0.1, 0.5, 6), 0]
-    seen = ik.Pose(ik.rotations.from_axis_angle([0, 0, 1], angles))
     target = [4, 3, 0]
-    near = ik.Postures(tail, seen, [ik.Reach(6, position=...)]).nearest(tail.rest, target)[0]
-    ways = [(tail, tail.rest), (tail, near), (ik.learned(tail, seen), near)]
+    near = ik.Postures(TAIL, tails(), [ik.Reach(6, position=...)]).nearest(TAIL.rest, target)[0]
+    ways = [(TAIL, TAIL.rest), (TAIL, near), (ik.learned(TAIL, tails()), near)]
     for panel, (skeleton, start) in zip(panels, ways, strict=True):
-        chain(panel, tail.forward(tail.rest).positions, GREY, 0.5)
-        chain(panel, tail.forward(start).positions, BLUE, 0.35)
+        chain(panel, TAIL.forward(TAIL.rest).positions, GREY, 0.5)
+        chain(panel, TAIL.forward(start).positions, BLUE, 0.35)
         found = ik.dls(skeleton, start, [ik.Reach(6, target)])
-        chain(panel, tail.forward(found.pose).positions, BLUE)
+        chain(panel, TAIL.forward(found.pose).positions, BLUE)
+        dot(panel, target, GREEN)
+    return figure
+
+
+def rbf() -> Figure:
+    """A target that moves on a line: the nearest of 20 examples, and the pose between them."""
+    figure, panels = scenes("the nearest of 20", "between 20 (rbf)", x=(-0.5, 6.5), y=(-2.9, 2.9))
+    goal, shades = ik.Reach(6, position=...), np.linspace(0.2, 1, 7)
+    targets = np.linspace([5, -2.4, 0], [5, 2.4, 0], 7)
+    made = ik.RbfPoses(TAIL, tails(), [goal], 20)
+    examples = ik.Pose(tails().rotations[made.examples])
+    nearest = ik.Postures(TAIL, examples, [goal]).nearest(TAIL.rest, targets)[0]
+    for panel, poses in zip(panels, (nearest, made.pose(TAIL.rest, targets)), strict=True):
+        for positions, target, shade in zip(TAIL.forward(poses).positions, targets, shades, strict=True):
+            chain(panel, positions, BLUE, shade)
+            dot(panel, target, GREEN)
+    return figure
+
+
+def motion_matching() -> Figure:
+    """The speed that is asked for, dotted, and that of the clip that is played, at two prices of a jump."""
+    speeds, fps, step = (0.6, 1.0, 1.4, 1.8), 30, 0.2
+    clips = [ik.samples.walk(4, speed=speed, fps=fps).clip for speed in speeds]
+    time = np.arange(0, 8, 1 / fps)
+    asked = 1.2 + 0.6 * np.sin(2 * np.pi * time / 8)
+    figure, panel = plot("seconds", "metres a second")
+    panel.plot(time, asked, color=GREY, linewidth=1.5, linestyle=":")
+    for price, color in ((0.0, ORANGE), (12.0, BLUE)):
+        options: dict[str, Any] = {"times": [step, 2 * step], "weights": {"path": 5}, "transition": price}
+        library = ik.MotionMatching(clips, ["LeftFoot", "RightFoot"], **options)
+        row, played = 40, []
+        for speed in asked:
+            row = int(library.search(library.next(row), [[0, speed * step], [0, 2 * speed * step]], [0, 0])[0])
+            played.append(speeds[library.clip[row]])
+        panel.plot(time, played, color=color, linewidth=2)
+        panel.plot([], [], color=color, label=f"transition={price:g}")
+    panel.legend(frameon=False)
+    return figure
+
+
+def broyden() -> Figure:
+    """The error by iteration, with a Jacobian computed for each, for every fifth, and for the first alone."""
+    arm = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
+    figure, panel = plot("iterations", "distance from the target")
+    counts, goals = range(0, 41, 2), [ik.Reach(6, [-1, 2, 1])]
+    for refresh, color in ((1, GREEN), (5, BLUE), (0, ORANGE)):
+        options: dict[str, Any] = {"refresh": refresh, "tolerance": 1e-8}
+        errors = [float(ik.broyden(arm, arm.rest, goals, iterations=n, **options).error) for n in counts]
+        panel.semilogy(counts, np.maximum(errors, 1e-9), color=color, linewidth=2, label=f"refresh={refresh}")
+    panel.legend(frameon=False)
+    return figure
+
+
+def particles() -> Figure:
+    """How near the best of so many particles is after so many iterations, in the median of 20 targets."""
+    turned = np.stack([HINGE.sample(20, seed=joint) for joint in range(6)] + [np.tile([1.0, 0, 0, 0], (20, 1))], axis=1)
+    goals = [ik.Reach(6, TAIL.forward(ik.Pose(turned)).positions[:, 6])]
+    figure, panel = plot("iterations", "distance / reach")
+    counts = (5, 10, 20, 40, 80)
+    for count, color in ((10, ORANGE), (50, BLUE), (250, GREEN)):
+        found = [ik.particles(TAIL, TAIL.rest, goals, count=count, iterations=n).error / 6 for n in counts]
+        panel.loglog(counts, [np.median(error) for error in found], color=color, linewidth=2, label=f"count={count}")
+    panel.set_xticks(counts, [str(n) for n in counts])
+    panel.minorticks_off()
+    panel.legend(frameon=False)
+    return figure
+
+
+def density() -> Figure:
+    """What dls finds from rest, and the likeliest pose that reaches the same; some poses that were seen are pale."""
+    figure, panels = scenes("dls", "the likeliest", x=(-0.5, 6.5), y=(-2.2, 3.4))
+    target = [4, 3, 0]
+    made = ik.PoseDensity(TAIL, tails(), directions=6)
+    goals = [ik.Reach(6, target)]
+    for panel, found in zip(panels, (ik.dls(TAIL, TAIL.rest, goals), made.solve(TAIL.rest, goals)), strict=True):
+        for positions in TAIL.forward(tails(12)).positions:
+            line(panel, positions, GREY, width=1.5, shade=0.4)
+        chain(panel, TAIL.forward(found.pose).positions)
         dot(panel, target, GREEN)
     return figure
 

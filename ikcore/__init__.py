@@ -21,9 +21,14 @@ except ModuleNotFoundError as error:
 from ikcore import limits, rotations
 from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_bone_2d
 from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Posture, Reach, Relative
+from ikcore.learning.broyden import broyden
+from ikcore.learning.density import PoseDensity
+from ikcore.learning.particles import particles
+from ikcore.learning.posture_map import posture_map
+from ikcore.learning.postures import Postures, learned
+from ikcore.learning.rbf import RbfPoses
 from ikcore.limits import Limit
 from ikcore.pose import Pose
-from ikcore.postures import Postures, learned
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.composed import composed
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from ikcore.feet import Contacts, Feet, Leg
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
+    from ikcore.learning.matching import MotionMatching
     from ikcore.masses import as_strong, momentum
     from ikcore.pages import report
     from ikcore.splines import Spline, curve_through, spline
@@ -64,6 +70,7 @@ _HOMES = {
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
     **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
+    "MotionMatching": "learning.matching",
     **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
     **dict.fromkeys(("Spline", "curve_through", "spline"), "splines"),
     **dict.fromkeys(("Twists", "spread_twist"), "twists"),
@@ -109,12 +116,15 @@ __all__ = [
     "Look",
     "Method",
     "Methods",
+    "MotionMatching",
     "Option",
     "Outside",
     "PlanarLimb",
     "Pose",
+    "PoseDensity",
     "Posture",
     "Postures",
+    "RbfPoses",
     "Reach",
     "Relative",
     "Skeleton",
@@ -133,6 +143,7 @@ __all__ = [
     "aim",
     "as_strong",
     "bake_feet",
+    "broyden",
     "bvh",
     "ccd",
     "circle",
@@ -153,7 +164,9 @@ __all__ = [
     "methods",
     "momentum",
     "newton",
+    "particles",
     "pinv",
+    "posture_map",
     "prepare",
     "report",
     "rotations",

@@ -546,7 +546,7 @@ class Limit:
             raise ValueError(f"n: expected 0 or more, got {shown(n)}")
         if n > _MOST_SAMPLES:
             raise ValueError(f"n: expected {_MOST_SAMPLES} at most, got {shown(n)}")
-        u = _uniform(n, _whole("seed", seed))
+        u = uniform(n, _whole("seed", seed))
         if self.kind == "free":
             return replace(self, kind="ball").sample(n, seed)
         if self.kind == "locked":
@@ -573,7 +573,7 @@ class Limit:
         candidates = n
         while True:
             candidates = 2 * candidates + 16
-            u = _uniform(2 * candidates, seed).T.reshape(-1, 6)
+            u = uniform(2 * candidates, seed).T.reshape(-1, 6)
             directions, taken = uniform_directions(self.cones, u)
             if np.count_nonzero(taken) >= n:
                 break
@@ -680,7 +680,7 @@ def _frame(axis: ArrayLike, side: ArrayLike | None) -> tuple[float, ...]:
 _MOST_SAMPLES = 2**32 // 3
 
 
-def _uniform(n: int, seed: int) -> Array:
+def uniform(n: int, seed: int) -> Array:
     """Three rows of n numbers in [0, 1) by SplitMix64 (Steele, Lea and Flood 2014), with one counter per number."""
     counter = np.arange(1, 3 * n + 1, dtype=np.uint64) + np.uint64(seed % 2**32 << 32)
     x = counter * np.uint64(0x9E3779B97F4A7C15)

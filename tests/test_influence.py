@@ -17,7 +17,7 @@ from ikcore.clips import samples
 
 quat = ik.rotations
 LIMBS = ["two_bone", "dls", "fabrik", "ccd"]
-ITERATIVE = [name for name, method in ik.methods().items() if name not in ("two_bone", "aim")]
+ITERATIVE = [name for name, method in ik.methods().items() if name not in ("two_bone", "aim") and method.run is None]
 Y, Z = np.eye(3)[1:]
 
 ARM = np.array([[0.2, 0, 0], [0.3, 0, -0.05], [0.22, 0, 0.15]])

@@ -215,3 +215,76 @@ NO_POSE: Any = [1, 0, 0, 0]
 def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
     with pytest.raises((TypeError, ValueError), match=sentence):
         make()
+
+
+# --- several of the nearest -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 3, 17, 500])
+@pytest.mark.parametrize("count", [1, 2, 8, 64])
+@pytest.mark.parametrize("grid", [False, True], ids=["apart", "on a grid"])
+def test_the_nearest_rows_are_found_in_their_order(rows: int, count: int, grid: bool) -> None:
+    random = np.random.default_rng(rows + count)
+    keys, query = random.normal(size=(rows, 3)), 1.5 * random.normal(size=(100, 3))
+    if grid:
+        keys, query = np.round(2 * keys) / 2, np.round(4 * query) / 4
+    row, distance = np.empty((100, count), np.int32), np.empty((100, count))
+    _core.Table(keys).nearest(query, row, distance, 0, 100)
+    square = np.zeros((100, rows))
+    for column in range(3):
+        square += (query[:, column, None] - keys[:, column]) ** 2
+    order = np.argsort(square, axis=1, kind="stable")[:, :count]
+    there = min(rows, count)
+    np.testing.assert_array_equal(row[:, :there], order)
+    assert distance[:, :there].tobytes() == np.sqrt(np.take_along_axis(square, order, axis=1)).tobytes()
+    assert (row[:, there:] == -1).all()
+    assert np.isnan(distance[:, there:]).all()
+
+
+def test_more_rows_than_the_core_keeps_are_refused() -> None:
+    with pytest.raises(TypeError, match="row does not fit, which has more than 64"):
+        _core.Table(np.zeros((5, 3))).nearest(np.zeros((4, 3)), np.zeros((4, 65), np.int32), np.zeros((4, 65)), 0, 4)
+
+
+def test_several_postures_come_nearest_first() -> None:
+    postures, targets = ik.Postures(ARM, poses(50), [HAND]), np.array([TARGET, [0.2, 1.1, 0.1]])
+    several, distance = postures.nearest(ARM.rest, targets, count=60)
+    one, least = postures.nearest(ARM.rest, targets)
+    assert (several.shape, distance.shape) == ((2, 60), (2, 60))
+    assert (np.diff(distance[:, :50], axis=1) >= 0).all()
+    assert several.rotations[:, 0].tobytes() == one.rotations.tobytes()
+    assert distance[:, 0].tolist() == least.tolist()
+    assert np.isnan(distance[:, 50:]).all()
+    assert (several.rotations[:, 50:] == ARM.rest.rotations).all()
+
+
+def test_the_blend_is_the_mean_by_inverse_squares() -> None:
+    postures = ik.Postures(ARM, poses(50), [HAND])
+    several, distance = postures.nearest(ARM.rest, TARGET, count=8)
+    weights = distance**-2 / np.sum(distance**-2)
+    blended = postures.blended(ARM.rest, TARGET)
+    for joint in (1, 2):
+        first, each = several.rotations[0, joint], several.rotations[:, joint]
+        each = each * np.sign(each @ first)[:, None]
+        off = ik.rotations.log(ik.rotations.multiply(ik.rotations.conjugate(first), each))
+        expected = ik.rotations.multiply(first, ik.rotations.exp(weights @ off))
+        np.testing.assert_allclose(blended.rotations[joint], expected, atol=1e-12)
+
+
+def test_the_blend_where_a_posture_is_is_that_posture() -> None:
+    known = poses(50)
+    hands = ARM.forward(known).positions[:, 3]
+    blended = ik.Postures(ARM, known, [HAND]).blended(known, hands)
+    np.testing.assert_allclose(np.abs(np.sum(blended.rotations * known.rotations, axis=-1)), 1, atol=1e-12)
+
+
+def test_the_blend_of_what_is_not_finite_keeps_its_pose() -> None:
+    blended = ik.Postures(ARM, poses(3), [HAND]).blended(ARM.rest, [[np.nan, 1, 1], TARGET], count=5)
+    assert blended.rotations[0].tobytes() == ARM.rest.rotations.tobytes()
+    assert np.isfinite(blended.rotations).all()
+
+
+@pytest.mark.parametrize("count", [0, 65])
+def test_a_count_that_cannot_be_is_refused(count: int) -> None:
+    with pytest.raises(ValueError, match=f"count: expected 1 to 64, got {count}"):
+        ik.Postures(ARM, poses(3), [HAND]).nearest(ARM.rest, TARGET, count=count)

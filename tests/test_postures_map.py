@@ -1,7 +1,6 @@
 """Inductive inverse kinematics: the postures themselves beside the map that is published, learnt from them.
 
-The map is a grid of postures that is drawn over those that were seen, as self-organising maps are; of its nodes those
-that were ever the nearest are kept. Either gives the posture with the nearest tip, and `ccd` goes on from there.
+The map is `posture_map`. Either gives the posture with the nearest tip, and `ccd` goes on from there.
 """
 
 from __future__ import annotations
@@ -28,21 +27,9 @@ def motion(latent: Array) -> Array:
     return LIMIT.project(rotations.exp(turns + 0.1 * np.sin(2 * turns[..., ::-1, :])))
 
 
-def learnt(seen: Array, side: int = 6, steps: int = 5000) -> Array:
+def learnt(seen: Array) -> Array:
     """The nodes of the published map, within limits."""
-    rng = np.random.default_rng(1)
-    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-    nodes, won = seen[rng.integers(len(seen), size=len(grid))].copy(), np.zeros(len(grid), bool)
-    for step in range(steps):
-        one, late = seen[rng.integers(len(seen))], step / steps
-        alike = np.sum(nodes * one, axis=-1)
-        best = np.argmax(np.abs(alike).sum(axis=-1))
-        won[best] |= late > 0.75
-        rate, width = 0.5 * 0.04**late, 2.5 * 0.16**late
-        share = rate * np.exp(-np.sum((grid - grid[best]) ** 2, axis=-1) / (2 * width**2))
-        nodes += share[:, None, None] * (np.where(alike < 0, -1, 1)[..., None] * one - nodes)
-        nodes /= np.linalg.norm(nodes, axis=-1, keepdims=True)
-    return LIMIT.project(nodes[won])
+    return ik.posture_map(TAIL, ik.Pose(seen)).rotations
 
 
 def apart(one: Array, other: Array) -> Array:
@@ -94,3 +81,34 @@ def test_a_posture_outside_of_limits_gives_none() -> None:
     start, _ = ik.Postures(TAIL, ik.Pose(wild), [TIP]).nearest(TAIL.rest, [[4, 2, 1], [3, -3, 1]])
     found = ik.ccd(TAIL, start, [ik.Reach(6, [[4, 2, 1], [3, -3, 1]])])
     assert np.max(LIMIT.violation(found.pose.rotations[:, :6])) <= 1e-9
+
+
+def test_nodes_of_the_map_are_within_limits_near_poses_and_the_same_again() -> None:
+    seen = motion(np.random.default_rng(2).normal(size=(400, 3)))
+    nodes = ik.posture_map(TAIL, ik.Pose(seen), 4, steps=6000).rotations
+    assert 20 < len(nodes) <= 64
+    assert np.max(LIMIT.violation(nodes[:, :6])) <= 1e-9
+    random = motion(np.random.default_rng(8).normal(size=(100, 3)))
+    few = seen[: len(nodes)]
+    assert farthest_from(nodes, random).mean() < farthest_from(few, random).mean()
+    assert ik.posture_map(TAIL, ik.Pose(seen), 4, steps=6000).rotations.tobytes() == nodes.tobytes()
+    assert ik.posture_map(TAIL, ik.Pose(seen), 4, steps=6000, seed=1).rotations.tobytes() != nodes.tobytes()
+
+
+def test_a_map_of_one_posture_is_that_posture() -> None:
+    one = motion(np.array([0.5, -0.2, 0.3]))
+    nodes = ik.posture_map(TAIL, ik.Pose(np.repeat(one[None], 20, axis=0)), 2, steps=100).rotations
+    assert_allclose(np.abs(np.sum(nodes * one, axis=-1)), 1, atol=1e-12)
+
+
+def test_nodes_that_limits_move_far_are_left_out() -> None:
+    """Of two kinds of poses one is outside: its nodes are not of the map."""
+    inside = motion(np.random.default_rng(2).normal(size=(200, 3)))
+    outside = rotations.multiply(inside, rotations.from_axis_angle([0, 0, 1], 2.0))
+    nodes = ik.posture_map(TAIL, ik.Pose(np.concatenate([inside, outside])), 4, steps=2000).rotations
+    assert farthest_from(inside, nodes).max() < 25
+
+
+def test_what_is_no_size_of_a_map_is_refused() -> None:
+    with pytest.raises(ValueError, match="side: expected 1 or more, got 0"):
+        ik.posture_map(TAIL, TAIL.rest, 0)

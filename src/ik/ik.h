@@ -25,7 +25,7 @@
  *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options;
  *                           ik_limbs_..., ik_aims_...: limb and aim on skeletons
  *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
- *   ik_table                rows of numbers; ik_nearest, the one nearest to others
+ *   ik_table                rows of numbers; ik_nearest, those nearest to others
  *   ik_smooth               curves over whole clips, within bounds and bent as little as may be
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
@@ -1155,19 +1155,21 @@ typedef struct ik_table {
     int rows, columns;
 } ik_table;
 
-enum { IK_TABLE_COLUMNS = 64 };
+enum { IK_TABLE_COLUMNS = 64, IK_TABLE_NEAREST = 64 };
 
 /* How one is built: of keys that are finite, 1 to IK_TABLE_COLUMNS to a row, one row after the other, at least one.
  * `memory` has ik_table_bytes bytes, aligned for doubles; after that only it is needed. */
 size_t ik_table_bytes(int rows, int columns);
 void ik_table_build(ik_table *table, const double *keys, int rows, int columns, void *memory);
 
-/* Of every query the row nearest to it, of several the first. All numbers are doubles. */
+/* Of every query the rows nearest to it, the nearest first; of several at the same distance the first. All numbers are
+ * doubles. */
 typedef struct ik_nearest_job {
     const ik_table *table;
     ik_rows query;    /* (table->columns) */
-    ik_rows row;      /* int32_t; -1 where a number of the query is not finite */
-    ik_rows distance; /* optional; then NaN */
+    ik_rows row;      /* (count) of int32_t; -1 where a number of the query is not finite, and beyond the last row */
+    ik_rows distance; /* (count), optional; NaN where row is -1 */
+    int count;        /* how many, 1 to IK_TABLE_NEAREST; 0 stands for 1 */
 } ik_nearest_job;
 
 void ik_nearest(const ik_nearest_job *job, ptrdiff_t first, ptrdiff_t last);

@@ -146,12 +146,17 @@ void ik_table_build(ik_table *table, const double *keys, int rows, int columns, 
 /* --- looking up --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    parts in;
-    int columns;
-    double query[IK_TABLE_COLUMNS];
-    double gaps[IK_TABLE_COLUMNS]; /* to the part at hand */
-    double square;                 /* of the least distance so far */
+    double square; /* of its distance */
     int32_t row;
+} near;
+
+typedef struct {
+    parts in;
+    int columns, count, found;
+    double query[IK_TABLE_COLUMNS];
+    double gaps[IK_TABLE_COLUMNS];  /* to the part at hand */
+    double most;                    /* the square beyond which no row counts */
+    near nearest[IK_TABLE_NEAREST]; /* so far, in their order */
 } search;
 
 static double sum_of_squares(const double *numbers, int count) {
@@ -161,15 +166,26 @@ static double sum_of_squares(const double *numbers, int count) {
     return sum;
 }
 
+static int comes_before(near one, near other) {
+    return one.square < other.square || (one.square == other.square && one.row < other.row);
+}
+
+/* Puts a row in its place among the nearest; the last of them falls out where they are enough. */
+static void insert(search *s, near one) {
+    if (s->found == s->count && !comes_before(one, s->nearest[s->count - 1])) return;
+    int at = s->found < s->count ? s->found++ : s->count - 1;
+    for (; at > 0 && comes_before(one, s->nearest[at - 1]); at--)
+        s->nearest[at] = s->nearest[at - 1];
+    s->nearest[at] = one;
+    if (s->found == s->count) s->most = s->nearest[s->count - 1].square;
+}
+
 static void look_at(search *s, int first, int count) {
     for (int i = first; i < first + count; i++) {
         double off[IK_TABLE_COLUMNS];
         for (int column = 0; column < s->columns; column++)
             off[column] = s->query[column] - s->in.keys[(ptrdiff_t)i * s->columns + column];
-        double square = sum_of_squares(off, s->columns);
-        int32_t row = s->in.order[i];
-        if (square < s->square || (square == s->square && (s->row < 0 || row < s->row)))
-            s->square = square, s->row = row;
+        insert(s, (near){sum_of_squares(off, s->columns), s->in.order[i]});
     }
 }
 
@@ -178,7 +194,7 @@ static void descend(search *s, size_t node, int levels, int first, int count);
 static void descend_to(search *s, size_t node, int levels, int first, int count, int column, double gap) {
     const double before = s->gaps[column];
     s->gaps[column] = gap;
-    if (!(sum_of_squares(s->gaps, s->columns) > s->square)) descend(s, node, levels, first, count);
+    if (!(sum_of_squares(s->gaps, s->columns) > s->most)) descend(s, node, levels, first, count);
     s->gaps[column] = before;
 }
 
@@ -209,15 +225,26 @@ static int load_query(search *s, const ik_rows *queries, ptrdiff_t item) {
     return 1;
 }
 
+static void write_found(const search *s, const ik_nearest_job *job, ptrdiff_t item) {
+    for (int i = 0; i < s->count; i++) {
+        const near one = i < s->found ? s->nearest[i] : (near){NAN, -1};
+        const double distance = sqrt(one.square);
+        char *row = (char *)job->row.data + item * job->row.stride + i * ik_step(&job->row, sizeof one.row);
+        memcpy(row, &one.row, sizeof one.row);
+        if (!job->distance.data) continue;
+        char *to =
+            (char *)job->distance.data + item * job->distance.stride + i * ik_step(&job->distance, sizeof distance);
+        memcpy(to, &distance, sizeof distance);
+    }
+}
+
 void ik_nearest(const ik_nearest_job *job, ptrdiff_t first, ptrdiff_t last) {
     const ik_fpmode mode = ik_fpmode_enter();
     for (ptrdiff_t item = first; item < last; item++) {
-        search s = {.in = parts_of(job->table), .columns = job->table->columns, .square = INFINITY, .row = -1};
+        search s = {.in = parts_of(job->table), .columns = job->table->columns, .count = job->count ? job->count : 1};
+        s.most = INFINITY;
         if (load_query(&s, &job->query, item)) descend(&s, 0, levels_of(job->table->rows), 0, job->table->rows);
-        const double distance = s.row < 0 ? NAN : sqrt(s.square);
-        memcpy((char *)job->row.data + item * job->row.stride, &s.row, sizeof s.row);
-        if (job->distance.data)
-            memcpy((char *)job->distance.data + item * job->distance.stride, &distance, sizeof distance);
+        write_found(&s, job, item);
     }
     ik_fpmode_leave(mode);
 }

@@ -78,12 +78,12 @@ static PyObject *reduce(PyObject *object, PyObject *unused) {
     return Py_BuildValue("O(O)", Py_TYPE(object), ((table_object *)object)->keys);
 }
 
-/* An array (items, columns) of some type, or (items) where columns is 0. */
-static int take_array(ik_rows *rows, PyObject *object, const char *name, int type, npy_intp items, npy_intp columns) {
+/* An array (items, columns) of some type, or (items) where columns is 0; behaved: readable, or writeable as well. */
+static int take_array(ik_rows *rows, PyObject *object, const char *name, int type, npy_intp items, npy_intp columns,
+                      int behaved) {
     PyArrayObject *array = (PyArrayObject *)object;
     if (!PyArray_Check(object) || PyArray_NDIM(array) != (columns ? 2 : 1) || PyArray_DIM(array, 0) != items ||
-        (columns && PyArray_DIM(array, 1) != columns) || !holds(array, type) ||
-        !(columns ? PyArray_ISBEHAVED_RO(array) : PyArray_ISBEHAVED(array))) {
+        (columns && PyArray_DIM(array, 1) != columns) || !holds(array, type) || !PyArray_FLAGSWAP(array, behaved)) {
         PyErr_Format(PyExc_TypeError, "nearest: %s does not fit", name);
         return -1;
     }
@@ -99,10 +99,17 @@ static PyObject *nearest(PyObject *object, PyObject *args) {
     ik_nearest_job job = {.table = &self->table};
     const npy_intp items =
         PyArray_Check(query) && PyArray_NDIM((PyArrayObject *)query) == 2 ? PyArray_DIM((PyArrayObject *)query, 0) : 0;
-    if (take_array(&job.query, query, "query", NPY_DOUBLE, items, self->table.columns) < 0 ||
-        take_array(&job.row, row, "row", NPY_INT32, items, 0) < 0 ||
-        take_array(&job.distance, distance, "distance", NPY_DOUBLE, items, 0) < 0)
+    const npy_intp count =
+        PyArray_Check(row) && PyArray_NDIM((PyArrayObject *)row) == 2 ? PyArray_DIM((PyArrayObject *)row, 1) : 0;
+    if (take_array(&job.query, query, "query", NPY_DOUBLE, items, self->table.columns, NPY_ARRAY_ALIGNED) < 0 ||
+        take_array(&job.row, row, "row", NPY_INT32, items, count, NPY_ARRAY_BEHAVED) < 0 ||
+        take_array(&job.distance, distance, "distance", NPY_DOUBLE, items, count, NPY_ARRAY_BEHAVED) < 0)
         return NULL;
+    if (count > IK_TABLE_NEAREST) {
+        PyErr_Format(PyExc_TypeError, "nearest: row does not fit, which has more than %d", (int)IK_TABLE_NEAREST);
+        return NULL;
+    }
+    job.count = (int)count;
     if (first < 0 || last < first || items < last) {
         PyErr_SetString(PyExc_TypeError, "nearest: first or last does not fit");
         return NULL;

@@ -1,4 +1,4 @@
-"""What poses that are known tell: of them the nearest to what goals ask for, and how joints are used to move."""
+"""The known poses nearest to what goals ask for, and how joints are used to move."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import broadcast_axes, in_blocks, rows
-from ikcore.goals import Goal, completed, open_arrays
+from ikcore._arrays import in_blocks, shown, whole_number
+from ikcore.goals import Goal
+from ikcore.learning.keys import Keys, check_known, mean_rotation
 from ikcore.limits import Limit
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World
-from ikcore.solving.checks import checked_goals, tasks_of
-from ikcore.solving.placed import point_of
-from ikcore.tasks import GOAL_ARRAYS, Task
+from ikcore.skeleton import Skeleton
+from ikcore.tasks import Moving
 
 
 class Postures:
@@ -35,6 +34,8 @@ class Postures:
     goals : list of Reach
         What will be asked for: positions, each an ellipsis, as in `solver`. A joint counts as seen from where its chain
         starts, so that poses elsewhere in the world serve as well.
+    moving : str, int or list of these, optional
+        Whose rotations are set: a joint with all below it, or a list of joints. Default: those that goals turn.
 
     Examples
     --------
@@ -48,25 +49,34 @@ class Postures:
     4
     """
 
-    __slots__ = ("_table", "_tasks", "_turned", "goals", "poses", "skeleton")
+    __slots__ = ("_keys", "_table", "poses")
 
-    skeleton: Skeleton
     poses: Pose
-    goals: tuple[Goal, ...]
 
-    def __init__(self, skeleton: Skeleton, poses: Pose, goals: Sequence[Goal]) -> None:
-        _check_known(skeleton, poses)
-        self.skeleton, self.poses, self.goals = skeleton, poses, tuple(checked_goals(goals))
-        self._tasks = _places(skeleton, self.goals)
-        self._turned = sorted({joint for task in self._tasks for joint in task.turning(skeleton)})
-        world = skeleton.forward(poses)
-        seen = [
-            _seen(skeleton, world, task, np.asarray(point_of(skeleton, poses, world, task))) for task in self._tasks
-        ]
-        self._table = _core.Table(np.concatenate(seen, axis=-1).reshape(-1, 3 * len(seen)).astype(float))
+    def __init__(self, skeleton: Skeleton, poses: Pose, goals: Sequence[Goal], moving: Moving = None) -> None:
+        check_known(skeleton, poses)
+        self.poses, self._keys = poses, Keys(skeleton, goals, moving)
+        self._table = _core.Table(self._keys.of(poses).reshape(-1, 3 * len(self._keys.tasks)))
 
-    def nearest(self, pose: Pose, *positions: Any, workers: int = 1) -> tuple[Pose, NDArray[np.float64]]:
-        """The pose with the joints of the nearest posture where goals turn them, and how far off that is.
+    @property
+    def skeleton(self) -> Skeleton:
+        """As given."""
+        return self._keys.skeleton
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """As given."""
+        return self._keys.goals
+
+    @property
+    def moving(self) -> Moving:
+        """As given."""
+        return self._keys.moving
+
+    def nearest(
+        self, pose: Pose, *positions: Any, count: int | None = None, workers: int = 1
+    ) -> tuple[Pose, NDArray[np.float64]]:
+        """The pose with the joints of the nearest posture, and how far off that is.
 
         Parameters
         ----------
@@ -74,6 +84,9 @@ class Postures:
             One or many: what all other joints keep, and where the chains start.
         *positions : (..., 3) array_like
             Of every goal, in their order. Leading axes broadcast with those of the pose.
+        count : int, optional
+            How many postures, 1 to 64, the nearest first: a last leading axis of both results. Default: one, and no
+            such axis. Beyond the last posture there is is the pose as it was, and NaN.
         workers : int, optional
             How many threads, -1 for all cores.
 
@@ -82,35 +95,67 @@ class Postures:
         (Pose, (...) array)
             The root of the sum of all squared distances; NaN where something is not finite, and the pose as it was.
         """
-        if not isinstance(pose, Pose):
-            raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}")
-        self.skeleton._check_joints("pose", pose.joints)
-        if len(positions) != len(self._tasks):
-            raise TypeError(f"nearest: expected {len(self._tasks)} positions, one a goal, got {len(positions)}")
-        world = self.skeleton.forward(pose, workers=workers)
-        wanted = [rows(f"positions[{i}]", position, _DOUBLE, 3) for i, position in enumerate(positions)]
-        with np.errstate(invalid="ignore", over="ignore"):
-            keys = [_seen(self.skeleton, world, task, at) for task, at in zip(self._tasks, wanted, strict=True)]
-        leading = {"pose": pose.shape} | {f"positions[{i}]": at.shape[:-1] for i, at in enumerate(wanted)}
-        shape = broadcast_axes("nearest", leading, leading)
-        query = np.concatenate([np.broadcast_to(key, (*shape, 3)) for key in keys], axis=-1)
-        flat = query.reshape(-1, query.shape[-1]).astype(float)
-        row, distance = np.empty(len(flat), np.int32), np.empty(len(flat))
+        query = self._keys.asked("nearest", pose, positions, workers)
+        row, distance = self._looked_up(query, 1 if count is None else _checked_count(count), workers)
+        if count is None:
+            row, distance = row[..., 0], distance[..., 0]
+        else:
+            pose = pose[..., np.newaxis]
+        return self._started(pose, row), distance[()]
+
+    def blended(self, pose: Pose, *positions: Any, count: int = 8, workers: int = 1) -> Pose:
+        """The pose with the mean of the nearest postures, each by 1 / distance squared.
+
+        The mean is of rotation vectors about the nearest posture. A posture at distance 0 is the answer.
+
+        Parameters
+        ----------
+        pose : Pose
+            One or many, as in `nearest`.
+        *positions : (..., 3) array_like
+            Of every goal, in their order.
+        count : int, optional
+            How many postures, 1 to 64.
+        workers : int, optional
+            How many threads, -1 for all cores.
+
+        Returns
+        -------
+        Pose
+            The pose as it was where something is not finite.
+        """
+        query = self._keys.asked("blended", pose, positions, workers)
+        row, distance = self._looked_up(query, _checked_count(count), workers)
+        known = self._known(row)
+        first, lacks = known[..., :1, :, :], (row < 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weight = np.where(lacks, 0, (distance[..., :1] / distance) ** 2)
+        weight = np.where(distance[..., :1] == 0, distance == 0, weight)
+        weight = (weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1))[..., np.newaxis, np.newaxis]
+        off = rotations.log(rotations.canonical(rotations.multiply(rotations.conjugate(first), known)))
+        mean = rotations.multiply(first[..., 0, :, :], rotations.exp((weight * off).sum(axis=-3)))
+        return self._keys.posed(pose, mean, ~lacks[..., 0])
+
+    def _looked_up(
+        self, query: NDArray[np.float64], count: int, workers: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        flat = query.reshape(-1, query.shape[-1])
+        row, distance = np.empty((len(flat), count), np.int32), np.empty((len(flat), count))
         in_blocks(
             len(flat),
             _LOOK_UP,
             workers,
             lambda block: self._table.nearest(flat, row, distance, block.start, block.stop),
         )
-        return self._started(pose, row.reshape(shape)), distance.reshape(shape)[()]
+        shape = (*query.shape[:-1], count)
+        return row.reshape(shape), distance.reshape(shape)
+
+    def _known(self, row: NDArray[np.int32]) -> NDArray[np.float64]:
+        known = self.poses.rotations.reshape(-1, len(self.skeleton), 4)
+        return np.asarray(known[row[..., np.newaxis], self._keys.turned])
 
     def _started(self, pose: Pose, row: NDArray[np.int32]) -> Pose:
-        known = self.poses.rotations.reshape(-1, len(self.skeleton), 4)
-        started = np.broadcast_to(pose.rotations, (*row.shape, *pose.rotations.shape[-2:])).copy()
-        found = known[row[..., np.newaxis], self._turned]
-        here = started[..., self._turned, :]
-        started[..., self._turned, :] = np.where(row[..., np.newaxis, np.newaxis] < 0, here, found)
-        return pose.turned(started)
+        return self._keys.posed(pose, self._known(row), row >= 0)
 
     def __len__(self) -> int:
         return len(self._table.keys)
@@ -119,9 +164,17 @@ class Postures:
         return f"Postures({len(self)} of {len(self.skeleton)} joints, for {list(self.goals)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Postures, (self.skeleton, self.poses, self.goals)
+        return Postures, (self.skeleton, self.poses, self.goals, self.moving)
 
 
+def _checked_count(count: int) -> int:
+    number = whole_number(count)
+    if not 1 <= number <= _MOST:
+        raise ValueError(f"count: expected 1 to {_MOST}, got {shown(count)}")
+    return number
+
+
+_MOST = 64  # IK_TABLE_NEAREST of ik.h
 # The least that joints are willing to turn that were never seen to: none is locked.
 _LEAST = 0.05
 # Beyond what was seen a hinge may go by this share of it.
@@ -161,10 +214,10 @@ def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
     >>> [tuple(round(float(s), 2) for s in limit.stiffness) for limit in known.limits]
     [(0.95, 0.95, 0.0), (0.95, 0.95, 0.75), (0.95, 0.95, 0.95)]
     """
-    _check_known(skeleton, poses)
+    check_known(skeleton, poses)
     turned = rotations.multiply(rotations.conjugate(skeleton.rest.rotations), poses.rotations.astype(float))
     turned = turned.reshape(-1, len(skeleton), 4)
-    mean = _mean(turned)
+    mean = mean_rotation(turned)
     bounds = [limit or Limit.free() for limit in skeleton.limits]
     away = rotations.log(rotations.multiply(rotations.conjugate(mean), turned))
     away = rotations.rotate(rotations.conjugate([limit.frame for limit in bounds]), away)
@@ -179,25 +232,6 @@ def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
     preferred = rotations.multiply(rest, legal)
     given = masses, centres, preferred, *others
     return Skeleton(skeleton.parents, skeleton.offsets, rest, skeleton.names, limits, *given)
-
-
-def _check_known(skeleton: Skeleton, poses: Pose) -> None:
-    if not isinstance(skeleton, Skeleton):
-        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
-    if not isinstance(poses, Pose):
-        raise TypeError(f"poses: expected a Pose, got {type(poses).__name__}")
-    skeleton._check_joints("poses", poses.joints)
-    if not poses.rotations.size:
-        raise ValueError(f"poses: expected one or more, got leading axes {poses.shape}")
-    if not np.isfinite(poses.rotations).all():
-        raise ValueError("poses: expected finite numbers")
-
-
-def _mean(turned: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of (poses, joints) rotations, whatever their signs: the largest eigenvector of the sum of q q^T."""
-    turned = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
-    vectors = np.linalg.eigh(np.einsum("pji,pjk->jik", turned, turned))[1]
-    return np.asarray(rotations.canonical(vectors[..., -1]))
 
 
 def _counted(limits: Sequence[Limit], varied: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -219,28 +253,4 @@ def _narrowed(limit: Limit, mean: NDArray[np.float64], off: NDArray[np.float64])
 
 
 _NOTHING = 1e-30  # radians squared: where nothing varies all joints are alike
-_DOUBLE = np.dtype(float)
-_LOOK_UP = 50  # what a look-up costs beside an item of a closed form
-
-
-def _places(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
-    """The goals as tasks, all of them places."""
-    given = []
-    for index, goal in enumerate(goals):
-        if not isinstance(goal, Goal) or open_arrays(goal) != ["position"]:
-            raise ValueError(f"goals[{index}]: expected a Reach with position=... and nothing else that is open")
-        given.append(completed(goal, iter([np.zeros(GOAL_ARRAYS["position"])])))
-    tasks = tasks_of(skeleton, given, np.dtype(float))
-    for task in tasks:
-        if task.kind != "PLACE" or task.relative:
-            raise ValueError(f"goals[{task.goal}]: expected a Reach with a position alone")
-    return tasks
-
-
-def _seen(skeleton: Skeleton, world: World, task: Task, point: NDArray[Any]) -> NDArray[Any]:
-    """A point as seen from the start of a task's chain, in the space of what that hangs from."""
-    away = point - world.positions[..., task.chain, :]
-    parent = int(skeleton.parents[task.chain])
-    if parent < 0:
-        return np.asarray(away)
-    return rotations.rotate(rotations.conjugate(world.rotations[..., parent, :]), away)
+_LOOK_UP = 50  # cost of a look-up compared with an item of a closed form

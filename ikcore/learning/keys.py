@@ -1,0 +1,124 @@
+"""Keys of poses: where the points of goals are, as seen from where their chains start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import rotations
+from ikcore._arrays import broadcast_axes, rows
+from ikcore.goals import Goal, completed, open_arrays
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton, World
+from ikcore.solving.checks import checked_goals, tasks_of
+from ikcore.solving.placed import point_of
+from ikcore.tasks import GOAL_ARRAYS, Moving, Task, may_of
+
+
+class Keys:
+    """Goals with a position that is an ellipsis: what they see of poses, and of positions that are asked for."""
+
+    __slots__ = ("goals", "moving", "skeleton", "tasks", "turned")
+
+    def __init__(self, skeleton: Skeleton, goals: Sequence[Goal], moving: Moving = None) -> None:
+        self.skeleton, self.goals, self.moving = skeleton, tuple(checked_goals(goals)), moving
+        self.tasks = _places(skeleton, self.goals)
+        if (may := may_of(skeleton, moving)) is None:
+            self.turned = sorted({joint for task in self.tasks for joint in task.turning(skeleton)})
+        else:
+            self.turned = [joint for joint, bits in enumerate(may) if bits]
+
+    def of(self, poses: Pose) -> NDArray[np.float64]:
+        """Of every pose the points of all goals, (..., 3 * goals)."""
+        world = self.skeleton.forward(poses)
+        points = [np.asarray(point_of(self.skeleton, poses, world, task)) for task in self.tasks]
+        seen = [_seen(self.skeleton, world, task, point) for task, point in zip(self.tasks, points, strict=True)]
+        return np.concatenate(seen, axis=-1).astype(float)
+
+    def asked(self, what: str, pose: Pose, positions: Sequence[Any], workers: int = 1) -> NDArray[np.float64]:
+        """The same of positions, one array (..., 3) a goal; a pose says where chains start. Leading axes broadcast."""
+        if not isinstance(pose, Pose):
+            raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}")
+        self.skeleton._check_joints("pose", pose.joints)
+        if len(positions) != len(self.tasks):
+            raise TypeError(f"{what}: expected {len(self.tasks)} positions, one a goal, got {len(positions)}")
+        world = self.skeleton.forward(pose, workers=workers)
+        wanted = [rows(f"positions[{i}]", position, _DOUBLE, 3) for i, position in enumerate(positions)]
+        with np.errstate(invalid="ignore", over="ignore"):
+            keys = [_seen(self.skeleton, world, task, at) for task, at in zip(self.tasks, wanted, strict=True)]
+        leading = {"pose": pose.shape} | {f"positions[{i}]": at.shape[:-1] for i, at in enumerate(wanted)}
+        shape = broadcast_axes(what, leading, leading)
+        return np.concatenate([np.broadcast_to(key, (*shape, 3)) for key in keys], axis=-1).astype(float)
+
+    def posed(self, pose: Pose, rotations: NDArray[Any], valid: NDArray[np.bool_]) -> Pose:
+        """The pose with rotations (..., turned joints, 4) of the joints that they turn, where these are valid (...)."""
+        made = np.broadcast_to(pose.rotations, (*valid.shape, *pose.rotations.shape[-2:])).copy()
+        here = made[..., self.turned, :]
+        made[..., self.turned, :] = np.where(valid[..., np.newaxis, np.newaxis], rotations, here)
+        return pose.turned(made)
+
+
+def check_known(skeleton: Skeleton, poses: Pose) -> None:
+    """Refuse what is no library of poses of the skeleton."""
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    if not isinstance(poses, Pose):
+        raise TypeError(f"poses: expected a Pose, got {type(poses).__name__}")
+    skeleton._check_joints("poses", poses.joints)
+    if not poses.rotations.size:
+        raise ValueError(f"poses: expected one or more, got leading axes {poses.shape}")
+    if not np.isfinite(poses.rotations).all():
+        raise ValueError("poses: expected finite numbers")
+
+
+def mean_rotation(turned: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of (poses, joints) rotations, whatever their signs: the largest eigenvector of the sum of q q^T."""
+    turned = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+    vectors = np.linalg.eigh(np.einsum("pji,pjk->jik", turned, turned))[1]
+    return np.asarray(rotations.canonical(vectors[..., -1]))
+
+
+def farthest(keys: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Rows of keys, at most so many: the first one, then always the row farthest from those chosen.
+
+    It ends where all rows that are left equal one that is chosen. Of several that are as far the first is taken.
+    """
+    chosen = [0]
+    away = _squares(keys, keys[0])
+    while len(chosen) < count and away.max() > 0:
+        chosen.append(int(away.argmax()))
+        away = np.minimum(away, _squares(keys, keys[chosen[-1]]))
+    return np.array(chosen)
+
+
+def _squares(keys: NDArray[np.float64], one: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(((keys - one) ** 2).sum(axis=-1))
+
+
+_DOUBLE = np.dtype(float)
+
+
+def _places(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
+    """The goals as tasks, all of them places."""
+    given = []
+    for index, goal in enumerate(goals):
+        if not isinstance(goal, Goal) or open_arrays(goal) != ["position"]:
+            raise ValueError(f"goals[{index}]: expected a Reach with position=... and nothing else that is open")
+        given.append(completed(goal, iter([np.zeros(GOAL_ARRAYS["position"])])))
+    tasks = tasks_of(skeleton, given, np.dtype(float))
+    for task in tasks:
+        if task.kind != "PLACE" or task.relative:
+            raise ValueError(f"goals[{task.goal}]: expected a Reach with a position alone")
+    return tasks
+
+
+def _seen(skeleton: Skeleton, world: World, task: Task, point: NDArray[Any]) -> NDArray[Any]:
+    """A point as seen from the start of a task's chain, in the space of what that hangs from."""
+    away = point - world.positions[..., task.chain, :]
+    parent = int(skeleton.parents[task.chain])
+    if parent < 0:
+        return np.asarray(away)
+    return rotations.rotate(rotations.conjugate(world.rotations[..., parent, :]), away)

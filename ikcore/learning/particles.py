@@ -1,0 +1,131 @@
+"""Sequential Monte Carlo inverse kinematics: many poses that spread, are weighed by their errors, and are drawn again.
+
+N. Courty and E. Arnaud, "Inverse kinematics using sequential Monte Carlo methods", Articulated Motion and Deformable
+Objects (2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.goals import Goal
+from ikcore.learning.coordinates import Coordinates
+from ikcore.limits import uniform
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving.checks import tasks_of
+from ikcore.solving.composed import composed
+from ikcore.solving.table import Option
+from ikcore.tasks import Moving, may_of
+
+Array = NDArray[Any]
+
+_OPTIONS = (
+    Option("iterations", 60, 0, 1_000_000, "how many steps"),
+    Option("count", 500, 2, 1_000_000, "how many particles an item has"),
+    Option("seed", 0, 0, 2**31 - 1, "another seed gives other noise"),
+)
+# From the first iteration to the last, as powers of each other.
+_SPREAD = (0.15, 0.005)  # standard deviation of the noise, as a share of a coordinate's range
+_SIGMA = (0.3, 0.0075)  # of the errors that weights are for, as a share of the longest reach
+
+
+@composed(takes=["Reach position", "limit", "sliding joint", "second end"], options=_OPTIONS)
+def particles(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 60,
+    count: int = 500,
+    seed: int = 0,
+    tolerance: float = 1e-5,
+    moving: Moving = None,
+) -> tuple[Pose, Any]:
+    """Search by particles, and answer with the best pose: a start for another method rather than an end.
+
+    Every particle is a pose within limits. In each iteration all joints of all particles turn by noise, and particles
+    are drawn again by how near they are, where few of them count. It needs no Jacobian and leaves local minima, but
+    ends a hundredth of the reach away. An item has the same noise in any batch. Weights do not count.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    >>> start = ik.particles(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> bool(start.error < 0.1)
+    True
+    >>> print(ik.dls(arm, start.pose, [ik.Reach(3, [1, 1, 1])]).iterations)
+    2
+    """
+    tasks = tasks_of(skeleton, goals, pose.dtype, may_of(skeleton, moving))
+    found = []
+    for item in range(len(pose)):
+        own = Coordinates(skeleton, [task.map(lambda array, row, item=item: array[item]) for task in tasks])
+        found.append(_searched(own, pose[item], iterations, count, seed, tolerance))
+    poses, counts = [one for one, _ in found], [made for _, made in found]
+    moved = None if poses[0].translations is None else np.stack([one.translations for one in poses])  # type: ignore[misc]
+    return pose.turned(np.stack([one.rotations for one in poses]), moved), np.array(counts)
+
+
+def _searched(coordinates: Coordinates, pose: Pose, iterations: int, count: int, seed: int, tolerance: float) -> Any:
+    """The best pose of one item, and the iterations it took."""
+    reaches, ranges = coordinates.reaches(), coordinates.high - coordinates.low
+    ranges = np.where(np.isfinite(ranges), ranges, np.pi)
+    unit = float(reaches.max())
+    best, least = pose, _squares(coordinates, pose)
+    swarm = _repeated(pose, count)
+    weights = np.full(count, 1 / count)
+    for iteration in range(iterations):
+        if least <= (tolerance * float(reaches.min())) ** 2:
+            return best, iteration
+        late = iteration / max(iterations - 1, 1)
+        spread, sigma = (first ** (1 - late) * last**late for first, last in (_SPREAD, _SIGMA))
+        noise = _noise(count, len(coordinates), seed * _STREAMS + iteration)
+        swarm = coordinates.moved(swarm, coordinates.values(swarm) + spread * ranges * noise)
+        squares = _squares(coordinates, swarm)
+        nearest = int(squares.argmin())
+        if squares[nearest] < least:
+            best, least = swarm[nearest], squares[nearest]
+        weights = weights * _likelihood((squares - squares[nearest]) / (2 * (sigma * unit) ** 2))
+        weights = weights / weights.sum()
+        if 1 / (weights**2).sum() < count / 2:
+            swarm, weights = swarm[_drawn(weights)], np.full(count, 1 / count)
+    return best, iterations
+
+
+_STREAMS = 2**16  # seeds of noise between those of two searches
+
+
+def _repeated(pose: Pose, count: int) -> Pose:
+    moved = pose.translations
+    turned = np.broadcast_to(pose.rotations, (count, *pose.rotations.shape))
+    return Pose(turned, None if moved is None else np.broadcast_to(moved, (count, *moved.shape)), pose.scales)
+
+
+def _squares(coordinates: Coordinates, pose: Pose) -> Any:
+    """Of poses the sum of the squared errors of all tasks."""
+    return (coordinates.errors(pose) ** 2).sum(axis=(-2, -1))
+
+
+def _noise(count: int, coordinates: int, seed: int) -> Array:
+    """Nearly normal numbers of variance 1, (count, coordinates): each the sum of three uniform ones."""
+    return np.asarray(2 * (uniform(count * coordinates, seed).sum(axis=0) - 1.5)).reshape(count, coordinates)
+
+
+def _likelihood(x: Array) -> Array:
+    """(1 + x / 1024)^-1024, exp(-x) nearly: by products alone, which are the same to the bit everywhere."""
+    power = 1 / (1 + x / 1024)
+    for _ in range(10):
+        power = power * power
+    return np.asarray(power)
+
+
+def _drawn(weights: Array) -> Array:
+    """Systematic resampling: which particles go on, each as often as its weight has it."""
+    ends = np.cumsum(weights)
+    return np.searchsorted(ends / ends[-1], (np.arange(len(weights)) + 0.5) / len(weights))

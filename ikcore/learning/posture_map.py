@@ -1,0 +1,117 @@
+"""A few poses that stand for many: a self-organising map, as inductive inverse kinematics has it.
+
+T. Kohonen, "Self-organized formation of topologically correct feature maps", Biological Cybernetics 43 (1982), on
+stacked quaternions; nodes that no pose is near to are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import rotations
+from ikcore._arrays import shown, whole_number
+from ikcore.learning.keys import check_known
+from ikcore.limits import uniform
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+
+Array = NDArray[Any]
+
+
+def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 5000, seed: int = 0) -> Pose:
+    """Poses on a grid that is drawn over those that were seen, for `Postures`: fewer, smoother, and within limits.
+
+    A node of the grid is moved towards a pose if it is the nearest to it, and its neighbours with it, ever less. All
+    nodes are brought into the limits. Nodes are left out that won no pose in the last quarter of the steps, that are
+    three times as far from the poses they won as nodes are in the median, or that limits moved by more than 5 degrees.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton.
+    poses : Pose
+        The poses, one or more.
+    side : int, optional
+        How many nodes a side of the grid has, which has three.
+    steps : int, optional
+        How many poses are drawn, one a step.
+    seed : int, optional
+        Another seed draws others.
+
+    Returns
+    -------
+    Pose
+        The nodes that are left, one or more, at most ``side ** 3``; without translations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    >>> seen = ik.Pose(ik.rotations.exp(0.5 * np.random.default_rng(0).normal(size=(500, 3, 3))))
+    >>> nodes = ik.posture_map(arm, seen, side=3, steps=1000)
+    >>> start, _ = ik.Postures(arm, nodes, [ik.Reach(2, position=...)]).nearest(arm.rest, [1, 1, 0])
+    """
+    check_known(skeleton, poses)
+    side, steps = _positive("side", side), _positive("steps", steps)
+    seen = rotations.normalize(poses.rotations.reshape(-1, len(skeleton), 4).astype(float))
+    drawn = (uniform(-(-(side**3 + steps) // 3), seed).reshape(-1) * len(seen)).astype(int)
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    nodes, late_wins = seen[drawn[: side**3]].copy(), []
+    for step, one in enumerate(seen[drawn[side**3 : side**3 + steps]]):
+        share = step / steps
+        alike = (nodes * one).sum(axis=-1)
+        best = int(np.abs(alike).sum(axis=-1).argmax())
+        late_wins += [(best, one)] * (share >= _LATE)
+        rate, width = (first ** (1 - share) * last**share for first, last in (_RATE, _width(side)))
+        pull = rate * np.exp(-((grid - grid[best]) ** 2).sum(axis=-1) / (2 * width**2))
+        nodes += pull[:, np.newaxis, np.newaxis] * (np.where(alike < 0, -1, 1)[..., np.newaxis] * one - nodes)
+        nodes = rotations.normalize(nodes)
+    legal = _within_limits(skeleton, nodes)
+    valid = _won(nodes, late_wins) & (_apart(nodes, legal).max(axis=-1) <= _MOVED)
+    return Pose(legal[valid] if valid.any() else legal[[late_wins[-1][0]]])
+
+
+_LATE = 0.75  # from this share of the steps on nodes have to win a pose
+_RATE = (0.5, 0.02)  # how far the nearest node goes towards a pose, from the first step to the last
+_FAR = 3.0  # medians
+_MOVED = math.radians(5)
+
+
+def _width(side: int) -> tuple[float, float]:
+    """Of the neighbourhood, in nodes, from the first step to the last."""
+    return 0.4 * side, 0.4
+
+
+def _won(nodes: Array, wins: list[tuple[int, Array]]) -> NDArray[np.bool_]:
+    """Which nodes are near the poses that they won, of which there has to be one."""
+    off, count = np.zeros(len(nodes)), np.zeros(len(nodes))
+    for node, one in wins:
+        off[node] += _apart(nodes[node], one).mean()
+        count[node] += 1
+    mean = off / np.maximum(count, 1)
+    return np.asarray((count > 0) & (mean <= _FAR * np.median(mean[count > 0])))
+
+
+def _apart(one: Array, other: Array) -> Array:
+    """Angles between rotations."""
+    return np.asarray(rotations.to_axis_angle(rotations.multiply(rotations.conjugate(one), other))[1])
+
+
+def _within_limits(skeleton: Skeleton, turned: Array) -> Array:
+    rest, legal = skeleton.rest.rotations, turned.copy()
+    for joint, limit in enumerate(skeleton.limits):
+        if limit is not None:
+            off = rotations.multiply(rotations.conjugate(rest[joint]), turned[:, joint])
+            legal[:, joint] = rotations.multiply(rest[joint], limit.project(off))
+    return legal
+
+
+def _positive(name: str, value: int) -> int:
+    if (number := whole_number(value)) < 1:
+        raise ValueError(f"{name}: expected 1 or more, got {shown(value)}")
+    return number
