@@ -24,7 +24,7 @@ from ikcore.bake.settings import BakeSettings
 from ikcore.bake.way import Way
 from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.intervals import blocks
 from ikcore.feet.measured import Measured, before_and_after

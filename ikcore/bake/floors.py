@@ -11,7 +11,7 @@ from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.human import DEEP, LOW, NEAR, ON, SOLE, UNEVEN
 from ikcore.feet.leg import row
 from ikcore.grounds.ground import Ground, Plane

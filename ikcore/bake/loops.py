@@ -13,7 +13,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array
 from ikcore.bake.stances import Stance
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.pose import Pose
 
 _CLOSED = math.radians(1)  # radians, by which a joint may differ between the first and the last frame

@@ -15,7 +15,7 @@ from ikcore.bake.floors import height_of
 from ikcore.bake.motion import LegMotion, held_for_a_moment, legs_of, on_other_soles, with_tips
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import (
     BRIEF,

@@ -26,7 +26,7 @@ from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Steps, Way, ways_of
 from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import EXACT
 from ikcore.feet.intervals import blocks

@@ -22,7 +22,7 @@ from ikcore._arrays import dot, size
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
 from ikcore.feet import free
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import FAR, HIGH, LEG, STEP, THICK, WHILE
 from ikcore.feet.leg import Leg

@@ -9,13 +9,15 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ikcore import _core
 from ikcore._arrays import plain, size
 from ikcore.clips.clip import Clip
-from ikcore.feet import floor, rules, treadmill
+from ikcore.contacts import floor, in_place, rules
+from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import BRIEF
 from ikcore.feet.intervals import runs
-from ikcore.feet.paths import POINTS, Key, Paths, keys, straight
+from ikcore.feet.paths import straight
 from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]
@@ -122,19 +124,14 @@ class Contacts:
             raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}")
         feet = with_soles(clip, feet)
         chosen, given = _modes(feet, modes), _curves(feet, curves or {}, len(clip))
-        paths = Paths(clip, feet, ground)
-        belt, slide = treadmill.moving(paths)
-        speeds, sizes = paths.speeds(belt), paths.sizes[:, np.newaxis]
-        still = rules.stillness((paths.speeds(belt + slide) if slide.any() else speeds) / sizes)
-        if ground is None:
-            paths.ground = floor.find(paths, speeds, still)
-        heights, speeds = paths.heights / sizes, speeds / sizes
-        held = _held(paths, heights, still, chosen)
-        said = [key in given or chosen[key[0]] in ("always", "never") for key in paths.keys]
-        sure = _sure(paths, heights, speeds, held, said)
-        weights = dict(zip(paths.keys, rules.ramped(held, clip), strict=True)) | given
-        below = dict(zip(paths.keys, paths.ground, strict=True))
-        return cls(clip.fps, weights, below, dict(zip(paths.keys, sure, strict=True)), -belt + 0)
+        found = _Detection(tracks_of(clip, feet, ground), ground is not None)
+        names = [key for leg in feet for key in keys(leg)]
+        held = found.held(names, chosen)
+        said = [key in given or chosen[key[0]] in ("always", "never") for key in names]
+        sure = found.confidence(names, held, said)
+        weights = dict(zip(names, rules.ramped(held, clip), strict=True)) | given
+        below = {key: found.ground[found.tracks.keys.index(key)] for key in names}
+        return cls(clip.fps, weights, below, dict(zip(names, sure, strict=True)), -found.belt + 0)
 
     def planted(self, leg: str, point: str | None = None) -> Mask:
         """In which frames a leg is in contact.
@@ -268,36 +265,83 @@ def _listed(points: Iterable[Key]) -> str:
     return ", ".join(map(str, points))
 
 
-# --- what is found ---------------------------------------------------------------------------------------------------
+# --- detection -------------------------------------------------------------------------------------------------------
+
+_FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
 
 
-def _held(paths: Paths, heights: Array, still: rules.Still, modes: Mapping[str, Mode]) -> Mask:
-    """When every point is in contact."""
-    said = [modes[leg] for leg, _ in paths.keys]
-    for at, mode in enumerate(said):
-        if mode == "ground":  # at any speed
-            for each in still:
-                each[at] = True
-    held = rules.contact(heights, still, paths.clip)
-    for at, mode in enumerate(said):
-        if mode in ("always", "never"):
-            held[at] = mode == "always"
-    return held
+class _Detection:
+    """Heights and speeds of the tracked points of a clip, and contacts from them.
+
+    Attributes
+    ----------
+    belt : (frames, 3) array
+        The velocity of the ground of an in-place clip.
+    ground : (points, frames) array
+        How high the ground is under each point.
+    """
+
+    def __init__(self, tracks: Tracks, given: bool) -> None:
+        self.tracks, clip = tracks, tracks.clip
+        heights = tracks.heights - rules.lowest_level(tracks, given=given)
+        self.belt, slide = in_place.ground_velocity(tracks, heights)
+        self.speeds = tracks.speeds(_travel(self.belt, clip))
+        slid = tracks.speeds(_travel(self.belt + slide, clip)) if slide.any() else self.speeds
+        self.over_ground, self.ground = slid, tracks.ground
+        if not given:
+            still = rules.stillness(slid, heights < rules.LOW * tracks.scales[:, np.newaxis], tracks.scales)
+            raised = floor.elevations(tracks, heights, tracks.speeds(level=False) < still)
+            up = np.stack([raised[leg] for leg, _ in tracks.keys])
+            heights, self.ground = heights - up, tracks.sole_level + up
+        self.heights = heights
+
+    def held(self, names: list[Key], modes: Mapping[str, Mode]) -> Mask:
+        """When each contact holds (names, frames): when any point that tells it is down."""
+        tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
+        speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
+        still = rules.stillness(speeds, self.heights < rules.LOW * tracks.scales[:, np.newaxis], tracks.scales)
+        down = rules.contact(self.heights, speeds, still, tracks.scales, tracks.clip)
+        found = np.stack([down[[key == each for key in tracks.keys]].any(axis=0) for each in names])
+        for at, (leg, _) in enumerate(names):
+            if modes[leg] in ("always", "never"):
+                found[at] = modes[leg] == "always"
+        return found
+
+    def confidence(self, names: list[Key], held: Mask, said: list[bool]) -> list[float]:
+        """The share of frames of each contact without doubt; 1 where the caller has said it."""
+        tracks = self.tracks
+        by_point = held[[names.index(key) for key in tracks.keys]]
+        sure = rules.clear(by_point, self.heights, self.speeds, tracks.scales)
+        clear = np.stack(
+            [
+                np.where(now, *(both(sure[[key == each for key in tracks.keys]], axis=0) for both in (np.any, np.all)))
+                for each, now in zip(names, held, strict=True)
+            ]
+        )
+        if not any(said):
+            clear &= ~self._hovers(held)
+        shares = (clear.sum(axis=1) / held.shape[1]).tolist()
+        return [1.0 if known else share for known, share in zip(said, shares, strict=True)]
+
+    def _hovers(self, held: Mask) -> Mask:
+        """When nothing carries the body for long though it does not fall: a contact is missing."""
+        found, falls = np.asarray(~held.any(axis=0)), self._falls()
+        for start, stop in runs(found).tolist():
+            brief = stop - start < BRIEF * self.tracks.clip.fps
+            found[start:stop] = not brief and 2 * np.count_nonzero(falls[start:stop]) < stop - start
+        return found
+
+    def _falls(self) -> Mask:
+        clip = self.tracks.clip
+        span = max(1, round(rules.MIN_TIME * clip.fps))
+        height = _core.prolonged(np.ascontiguousarray(self.tracks.hips[:, self.tracks.axis]), span, clip.loop)
+        bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
+        return np.asarray(bent * (clip.fps / span) ** 2 < -_FALL * float(self.tracks.scales.mean()))
 
 
-def _sure(paths: Paths, heights: Array, speeds: Array, held: Mask, said: list[bool]) -> list[float]:
-    """Of every point the share of frames without doubt. What is said is certain, and may be what carries the body."""
-    clear = rules.clear(held, heights, speeds)
-    if not any(said):
-        clear &= ~_hovers(paths, held)
-    shares = (clear.sum(axis=1) / len(paths.points)).tolist()
-    return [1.0 if known else share for known, share in zip(said, shares, strict=True)]
-
-
-def _hovers(paths: Paths, held: Mask) -> Mask:
-    """In which frames nothing carries the body for long, though it does not fall: a contact is missing."""
-    found = np.asarray(~held.any(axis=0))
-    for start, stop in runs(found).tolist():
-        brief = stop - start < BRIEF * paths.clip.fps
-        found[start:stop] = not brief and 2 * np.count_nonzero(paths.falls[start:stop]) < stop - start
-    return found
+def _travel(velocity: Array, clip: Clip) -> Array | None:
+    """How far the ground has travelled (frames, 3); None if it rests."""
+    if not velocity.any():
+        return None
+    steps = (velocity[1:] + velocity[:-1]) / (2 * clip.fps)
+    return np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)

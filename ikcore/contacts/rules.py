@@ -1,0 +1,78 @@
+"""Whether points are in contact, from their height and speed: low and slow, with hysteresis."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core
+from ikcore.clips.clip import Clip
+from ikcore.contacts.tracks import Tracks
+from ikcore.feet.human import LEG
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# For a leg of 0.87 m; lengths and speeds scale with leg length.
+LOW = 0.05  # m above its own lowest level: a point in contact is lower in some frame
+STILL = 0.12  # m/s: a point in contact is slower in some frame
+MIN_TIME = 0.067  # s: the shortest contact, and the shortest gap between two
+_ANKLE = 0.13  # m above the sole: the highest joint of a foot
+_STAY_LOW, _STAY_STILL = 1.5, 1.25  # times as high and as fast ends a contact
+_SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
+_LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
+
+
+def lowest_level(tracks: Tracks, *, given: bool) -> Array:
+    """The usual lowest height of each point above the ground (points, 1); NaN without ground.
+
+    On a given ground no more than a foot is high: a clip that floats above it is not in contact.
+    """
+    usual = np.array([_core.percentile(each, _LEVEL) for each in tracks.heights])
+    if given:
+        usual = np.minimum(usual, _ANKLE * tracks.scales)
+        usual = np.maximum(usual, -LOW * tracks.scales)
+    return usual[:, np.newaxis]
+
+
+def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
+    """The speed (points, 1) below which each point is still."""
+    slowest = [_core.percentile(each[held & np.isfinite(each)], _SLOW) for each, held in zip(speeds, low, strict=True)]
+    return np.maximum(STILL * scales, _SLIDING * np.nan_to_num(np.array(slowest)))[:, np.newaxis]
+
+
+def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
+    """When points are in contact: heights above their level, speeds over the ground (points, frames)."""
+    low = LOW * scales[:, np.newaxis]
+    enters = (heights < low) & (speeds < still)
+    stays = (heights < _STAY_LOW * low) & (speeds < _STAY_STILL * still)
+    return cleaned(stays, enters, clip)
+
+
+def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
+    """From the first to the last frame of `enters` in each run of `stays`; no short gaps, then no short contacts.
+
+    A contact that the clip's end cuts goes on beyond it, so it may be short.
+    """
+    gap = MIN_TIME * clip.fps if len(clip) > 1 else 0.0
+    once = stays.shape[-1] - 1
+    if clip.loop and once > 0:
+        rounds = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, gap)
+        return rounds[..., once : 2 * once + 1]
+    return _core.contact(np.ascontiguousarray(stays), np.ascontiguousarray(enters), gap, gap)
+
+
+def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
+    """In which frames a contact, or its absence, is beyond doubt by the thresholds of a clean clip."""
+    low, still = LOW * scales[:, np.newaxis], STILL * scales[:, np.newaxis]
+    absent = (heights >= _STAY_LOW * low) | (speeds >= _STAY_STILL * still)
+    return np.where(held, (heights < low) & (speeds < still), absent)
+
+
+def ramped(held: Mask, clip: Clip) -> Array:
+    """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
+    return _core.ramp(held, clip.fps * RAMP_TIME, clip.loop)
+
+
+RAMP_TIME = 0.1  # s
+assert LEG == 0.87
