@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import _core
-from ikcore.feet import metrics, treadmill
-from ikcore.feet.paths import Paths
+from ikcore.contacts import in_place, rules, tracks
+from ikcore.feet import metrics
 
 Array = NDArray[Any]
 
@@ -160,7 +160,8 @@ def test_feet_that_slide_now_so_now_otherwise_are_not_of_a_scaled_path() -> None
     time = seconds(walk.clip)[:, np.newaxis] * [0, 0, 1]
     feet = ik.Feet.detect(walk.clip.skeleton, clip=walk.clip)
     scaled, uneven = moved(walk.clip, 0.2 * time), moved(walk.clip, 0.2 * time + 0.02 * np.sin(10 * time))
-    slides = [treadmill.moving(Paths(clip, feet, None))[1] for clip in (scaled, uneven)]
+    seen = [tracks.tracks_of(clip, feet, None) for clip in (scaled, uneven)]
+    slides = [in_place.ground_velocity(each, each.heights - rules.lowest_level(each, given=False))[1] for each in seen]
     assert slides[0].any()
     assert not slides[1].any()
 

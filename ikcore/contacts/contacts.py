@@ -9,7 +9,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core
 from ikcore._arrays import plain, size
 from ikcore.clips.clip import Clip
 from ikcore.contacts import floor, in_place, rules
@@ -267,9 +266,6 @@ def _listed(points: Iterable[Key]) -> str:
 
 # --- detection -------------------------------------------------------------------------------------------------------
 
-_FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
-
-
 class _Detection:
     """Heights and speeds of the tracked points of a clip, and contacts from them.
 
@@ -325,18 +321,11 @@ class _Detection:
 
     def _hovers(self, held: Mask) -> Mask:
         """When nothing carries the body for long though it does not fall: a contact is missing."""
-        found, falls = np.asarray(~held.any(axis=0)), self._falls()
+        found, falls = np.asarray(~held.any(axis=0)), self.tracks.falls
         for start, stop in runs(found).tolist():
             brief = stop - start < BRIEF * self.tracks.clip.fps
             found[start:stop] = not brief and 2 * np.count_nonzero(falls[start:stop]) < stop - start
         return found
-
-    def _falls(self) -> Mask:
-        clip = self.tracks.clip
-        span = max(1, round(rules.MIN_TIME * clip.fps))
-        height = _core.prolonged(np.ascontiguousarray(self.tracks.hips[:, self.tracks.axis]), span, clip.loop)
-        bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
-        return np.asarray(bent * (clip.fps / span) ** 2 < -_FALL * float(self.tracks.scales.mean()))
 
 
 def _travel(velocity: Array, clip: Clip) -> Array | None:

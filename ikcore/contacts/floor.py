@@ -20,6 +20,9 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+_RESTS = 0.3  # s: no foot hangs still in the air for so long while nothing else carries the body
+
+
 class _Leg(NamedTuple):
     """Heights of the lowest point of a leg above its usual level, and when a point of it is still."""
 
@@ -73,13 +76,14 @@ def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], li
 
 def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: Tracks) -> bool:
     """Whether the body moves over a foot that is still while no other foot stands lower."""
-    alone = np.ones(frames.stop - frames.start, bool)
+    alone = ~tracks.falls[frames]
     for other in legs:
         if other is not leg:
             lowest = other.height[frames]
             alone &= ~((lowest < height - UNEVEN * leg.scale) & (other.still[frames] | (lowest < LOW * other.scale)))
-    if np.count_nonzero(alone) < BRIEF * tracks.clip.fps:
-        return False
+    time = np.count_nonzero(alone) / tracks.clip.fps
+    if time < BRIEF or time >= _RESTS:
+        return time >= _RESTS
     travel = tracks.hips[frames] - leg.place[frames]
     travel[:, tracks.axis] = 0.0
     return bool(size(_core.extent(np.ascontiguousarray(travel))) >= STEP * leg.scale)

@@ -18,7 +18,7 @@ LOW = 0.05  # m above its own lowest level: a point in contact is lower in some 
 STILL = 0.12  # m/s: a point in contact is slower in some frame
 MIN_TIME = 0.067  # s: the shortest contact, and the shortest gap between two
 _ANKLE = 0.13  # m above the sole: the highest joint of a foot
-_STAY_LOW, _STAY_STILL = 1.5, 1.25  # times as high and as fast ends a contact
+_STAY = 1.5  # times as high or as fast ends a contact
 _SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
 _LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
 
@@ -45,7 +45,7 @@ def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Cl
     """When points are in contact: heights above their level, speeds over the ground (points, frames)."""
     low = LOW * scales[:, np.newaxis]
     enters = (heights < low) & (speeds < still)
-    stays = (heights < _STAY_LOW * low) & (speeds < _STAY_STILL * still)
+    stays = (heights < _STAY * low) & (speeds < _STAY * still)
     return cleaned(stays, enters, clip)
 
 
@@ -65,8 +65,7 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
     """In which frames a contact, or its absence, is beyond doubt by the thresholds of a clean clip."""
     low, still = LOW * scales[:, np.newaxis], STILL * scales[:, np.newaxis]
-    absent = (heights >= _STAY_LOW * low) | (speeds >= _STAY_STILL * still)
-    return np.where(held, (heights < low) & (speeds < still), absent)
+    return np.where(held, (heights < _STAY * low) & (speeds < _STAY * still), (heights >= low) | (speeds >= still))
 
 
 def ramped(held: Mask, clip: Clip) -> Array:

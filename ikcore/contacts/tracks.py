@@ -24,7 +24,10 @@ Key = tuple[str, str]
 
 POINTS = ("heel", "ball")  # the toe counts as part of the ball
 _FLOOR = 2.0  # percentile of the heights of all sole points: where a level floor is
-_SPEED_TIME = 1 / 30  # s: speeds are means over this time, at least one frame
+_SPEED_TIME = 1 / 30  # s: speeds are means over this time, at least two frames
+_FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
+_FALL_TIME = 0.067  # s: time step of that acceleration
+_VERTICAL = 0.5  # share of vertical speed that counts: knees give, and captured floors are not rigid
 
 
 def keys(leg: Leg) -> list[Key]:
@@ -81,44 +84,50 @@ class Tracks:
         """Above the ground (points, frames)."""
         return np.asarray(self.places[..., self.axis] - self.ground)
 
+    @property
+    def falls(self) -> Mask:
+        """In which frames the body accelerates downwards as in the air (frames,)."""
+        span = max(1, round(_FALL_TIME * self.clip.fps))
+        height = _core.prolonged(np.ascontiguousarray(self.hips[:, self.axis]), span, self.clip.loop)
+        bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
+        return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * float(self.scales.mean()))
+
     def of(self, leg: str) -> NDArray[np.intp]:
         """The numbers of the points of a leg."""
         return np.flatnonzero([key[0] == leg for key in self.keys])
 
     def speeds(self, travel: Array | None = None, *, level: bool = True) -> Array:
-        """How fast points go over the ground (points, frames), the slower of before and after each frame.
+        """How fast points go over the ground (points, frames), vertically with half of their speed if `level`.
 
-        Over a ground that has travelled so far (frames, 3). Without their vertical motion if `level`.
+        Over a ground that has travelled so far (frames, 3).
         """
         there = self.on_ground if travel is None else self.on_ground - travel
         if level:
             there = there.copy()
-            there[..., self.axis] = 0.0
-        return slower(there, self.clip)
+            there[..., self.axis] *= _VERTICAL
+        return speeds_of(there, self.clip)
 
     def legs(self) -> list[str]:
         """Their names."""
         return list(dict.fromkeys(leg for leg, _ in self.keys))
 
 
-def slower(places: Array, clip: Clip) -> Array:
-    """Speeds (points, frames) over the 1/30 s about each frame; of two such windows, before and after, the slower.
+def speeds_of(places: Array, clip: Clip) -> Array:
+    """Speeds (points, frames): the mean of those over 1/30 s before and after each frame, or over one frame.
 
-    A loop goes on at its ends; elsewhere the first and the last window count there.
+    A loop goes on at its ends; elsewhere the first and the last such speed count there.
     """
     frames = places.shape[1]
     step = min(max(1, round(_SPEED_TIME * clip.fps)), frames - 1)
     if step == 0:
         return np.zeros(places.shape[:2])
-    half = (step + 1) // 2
     if clip.loop:
         travel = places[:, -1:] - places[:, :1]
-        places = np.concatenate([places[:, -1 - half : -1] - travel, places, places[:, 1 : half + 1] + travel], axis=1)
+        places = np.concatenate([places[:, -1 - step : -1] - travel, places, places[:, 1 : step + 1] + travel], axis=1)
     speeds = size(places[:, step:] - places[:, :-step]) * (clip.fps / step)
     if not clip.loop:
-        speeds = np.concatenate([speeds[:, :1].repeat(half, 1), speeds, speeds[:, -1:].repeat(half, 1)], axis=1)
-    later = half - step // 2
-    return np.minimum(speeds[:, :frames], speeds[:, later : later + frames])
+        speeds = np.concatenate([speeds[:, :1].repeat(step, 1), speeds, speeds[:, -1:].repeat(step, 1)], axis=1)
+    return np.asarray((speeds[:, :frames] + speeds[:, step:]) / 2)
 
 
 def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
