@@ -155,15 +155,9 @@ def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
 
 
 def _followed(leg: Leg, point: str) -> list[Sole]:
-    """What is followed for a contact: joints where there are some, else the point of the sole."""
-    still = (0.0, 0.0, 0.0)
-    if point == "heel":
-        return [Sole(leg.ankle, still)] if leg.ankle else [leg.soles["heel"]]
-    joints = [joint for joint in (leg.ball, leg.toe) if joint and joint != leg.ankle]
-    found = [Sole(joint, still) for joint in joints] or [leg.soles["ball"]]
-    if not leg.toe and leg.ball and "toe" in leg.soles:
-        found.append(leg.soles["toe"])
-    return found
+    """The points of the sole that tell a contact; the toe is part of the ball."""
+    names = ("ball", "toe") if point == "ball" else (point,)
+    return [leg.soles[name] for name in names if name in leg.soles]
 
 
 def _length(clip: Clip, leg: Leg, bones: Array, tip: Array) -> float:
