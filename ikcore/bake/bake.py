@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,12 +14,12 @@ from ikcore._arrays import plain
 from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
-from ikcore.bake.made import standing
 from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.partial import Part
 from ikcore.bake.penetration import Penetration
 from ikcore.bake.plan import Plan, planned, start_of
 from ikcore.bake.progress import Progress
+from ikcore.bake.provenance import Known, known_of, origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.way import Way
@@ -182,7 +183,10 @@ def bake_feet(
     _check(clip, ground, feet, contacts, frames, legs, settings, earlier)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     given = feet, contacts, settings or BakeSettings.preset("default")
-    start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames)
+    known = known_of(clip, ground, given[2])
+    if known is not None and known.whole and earlier is None:
+        return _unchanged(clip, ground, known, feet, contacts)
+    start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames, known=known)
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
     plan = planned(start, part, pelvis, say)
     say(0.7)
@@ -191,7 +195,19 @@ def bake_feet(
     changed = [motion for motion in start.motions if motion.leg.name in part.legs]
     depth = Penetration(clip, changed, start.contacts, ground, part.share == 1)
     said = notes.of_result(plan.notes, baked, part.earlier, plan.missed, short, depth, plan.scale, still=part.still)
-    return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, plan.stances, said, start.in_place)
+    origin = origin_of(baked, start.motions, start.contacts, plan.stances, part, start.scene)
+    baked, stances = dataclasses.replace(baked, origin=origin), len(plan.stances)
+    return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, stances, said, start.in_place)
+
+
+def _unchanged(clip: Clip, ground: Ground, known: Known, feet: Feet | None, contacts: Contacts | None) -> Baked:
+    """A clip whose feet are all where a bake on this ground has put them."""
+    feet = known.feet(Feet.detect(clip.skeleton, clip=clip)) if feet is None else feet
+    contacts = known.contacts(clip.fps) if contacts is None else contacts
+    short, in_place = {leg.name: np.zeros(len(clip)) for leg in feet}, bool(contacts.treadmill.any())
+    said = (Note("nothing has changed: all feet are where a bake on this ground has put them"),)
+    count = len(known.origin.stances)
+    return Baked(clip, clip, ground, feet, contacts, np.zeros(len(clip)), short, count, said, in_place)
 
 
 def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> tuple[Clip, Array, dict[str, Array]]:
@@ -208,30 +224,6 @@ def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> 
         return baked, shift[:, scene.axis].copy(), short
     baked, short = partial.changed(part, baked, plan.ways, plan.toes, plan.held)
     return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
-
-
-def feet_on(clip: Clip, feet: Feet, ground: Ground, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
-    """Legs with soles: measured on the ground, if the clip was made on it, as `bake_feet` does that has to find them.
-
-    Legs that have soles keep them.
-
-    Parameters
-    ----------
-    clip : Clip
-        The motion.
-    feet : Feet
-        The legs.
-    ground : Ground
-        What it is to be baked on.
-    vertices : mapping of str to (n, 3) array_like, optional
-        The skin of the feet, as for `Feet.detect`.
-
-    Returns
-    -------
-    Feet
-    """
-    level = feet.with_soles(clip, vertices=vertices)
-    return standing(clip, clip, level, Contacts.detect(clip, level), ground, feet, vertices)[0]
 
 
 def _check(

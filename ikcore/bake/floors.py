@@ -48,7 +48,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
     may be thick: toes that are pressed into the floor once make soles seem thin. What else is between the floor and
     where a point stands is taken for the thickness of its sole.
     """
-    ground, axis = scene.ground if scene.made else None, scene.axis
+    ground, axis = scene.ground if scene.on_ground else None, scene.axis
     found, bare, flat = [Floor({}, {}) for _ in legs], [], list[Mask]()
     for motion, known, floor in zip(legs, planted, found, strict=True):
         flat.append(functools.reduce(np.logical_and, known.values()))
@@ -74,8 +74,7 @@ def _as_soles(motion: LegMotion, floor: Floor, held: Mask, scene: Scene) -> None
 
     A foot that was put there stands as high as it does, all of its sole.
     """
-    own, stands = floor.thick.get("ball", 0.0), np.count_nonzero(held) >= _HARDLY * scene.fps
-    sole = own if scene.kept and stands and abs(own) < LOW * motion.scale else 0.0
+    sole = 0.0
     for point, at in motion.soles.items():
         high = median((at - motion.soles["ball"])[held, scene.axis]) if point == "joint" else 0.0
         if abs(floor.thick[point] - sole - high) > SOLE * motion.scale:

@@ -84,12 +84,12 @@ class Footing:
         points, ahead = self._tread(motion, sole, stance)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
         found = self._at(ground, points, sole.scale, flown)
-        if self.walls and not (self.scene.made and stance.clean):
+        if self.walls and not (self.scene.on_ground and stance.planted):
             stance.aside = self._off_edge(ground, sole, points, found)
             if stance.aside.any():
                 points += stance.aside
                 found = self._at(ground, points, sole.scale, flown)
-        if self._stand(stance, sole, points, ahead, found) and self.scene.made:
+        if self._stand(stance, sole, points, ahead, found) and self.scene.on_ground:
             self._keep(stance, motion, floor)
             self.lift = stance.lift
 
@@ -103,7 +103,7 @@ class Footing:
         points, ahead = self._tread(motion, sole, stance)
         found = self._at(self.scene.ground.still(middle), points, sole.scale, flown=False)
         stands = self._stand(stance, sole, points, ahead, found)
-        if self.scene.made:
+        if self.scene.on_ground:
             stance.floor, stance.lift = stance.normal, lift
         elif stands:
             foot = self.feet[motion.leg.name]
@@ -170,7 +170,7 @@ class Footing:
     def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
         """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
         up, points = self.scene.up, points.copy()
-        while not self.scene.made:
+        while not self.scene.on_ground:
             ceiling = ground._ceiling(mean(points) + HIGH * scale * up, (_ROOM - HIGH) * scale)
             if ceiling is None:
                 break
@@ -211,7 +211,7 @@ class Footing:
             if name != "toe"
         ]
         known = [height for height in above if np.isfinite(height)]
-        off = bool(known) and not stance.clean and abs(min(known)) > TRACE * motion.scale
+        off = bool(known) and not stance.planted and abs(min(known)) > TRACE * motion.scale
         stance.lift = -min(known) if off else 0.0
         slope = self.scene.slope(stance.normal)
         for name, places in motion.soles.items():

@@ -156,7 +156,7 @@ def _noisy(noise: float, clip: Clip) -> Note | None:
 
 def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
     """That strides should be fitted, where some climb much more than others and the ground has steps."""
-    if scene.made or scene.ground.moves:
+    if scene.on_ground or scene.ground.moves:
         return None
     level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
     scale = max(motion.scale for motion in motions)
@@ -280,7 +280,7 @@ def _place(motions: list[LegMotion], scene: Scene) -> str:
 
 def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
     """That uneven ground which is level wherever feet stand, or far above or below them, is larger than they go."""
-    unit = None if scene.made and not scene.kept else _unit(motions, scene)
+    unit = None if scene.on_ground else _unit(motions, scene)
     if not unit:
         return None
     scale, extent = max(motion.scale for motion in motions), _extent(scene)

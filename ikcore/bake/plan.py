@@ -14,14 +14,15 @@ from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of, nearer_of
-from ikcore.bake.made import hangs, standing
-from ikcore.bake.motion import LegMotion, place_of, with_tips
+from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
 from ikcore.bake.partial import Part
 from ikcore.bake.passed import passed_by
 from ikcore.bake.progress import Progress, Told
-from ikcore.bake.scene import UNTURNED, Array, Scene
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
+from ikcore.bake.provenance import Known
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance, foot_of, leave, stances_of, stay
+from ikcore.bake.source import made_on
+from ikcore.bake.stances import Stance, copy, foot_of, stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Steps, Way, ways_of
 from ikcore.bake.write import pelvis_of
@@ -51,6 +52,8 @@ class Start:
         Where.
     noise : float
         How much the hips shake from frame to frame, where that was looked for.
+    known : Known, optional
+        What an earlier bake on this ground has left.
     """
 
     clip: Clip
@@ -62,6 +65,7 @@ class Start:
     round: Array | None
     scene: Scene
     noise: float
+    known: Known | None
 
     @property
     def in_place(self) -> bool:
@@ -91,8 +95,8 @@ class Plan:
         The legs, where what they do was let go and is to be found again, some frames at a time.
     scale : float
         How long the longest leg is beside that of a human.
-    stances : int
-        How many there are.
+    stances : list of Stance
+        Of all legs; of a loop in three rounds.
     notes, missed
         What is to be said of it.
     """
@@ -105,7 +109,7 @@ class Plan:
     held: dict[str, Array]
     feet: Feet | None
     scale: float
-    stances: int
+    stances: list[Stance]
     notes: tuple[Note, ...]
     missed: str | None
 
@@ -125,29 +129,31 @@ def start_of(
     *,
     legs: Collection[str] | None,
     frames: tuple[int, int] | None,
+    known: Known | None,
 ) -> Start:
-    """Legs and contacts as given, or found."""
-    told, feet = feet is not None, Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
+    """Legs and contacts as given, as an earlier bake says, or found."""
+    if feet is None:
+        feet = Feet.detect(clip.skeleton, clip=clip)
+        feet = feet if known is None else known.feet(feet)
     complete = partial.whole(clip, feet, legs, frames)
-    given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
+    if contacts is None:
+        contacts = Contacts.detect(clip, feet) if known is None else known.contacts(clip.fps)
     say(0.1)
     whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
-    held = contacts if ahead is None else loops.unrolled_contacts(contacts)
-    feet, motions, made, kept, exact = standing(clip, whole, feet, held, ground, None if told else _bare(feet))
-    say(0.3)
-    if made and given is None and not hangs(exact):
-        contacts = Contacts.detect(clip, feet, ground)
+    motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
     way = held.travel if contacts.treadmill.any() else None
-    scene = Scene(ground, clip.fps, "XYZ".index(clip.up), settings, workers, made, kept and settings.lock, way)
-    noise = noise_of(clip, feet) if complete and not kept else 0.0
-    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, noise)
+    on_ground = known is not None or made_on(motions, held, ground, axis)
+    say(0.3)
+    scene = Scene(ground, clip.fps, axis, settings, workers, on_ground, way)
+    noise = noise_of(clip, feet) if complete and known is None else 0.0
+    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, noise, known if ahead is None else None)
 
 
 def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan:
     """Where feet stand, how they go there, and what the body does so that legs reach."""
     clip, motions, scene = start.clip, start.motions, start.scene
-    stances, ways, under = _ways(motions, start.held, scene, start.round, Told(say, 0.3, 0.6))
+    stances, ways, under = _ways(start, Told(say, 0.3, 0.6))
     joint, scale = pelvis_of(clip, start.feet, motions[0].size, pelvis), max(motion.scale for motion in motions)
     hinges = [hinges_of(motion) for motion in motions]
     long = part.whole and start.round is None and len(list(blocks(len(clip)))) > 1
@@ -175,38 +181,38 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         for way in ways:
             way.forget()
     feet = with_tips(start.feet, clip) if long else None
-    return Plan(joint, ways, toes, hinges, body, held, feet, scale, len(stances), said, missed)
+    return Plan(joint, ways, toes, hinges, body, held, feet, scale, stances, said, missed)
 
 
-def _bare(feet: Feet) -> Feet:
-    """Legs without soles, but for tips, which are known."""
-    return Feet(tuple(leg if leg.ankle is None else dataclasses.replace(leg, soles={}) for leg in feet))
-
-
-def _ways(
-    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None, told: Told
-) -> tuple[list[Stance], list[Way], list[Floor]]:
-    """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
+def _ways(start: Start, told: Told) -> tuple[list[Stance], list[Way], list[Floor]]:
+    """The ways of all feet over the ground; over three rounds of a loop."""
+    motions, contacts, scene, way = start.motions, start.held, start.scene, start.round
     planted = [floor.planted_of(motion, contacts) for motion in motions]
     under = floor.floors_of(motions, planted, contacts, scene)
     known = {motion.leg.name: foot_of(motion, floors, scene) for motion, floors in zip(motions, under, strict=True)}
-    stances = stances_of(motions, known, planted, scene)
+    spans = {} if start.known is None else {motion.leg.name: start.known.spans(motion.leg.name) for motion in motions}
+    stances = stances_of(motions, known, planted, scene, spans)
     footing = Footing(scene, known)
     if way is None:
         for stance in told.part(0.2, 0.5).over(stances):
             footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
         loops.place_rounds(footing, motions, stances, under, way)
-    least = EXACT * max(motion.scale for motion in motions)
-    leave(stances, least)
+    for stance in stances:
+        copy(stance, scene.settings.tolerance * motions[stance.leg].scale)
     if stances and all(stance.part < 0 for stance in stances):
         raise ValueError(notes.nowhere(motions, scene))
-    feet, stays = [], not scene.kept and stay(stances, least)
+    feet, stays = [], all(stance.copied for stance in stances)
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
         passed = [] if stays else passed_by(motion, mine, stances, footing)
-        feet.append(Steps(motion, mine, passed, floors, known[motion.leg.name]))
+        feet.append(Steps(motion, mine, passed, floors, known[motion.leg.name], _copied(start, motion)))
     return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
+
+
+def _copied(start: Start, motion: LegMotion) -> Mask:
+    """When a foot stays exactly where an earlier bake has put it."""
+    return np.zeros(len(start.whole), bool) if start.known is None else start.known.copied(motion.leg.name)
 
 
 def _middle_round(

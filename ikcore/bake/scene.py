@@ -37,10 +37,8 @@ class Scene:
         What was chosen.
     workers : int
         How many threads.
-    made : bool
-        Whether the clip was made on this ground, rather than on a level floor.
-    kept : bool
-        Whether its feet stand exactly on it, as after a bake.
+    on_ground : bool
+        Whether the source was made for this ground, rather than for a level floor.
     way : (frames, 3) array, optional
         How far an in-place clip would have come.
     """
@@ -50,8 +48,7 @@ class Scene:
     axis: int
     settings: BakeSettings
     workers: int
-    made: bool
-    kept: bool
+    on_ground: bool
     way: Array | None = None
 
     @property

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake.floors import Floor
-from ikcore.bake.motion import LegMotion, held_for_a_moment
+from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
-from ikcore.feet.human import BRIEF, EXACT, MOMENT, SOLE, THICK, TRACE
+from ikcore.feet.human import BRIEF, EXACT, MOMENT, SOLE, TRACE
 from ikcore.feet.intervals import runs
 
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
@@ -51,10 +51,11 @@ class Stance:
         The number of the phase whose place on the ground counts.
     flat : (n,) array of int
         Frames in which the foot stands flat, or those of the main phase.
-    clean : bool
-        Whether the foot stands still as it is.
-    nearly : bool
-        Whether it does so but for a trace, which is taken away where the ground is not one level (`leave`).
+    planted : bool
+        Whether the foot stands still as it is, within the plant tolerance: nothing but `lift`, `normal` and `aside`
+        moves it.
+    copied : bool
+        Whether it is within the plant tolerance of its foothold: nothing moves it.
     slips : (frames, 3) array
         Horizontally, how far the point it turns about is moved so that it stands still: in the main phase from where it
         is, in others from where it is in the frame of the phase next to it that is beside.
@@ -78,7 +79,7 @@ class Stance:
     phases: tuple[Phase, ...]
     main: int
     flat: NDArray[np.intp]
-    clean: bool = False
+    planted: bool = False
     slips: Array = field(default_factory=lambda: _NOWHERE[:0])
     aside: Array = field(default_factory=lambda: _NOWHERE[0])
     place: Array = field(default_factory=lambda: _NOWHERE[0])
@@ -86,7 +87,7 @@ class Stance:
     normal: Array = field(default_factory=lambda: UNTURNED[:3])
     floor: Array = field(default_factory=lambda: UNTURNED[:3])
     part: int = -1
-    nearly: bool = False
+    copied: bool = False
     middle: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,27 +106,25 @@ class Stance:
 
 
 def stances_of(
-    legs: list[LegMotion], feet: Mapping[str, Foot], planted: list[dict[str, Mask]], scene: Scene
+    legs: list[LegMotion],
+    feet: Mapping[str, Foot],
+    planted: list[dict[str, Mask]],
+    scene: Scene,
+    known: Mapping[str, list[Span]],
 ) -> list[Stance]:
     """All stances of all legs, by their middle, of when points of their soles are planted.
 
-    About a contact a foot may stand exactly where it does in a frame beside, as after a bake: that is then its stance.
+    A contact with stances that an earlier bake is known to have planted has these.
     """
-    found, moves = [], ~held_for_a_moment(legs, scene.fps)
+    found = []
     for number, (motion, held) in enumerate(zip(legs, planted, strict=True)):
         foot, heel = feet[motion.leg.name], list(motion.soles).index("heel") if "heel" in motion.soles else -1
-        exact = moves & _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
-        if exact.any():
-            exact[1:] &= ~(exact[:-1] & _jumps(motion, scene))
-        stands = runs(functools.reduce(np.logical_or, held.values())).tolist()
-        for (_, after), (start, stop), (until, _) in zip(
-            [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
-        ):
-            stays = _stays(motion, exact, (after, start, stop, until), scene)
-            settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
-            for span in stays or _pieces(motion, foot, *settled, scene):
+        spans = known.get(motion.leg.name, [])
+        for start, stop in runs(functools.reduce(np.logical_or, held.values())).tolist():
+            stays = [span for span in spans if span[0] < stop and span[1] > start]
+            for span in stays or _pieces(motion, foot, *_settled(start, stop, len(motion.chain), scene), scene):
                 stance = _stance(number, motion, foot, (heel, held.get("heel"), held.get("ball")), span, (start, stop))
-                _still(motion, stance, foot, scene, exact=bool(stays))
+                _still(motion, stance, foot, scene, known=bool(stays))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -134,60 +133,6 @@ def inside(start: int, stop: int, fps: float) -> slice:
     """A stance without the time in which a foot arrives, and leaves. Never empty."""
     cut = min(round(_ARRIVING * fps), (stop - start) // 5)
     return slice(start + cut, stop - cut)
-
-
-def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], scene: Scene) -> list[Span]:
-    """Where a foot stands exactly about a contact, if it does for a third of it; to the clip's end if that cuts it.
-
-    Around it are where the one before ends and the one after begins. Within it frames may be between that are not
-    exact, of a clip that was sampled at another rate: it has not stepped if it is where it was.
-    """
-    after, start, stop, until = around
-    if 3 * np.count_nonzero(exact[start:stop]) < stop - start:
-        return []
-    found: list[Span] = []
-    for first, last in (runs(exact[after:until]) + after).tolist():
-        near = found and (first - found[-1][1] < MOMENT * scene.fps or (found[-1][1] > start and first < stop))
-        if near and _is_there(motion, found[-1][1] - 1, first, scene):
-            first = found.pop()[0]
-        found.append((first, last))
-    stays = [(first, last) for first, last in found if first < stop and last > start]
-    if stays and start == 0:
-        stays[0] = 0, stays[0][1]
-    if stays and stop == len(exact):
-        stays[-1] = stays[-1][0], stop
-    return stays
-
-
-def _jumps(motion: LegMotion, scene: Scene) -> Mask:
-    """Where a foot has gone somewhere else since the frame before (frames - 1,), as poses do that are held in turn."""
-    steps = np.minimum.reduce([size(points[1:] - points[:-1]) for points in motion.soles.values()])
-    return np.asarray(steps > scene.settings.tolerance * motion.scale)
-
-
-def _is_there(motion: LegMotion, before: int, now: int, scene: Scene) -> bool:
-    """Whether a point of a foot is where it was, which may have turned about it."""
-    at = np.stack([scene.gone(points, slice(before, now + 1)) for points in motion.soles.values()])
-    return bool((size(at[:, -1] - at[:, 0]) <= scene.settings.tolerance * motion.scale).any())
-
-
-def _landed(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) -> Span:
-    """A contact without frames in which a foot still arrives, or leaves, where the clip was made on this ground.
-
-    There it is off what it was put on then, though contacts that are found on a slope may begin earlier.
-    """
-    if not scene.made:
-        return start, stop
-    frames, most = slice(start, stop), scene.settings.tolerance * motion.scale
-    off = np.abs([at[frames, scene.axis] - stood[frames] for at, stood, *_ in foot[0]]).min(axis=0)
-    down, brief = np.flatnonzero(off <= most), BRIEF * scene.fps
-    if not len(down):
-        return start, stop
-    first, last = start + int(down[0]), start + int(down[-1]) + 1
-    return (
-        first if start > 0 and first - start <= brief else start,
-        last if stop < len(motion.chain) and stop - last <= brief else stop,
-    )
 
 
 def _settled(start: int, stop: int, frames: int, scene: Scene) -> Span:
@@ -223,55 +168,21 @@ def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, con
     return Stance(leg, *span, phases, main, flat)
 
 
-def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool) -> None:
-    """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
-    stance.slips, slid, spun, flat, off, sunk = _core.still(foot, stance.when)
+def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, known: bool) -> None:
+    """Find how the foot is moved so that it stands still, and whether it does so as it is."""
+    stance.slips, slid, spun, _, off, _ = _core.still(foot, stance.when)
     most = scene.settings.tolerance * motion.scale
-    if exact and slid <= THICK * motion.scale:  # as far as a heel slides at most that is known otherwise than it was
-        stance.clean = scene.kept or flat <= SOLE / 2 * motion.scale
-        stance.nearly = stance.clean and slid > EXACT * motion.scale
-    elif scene.kept and stance.stop - stance.start < 2 * BRIEF * scene.fps:
-        stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
-    else:
-        again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
-        high = THICK * motion.scale if scene.kept else most
-        still = slid <= again * most and off <= high and spun < again * _SPIN
-        stance.nearly = still and slid <= TRACE * motion.scale
-        stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
-    stance.nearly &= not scene.made
-    if stance.clean and not stance.nearly:
+    stance.planted = known or (slid <= most and off <= most and spun < _SPIN)
+    if stance.planted:
         stance.slips[:] = 0
 
 
-def leave(stances: list[Stance], least: float) -> None:
-    """Feet that nearly stand still are left as they are; but where the ground is not one level they stand exactly.
-
-    By that it is known of what comes of it that feet have been put where they are. One level: lifts that differ by no
-    more than the least.
-    """
-    lifts = [stance.lift for stance in stances]
-    level = max(lifts, default=0.0) - min(lifts, default=0.0) <= least and not any(map(_turned, stances))
-    for stance in stances:
-        if stance.nearly:
-            stance.clean = level
-        if stance.clean:
-            stance.slips[:] = 0
-
-
-def stay(stances: list[Stance], least: float) -> bool:
-    """Whether all feet are left where they stand: what swings is left then too, but for what is in its way."""
-    return all(stance.clean and abs(stance.lift) <= least and not _turned(stance) for stance in stances)
-
-
-def _turned(stance: Stance) -> bool:
-    """Whether a foot is turned, or moved aside, from where it is in the clip."""
-    return bool(stance.aside.any()) or bool((np.abs(stance.normal - stance.floor) > EXACT).any())
-
-
-def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
-    """Whether the clip begins or ends so shortly before a stance ends or begins that the foot leaves, or arrives."""
-    brief = stance.stop - stance.start < BRIEF * scene.fps
-    return brief and (stance.start == 0) != (stance.stop == frames)
+def copy(stance: Stance, most: float) -> None:
+    """Leave a planted foot that is within the plant tolerance of its foothold exactly where it is."""
+    turned = bool((np.abs(stance.normal - stance.floor) > EXACT).any())
+    stance.copied = stance.planted and abs(stance.lift) <= most and not turned and not stance.aside.any()
+    if stance.copied:
+        stance.lift, stance.normal = 0.0, stance.floor
 
 
 def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:

@@ -20,7 +20,7 @@ def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     if not motion.on_toes("toe"):
         return way.toes
     tip, there, thick = way.sole("toe"), motion.soles["toe"], floor.thick["toe"]
-    stood = _under(there, motion, scene) + thick if scene.made else floor.stood["toe"]
+    stood = _under(there, motion, scene) + thick if scene.on_ground else floor.stood["toe"]
     least = scene.settings.tolerance * motion.scale
     lack = _core.toe_lack(tip, there, stood, _under(tip, motion, scene), way.lies, thick, least, scene.axis)
     if lack is None:

@@ -16,7 +16,7 @@ from ikcore.bake.filters import in_rounds
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.progress import Told
-from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
 from ikcore.bake.stances import Foot, Stance
 from ikcore.feet.human import BRIEF, DEEP, EDGE, HIGH, SOLE, STEP, THICK, TRACE, WHILE
 from ikcore.feet.intervals import blocks
@@ -107,6 +107,8 @@ class Steps:
         What it stands on in the clip.
     known : Foot
         All that as the core takes it.
+    copied : (frames,) array of bool
+        When it stays exactly where it is.
     """
 
     motion: LegMotion
@@ -114,6 +116,7 @@ class Steps:
     passed: list[Stance]
     floor: Floor
     known: Foot
+    copied: Mask
 
 
 def ways_of(feet: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[Way]:
@@ -122,14 +125,12 @@ def ways_of(feet: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[W
     ways = [_stood(foot, scene, stand.part(at * share, (at + 1) * share)) for at, foot in enumerate(feet)]
     if not any(foot.stances for foot in feet):  # nothing says where the ground is to be
         return ways
-    going = [not (scene.kept and all(stance.clean for stance in foot.stances)) for foot in feet]
-    moved = _freed([(way, foot.stances) for way, foot, goes in zip(ways, feet, going, strict=True) if goes], scene)
+    moved = _freed([(way, foot.stances) for way, foot in zip(ways, feet, strict=True)], scene)
     lifted: list[tuple[Way, Array, Mask]] = []
-    for at, (way, foot, goes) in enumerate(zip(ways, feet, going, strict=True)):
-        if goes:
-            _swing(way, foot, moved.pop(0), scene)
+    for at, (way, foot) in enumerate(zip(ways, feet, strict=True)):
+        _swing(way, foot, moved.pop(0), scene)
         part = swing.part(at * share, (at + 1) * share)
-        lifted.append((way, *_needed(way, foot, scene, rounds, part, stays=not goes)))
+        lifted.append((way, *_needed(way, foot, scene, rounds, part)))
     clear(lifted, scene)
     return ways
 
@@ -143,8 +144,8 @@ def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
     down = np.array([(stance.start, stance.stop) for stance in foot.stances], np.intp).reshape(-1, 2)
     stands = _core.standing(down, frames, scene.fps * BRIEF)
     way = Way(foot.motion, shift, turn, toes, lies, plain, stands, *np.empty((2, 0)))
-    if not (scene.kept and all(stance.clean for stance in foot.stances)):
-        for stance in told.over(foot.stances):
+    for stance in told.over(foot.stances):
+        if not stance.copied:
             _stand(way, stance, foot.known, scene)
     return way
 
@@ -154,6 +155,7 @@ def _swing(way: Way, foot: Steps, moved: Array, scene: Scene) -> None:
     planes = _planes(foot.stances, foot.passed)
     far = STEP * way.motion.scale  # one that goes farther rises with its way, not with time
     _core.swing(way.motion.reference, scene.axis, far, planes, np.ascontiguousarray(moved), way.shift, way.turn)
+    way.shift[foot.copied], way.turn[foot.copied] = 0.0, UNTURNED
     way.plain = way.shift[:, scene.axis].copy()
 
 
@@ -162,7 +164,7 @@ def _swing(way: Way, foot: Steps, moved: Array, scene: Scene) -> None:
 
 def _stand(way: Way, stance: Stance, foot: Foot, scene: Scene) -> None:
     """What a foot turns about is on the ground, and the next such point where that puts it."""
-    where = stance.clean, stance.slips, stance.aside, stance.place, stance.lift, stance.normal, stance.floor
+    where = stance.planted, stance.slips, stance.aside, stance.place, stance.lift, stance.normal, stance.floor
     _core.stand(foot, stance.when, where, way.shift, way.turn, way.toes, way.lies)
     if stance.part >= 0 and scene.ground.parts[stance.part].moves:
         _ride(way, stance, scene)
@@ -185,7 +187,7 @@ def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
         return None
     pinned = way.lies.copy()
     for stance in stances:
-        if stance.clean:
+        if stance.planted:
             pinned[stance.start : stance.stop] = True
     return pinned
 
@@ -255,11 +257,8 @@ def clear(feet: list[tuple[Way, Array, Mask]], scene: Scene) -> None:
             way.shift[:, scene.axis] += lifts[:, at]
 
 
-def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, stays: bool) -> tuple[Array, Mask]:
-    """How much higher a foot has to be, as far as it can rise in time, and when it is in swing.
-
-    One that stays as it is goes over what it is deep in.
-    """
+def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told) -> tuple[Array, Mask]:
+    """How much higher a foot has to be, as far as it can rise in time, and when it is in swing."""
     spans, count = _spans(foot), len(way.shift)
     if not spans:
         return np.zeros(count), np.zeros(count, bool)
@@ -269,10 +268,9 @@ def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, st
     if rounds:
         needed = in_rounds(needed)
     possible = 0.5 * _HARDEST * scale * near * near
-    if scene.made:
+    if scene.on_ground:
         possible = np.maximum(possible - _risen(way, spans, scene), 0)
-    if stays:
-        needed[needed <= scale * (THICK + scene.settings.clearance)] = 0
+    needed[foot.copied] = 0
     return np.minimum(np.fmax(needed, 0), possible), near > 0
 
 
@@ -343,7 +341,7 @@ def _limits(motion: LegMotion, names: list[str], scene: Scene) -> tuple[Any, ...
     near, far = (scale * length for length in (EDGE, SOLE)), (HIGH * scale, DEEP * scale)
     most = THICK * scale, TRACE * scale, scene.settings.clearance * scale, EDGE * scale
     toe = names.index("toe") if motion.toe is not None and "toe" in names else -1
-    return scene.made, ends, *near, *far, *most, toe, EDGE * scale
+    return scene.on_ground, ends, *near, *far, *most, toe, EDGE * scale
 
 
 def _second_round(count: int) -> Mask:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core, files, rotations
 from ikcore.clips.clip import Clip, FormatError
+from ikcore.clips.origin import Origin
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -48,7 +50,7 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     -------
     Clip
         Its joints in the order of the file, float64, without rotations at rest. With translations if any joint has
-        positions.
+        positions; with its origin if that is in the file beside it, `origin_path`.
 
     Raises
     ------
@@ -65,7 +67,8 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     )
     pose = Pose(_rotations(values, joints), _translations(values, joints))
     channels = tuple(joint.channels for joint in joints)
-    return Clip(skeleton, pose, 1 / frame_time, up=up, unit=unit, channels=channels)
+    origin = _read_origin(path)
+    return Clip(skeleton, pose, 1 / frame_time, up=up, unit=unit, channels=channels, origin=origin)
 
 
 def write(clip: Clip, path: str | os.PathLike[str]) -> None:
@@ -75,6 +78,7 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
     other joints three rotations, ZXY. Angles go on from frame to frame without jumps. A joint with nothing below it
     that stands still and is called as `read` calls an ``End Site`` becomes one. Scales, for which there is no place,
     are put into the translations: joints stay where they are. The rotations at rest are lost, as BVH has none.
+    The origin of the clip goes to a file of its own beside it, `origin_path`, which is removed if there is none.
 
     Parameters
     ----------
@@ -106,6 +110,36 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
     head = "\n".join(_hierarchy(skeleton, channels, tree))
     head += f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n"
     files.write(path, chain([head], _frames(values)))
+    _write_origin(clip, path)
+
+
+def origin_path(path: str | os.PathLike[str]) -> Path:
+    """The file beside a BVH file that holds the origin of its clip, as BVH has no place for it.
+
+    Parameters
+    ----------
+    path : path
+        The BVH file.
+
+    Returns
+    -------
+    Path
+        Its name with ``.ikcore.json`` after it.
+    """
+    return Path(f"{os.path.realpath(path)}.ikcore.json")
+
+
+def _write_origin(clip: Clip, path: str | os.PathLike[str]) -> None:
+    beside = origin_path(path)
+    if clip.origin is not None:
+        files.write(beside, [clip.origin.to_json(), "\n"])
+    elif beside.is_file():  # it belongs to a clip that was replaced
+        beside.unlink()
+
+
+def _read_origin(path: str | os.PathLike[str]) -> Origin | None:
+    beside = origin_path(path)
+    return Origin.from_json(files.read(beside).decode("utf-8", "replace")) if beside.is_file() else None
 
 
 # --- reading: the hierarchy ------------------------------------------------------------------------------------------

@@ -1,0 +1,38 @@
+"""The floor that a clip was made for: a level one of its own, or the ground."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ikcore._arrays import dot
+from ikcore.bake.floors import height_of
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array
+from ikcore.feet.contacts import Contacts
+from ikcore.feet.human import DEEP, HIGH, TRACE
+from ikcore.grounds.ground import Ground
+
+_RATIO = 2.0  # how many times more alike feet stand above the ground than above a level that they were made on it
+
+
+def made_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:
+    """Whether feet stand more alike above this ground than above any level plane."""
+    if height_of(ground) is not None:
+        return False
+    spread = np.zeros(2)
+    for motion in legs:
+        above = _heights(motion, contacts, ground, axis)
+        if above.shape[1] < 2:
+            return False
+        spread = np.maximum(spread, np.ptp(above, axis=1) / motion.scale)
+    level, on_it = spread + TRACE
+    return bool(level > _RATIO * on_it)
+
+
+def _heights(motion: LegMotion, contacts: Contacts, ground: Ground, axis: int) -> Array:
+    """How high what a foot stands on is in the middle of its contacts: above 0, and above the ground."""
+    frames = contacts.intervals(motion.leg.name).sum(axis=1) // 2
+    at = motion.reference[frames]
+    under = ground.still(frames).at(at, above=HIGH * motion.scale, below=DEEP * motion.scale)
+    above = dot(at - under.points, under.normals)
+    return np.stack([at[:, axis], np.where(under.hit, above, np.inf)])[:, np.isfinite(at[:, axis])]
