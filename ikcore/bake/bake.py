@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike
 
 from ikcore._arrays import plain
 from ikcore.bake import loops, notes, partial, quaternions
-from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
 from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.partial import Part
+from ikcore.bake.paths import FootPath
 from ikcore.bake.penetration import Penetration
-from ikcore.bake.plan import Plan, planned, start_of
+from ikcore.bake.pelvis import Body
+from ikcore.bake.plan import LegPlan, Plan, planned, start_of
 from ikcore.bake.progress import Progress
 from ikcore.bake.provenance import Known, known_of, origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.way import Way
 from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
@@ -195,8 +195,8 @@ def bake_feet(
     changed = [motion for motion in start.motions if motion.leg.name in part.legs]
     depth = Penetration(clip, changed, start.contacts, ground, part.share == 1)
     said = notes.of_result(plan.notes, baked, part.earlier, plan.missed, short, depth, plan.scale, still=part.still)
-    origin = origin_of(baked, start.motions, start.contacts, plan.stances, part, start.scene)
-    baked, stances = dataclasses.replace(baked, origin=origin), len(plan.stances)
+    origin = origin_of(baked, start.motions, start.contacts, plan.holds, part, start.scene)
+    baked, stances = dataclasses.replace(baked, origin=origin), len(plan.holds)
     return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, stances, said, start.in_place)
 
 
@@ -215,14 +215,12 @@ def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> 
     turned, moves, short = _turned(clip, plan, scene)
     say(0.9)
     moves, shift = taken(clip, plan.pelvis, plan.body, moves), plan.body.shift
-    if part.whole:
-        plan.forget()
     baked = written(clip, plan.pelvis, shift, turned, moves)
     if clip.loop:
         baked = loops.closed(baked, clip)
     if part.whole:
         return baked, shift[:, scene.axis].copy(), short
-    baked, short = partial.changed(part, baked, plan.ways, plan.toes, plan.held)
+    baked, short = partial.changed(part, baked, plan.legs, plan.held)
     return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
 
 
@@ -281,29 +279,29 @@ def _are_two(frames: tuple[int, int]) -> bool:
 
 def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:
     """The rotations of all joints, how feet without legs move, and by how much each leg falls short."""
-    short = {way.motion.leg.name: np.empty(len(clip)) for way in plan.ways}
+    short = {leg.path.motion.leg.name: np.empty(len(clip)) for leg in plan.legs}
     moves: list[list[Move]] = []
     turned, tilt = clip.pose.rotations.copy(), tilt_of(plan.body)
     for frames in blocks(len(clip)):
         here = None if plan.feet is None else legs_of(clip[frames], plan.feet)
         turns: list[Turn] = []
         moves.append([])
-        for at, (way, bent) in enumerate(zip(plan.ways, plan.toes, strict=True)):
-            motion = way.motion.part(frames) if here is None else here[at]
-            motion.size = way.motion.size
-            there = way.part(motion, frames)
-            leg, short[motion.leg.name][frames] = _bent(there, plan.hinges[at], plan.body.part(frames), scene)
-            turns.append(turns_of(motion, leg.deltas, there.turn, bent[frames]))
-            moves[-1] += moves_of(motion, leg.chain[:, -1])
+        for at, leg in enumerate(plan.legs):
+            motion = leg.path.motion.part(frames) if here is None else here[at]
+            motion.size = leg.path.motion.size
+            path = leg.path.part(motion, frames)
+            bent, short[motion.leg.name][frames] = _bent(leg, path, frames, plan.body.part(frames), scene)
+            turns.append(turns_of(motion, bent.deltas, path.turn, leg.toes[frames]))
+            moves[-1] += moves_of(motion, bent.chain[:, -1])
         bend(clip, frames, turned[frames], plan.pelvis, None if tilt is None else tilt[frames], turns)
     return turned, joined(moves), short
 
 
-def _bent(way: Way, hinges: Array, body: Body, scene: Scene) -> tuple[Bent, Array]:
+def _bent(plan: LegPlan, path: FootPath, frames: slice, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
-    motion = way.motion
-    leg, short = reached(motion, hinges, body, way.ankle, way.reach, way.nearer)
-    if motion.pole is not None and len(hinges):
-        hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), hinges[0])
+    motion = path.motion
+    leg, short = reached(motion, plan.hinges, body, path.ankle, plan.reach[frames], plan.nearer[frames])
+    if motion.pole is not None and len(plan.hinges):
+        hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), plan.hinges[0])
         leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hinge), scene.settings.weight))
     return leg, short

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ikcore import _core
 from ikcore.bake.scene import Array
 
 
@@ -13,12 +14,26 @@ def smoothed(values: Array, reach: float, fps: float) -> Array:
 
     At the ends values stay as they are. Where values are equal they stay so, to the bit.
     """
-    return _core.filtered(np.ascontiguousarray(values), reach * fps)
+    count, last = _count(reach, fps), len(values) - 1
+    found, total, at = np.zeros_like(values), 1.0, np.arange(len(values))
+    for k in range(1, count + 1):
+        t = k / (reach * fps)
+        weight = (1 - t * t) * (1 - t * t)
+        total += 2 * weight
+        found += weight * ((values[np.minimum(at + k, last)] - values) + (values[np.maximum(at - k, 0)] - values))
+    return np.asarray(values + found / total)
 
 
 def spread(values: Array, reach: float, fps: float) -> Array:
     """The largest nearer than so many seconds to every frame."""
-    return _core.spread(np.ascontiguousarray(values), reach * fps)
+    count = min(_count(reach, fps), len(values))
+    found = np.concatenate([np.full(count, -np.inf), values, np.full(count, -np.inf)])
+    wide, most = 1, 2 * count + 1
+    while wide < most:  # the largest of so many frames from each on, twice as many in each turn
+        step = min(wide, most - wide)
+        found = np.maximum(found[:-step], found[step:])
+        wide += step
+    return found
 
 
 def in_rounds(values: Array) -> Array:
@@ -26,3 +41,8 @@ def in_rounds(values: Array) -> Array:
     once = (len(values) - 1) // 3
     own = values[once : 2 * once]
     return np.concatenate([own, own, own, own[:1]])
+
+
+def _count(reach: float, fps: float) -> int:
+    """How many frames before and after each are nearer than so many seconds."""
+    return max(math.ceil(reach * fps) - 1, 0)

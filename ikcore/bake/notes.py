@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, plain, size
 from ikcore.bake.floors import height_of
-from ikcore.bake.footing import WALL
+from ikcore.bake.footholds import WALL, Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
-from ikcore.bake.stances import Stance
-from ikcore.bake.way import Way
+from ikcore.bake.paths import FootPath
 from ikcore.clips.clip import Clip
 from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
 from ikcore.feet.intervals import blocks
@@ -40,29 +39,29 @@ _TREAD = 0.99  # the upward part of the normals of treads
 _SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
 
 
-def of(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene, noise: float) -> tuple[Note, ...]:
+def of(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, noise: float) -> tuple[Note, ...]:
     """What there is to say of a bake before its result is known: `of_result` says what is left.
 
     Parameters
     ----------
     clip : Clip
         What is baked.
-    stances : list of Stance
+    holds : list of Foothold
         Of all legs, placed.
-    ways : list of Way
+    paths : list of FootPath
         Where the legs go.
     scene : Scene
         Where.
     noise : float
         By how much the hips shake from frame to frame.
     """
-    motions = [way.motion for way in ways]
+    motions = [path.motion for path in paths]
     said = (
         _in_place(clip, scene),
         _noisy(noise, clip),
-        _strides(stances, motions, scene),
-        _through(ways, scene),
-        *_stand(clip, stances, ways, scene),
+        _strides(holds, motions, scene),
+        _through(paths, scene),
+        *_stand(clip, holds, paths, scene),
     )
     return tuple(note for note in said if note)
 
@@ -154,11 +153,11 @@ def _noisy(noise: float, clip: Clip) -> Note | None:
     return Note(f"it shakes by {plain(1000 * noise * clip.unit)} mm from frame to frame", "denoise")
 
 
-def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
+def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> Note | None:
     """That strides should be fitted, where some climb much more than others and the ground has steps."""
     if scene.on_ground or scene.ground.moves:
         return None
-    level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
+    level = [hold for hold in holds if hold.part >= 0 and hold.normal[scene.axis] > _TREAD]
     scale = max(motion.scale for motion in motions)
     rises = [(to.lift - start.lift) / scale for start, to in pairwise(level)]
     surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
@@ -168,11 +167,11 @@ def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> N
     return Note(sentence, "fit_strides")
 
 
-def _through(ways: list[Way], scene: Scene) -> Note | None:
+def _through(paths: list[FootPath], scene: Scene) -> Note | None:
     """That feet go through the side of what is higher than they are lifted, and when first."""
     if height_of(scene.ground) is not None:
         return None
-    times = {way.motion.leg.name: _enters(way, scene) for way in ways}
+    times = {path.motion.leg.name: _enters(path, scene) for path in paths}
     first = {name: frame for name, frame in times.items() if frame is not None}
     if not first:
         return None
@@ -180,11 +179,11 @@ def _through(ways: list[Way], scene: Scene) -> Note | None:
     return Note(f"feet go through what is higher than they are lifted, first at {frame / scene.fps:.2f} s: {legs}")
 
 
-def _enters(way: Way, scene: Scene) -> int | None:
+def _enters(path: FootPath, scene: Scene) -> int | None:
     """The first frame from which a foot goes into the side of what is higher than it is lifted."""
-    path, scale = way.carried(way.motion.reference), way.motion.scale
-    for frames in blocks(len(path) - 1):
-        at, step = path[frames], path[1:][frames] - path[:-1][frames]
+    places, scale = path.carried(path.motion.reference), path.motion.scale
+    for frames in blocks(len(places) - 1):
+        at, step = places[frames], places[1:][frames] - places[:-1][frames]
         met = scene.ground.still(frames).cast(at[: len(step)], step, length=size(step), workers=scene.workers)
         sides = np.flatnonzero(met.hit & (np.abs(met.normals[:, scene.axis]) < WALL))
         behind = met.points[sides] + step[sides] * (TRACE * scale / size(step[sides]))[:, np.newaxis]
@@ -195,7 +194,7 @@ def _enters(way: Way, scene: Scene) -> int | None:
     return None
 
 
-def _stand(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene) -> Iterator[Note]:
+def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene) -> Iterator[Note]:
     """That feet stand where nobody would: under something, in it, or hardly on anything; when first, and which.
 
     Stances of a loop are those of three rounds, of which the second counts.
@@ -204,30 +203,30 @@ def _stand(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene) -> 
         return
     found: dict[str, dict[str, int]] = {}
     before = len(clip) - 1 if clip.loop else 0
-    for at, way in enumerate(ways):
-        mine = [each for each in stances if each.leg == at and each.part >= 0 and 0 <= each.middle - before < len(clip)]
-        frames = np.array([each.middle - before for each in mine], np.intp)
-        for what, there in _placed(way, mine, frames, scene).items():
+    for at, path in enumerate(paths):
+        mine = [each for each in holds if each.stance.leg == at and each.part >= 0 and 0 <= each.stance.middle - before < len(clip)]
+        frames = np.array([each.stance.middle - before for each in mine], np.intp)
+        for what, there in _placed(path, mine, frames, scene).items():
             if there.any():
-                found.setdefault(what, {})[way.motion.leg.name] = int(frames[there].min())
+                found.setdefault(what, {})[path.motion.leg.name] = int(frames[there].min())
     for what, legs in found.items():
         frame = min(legs.values())
         yield Note(f"feet stand {what}, first at {frame / scene.fps:.2f} s: {' and '.join(legs)}")
 
 
-def _placed(way: Way, stances: list[Stance], frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
+def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
     """How a foot stands in some stances, at these frames, and in which of them so."""
-    if not stances:
+    if not holds:
         return {}
-    scale, up, ground = way.motion.scale, scene.up, scene.ground.still(frames)
-    sole = np.stack([way.sole(name, frames) for name in way.motion.soles if name != "joint"], axis=1)
+    scale, up, ground = path.motion.scale, scene.up, scene.ground.still(frames)
+    sole = np.stack([path.sole(name, frames) for name in path.motion.soles if name != "joint"], axis=1)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
     over = middle + THICK * scale * up
     above = ground.cast(over, up, length=TALL * scale, workers=scene.workers)
     far = size(sole - middle) - EXACT * scale  # what only touches a foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
-    points = _laid(np.concatenate([sole, middle], axis=1), stances, scene)
+    points = _laid(np.concatenate([sole, middle], axis=1), holds, scene)
     on = ground.at(points, above=THICK * scale, below=LOW * scale, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
@@ -236,25 +235,25 @@ def _placed(way: Way, stances: list[Stance], frames: NDArray[np.intp], scene: Sc
     }
 
 
-def _laid(points: Array, stances: list[Stance], scene: Scene) -> Array:
+def _laid(points: Array, holds: list[Foothold], scene: Scene) -> Array:
     """Points of soles (stances, points, 3) on the plane that the foot was put on: its heel or its toes may be up."""
-    places = np.stack([stance.place + stance.lift * scene.up for stance in stances])[:, np.newaxis]
-    slopes = scene.slope(np.stack([stance.normal for stance in stances]))[:, np.newaxis]
+    places = np.stack([hold.place + hold.lift * scene.up for hold in holds])[:, np.newaxis]
+    slopes = scene.slope(np.stack([hold.normal for hold in holds]))[:, np.newaxis]
     level = scene.level(points - places)
     return np.asarray(places + level + dot(level, slopes)[..., np.newaxis] * scene.up)
 
 
-def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
+def missed(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> str | None:
     """What keeps feet from the ground, if something does."""
     if scene.settings.weight == 0:
         return "its weight is 0"
-    if not stances:
+    if not holds:
         rate = f"at {scene.fps:g} frames a second no foot was found to stand"
         return f"{rate}, so that nothing says where the ground is to be: give contacts"
-    nowhere = sum(stance.part < 0 for stance in stances)
+    nowhere = sum(hold.part < 0 for hold in holds)
     if nowhere:
-        return f"there is no ground under {nowhere} of {len(stances)} places where feet stand{_place(motions, scene)}"
-    return _passes_by(stances, motions, scene)
+        return f"there is no ground under {nowhere} of {len(holds)} places where feet stand{_place(motions, scene)}"
+    return _passes_by(holds, motions, scene)
 
 
 def _same(baked: Clip, before: Clip, scale: float) -> bool:
@@ -278,7 +277,7 @@ def _place(motions: list[LegMotion], scene: Scene) -> str:
     return f": {_unit(motions, scene) or 'it may be in another place, or in another unit'}"
 
 
-def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
+def _passes_by(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> str | None:
     """That uneven ground which is level wherever feet stand, or far above or below them, is larger than they go."""
     unit = None if scene.on_ground else _unit(motions, scene)
     if not unit:
@@ -287,8 +286,8 @@ def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) ->
     uneven = float(extent[scene.axis] * _needed(motions, scene) / scene.level(extent).max())
     if not uneven > STEP * scale:
         return None
-    lifts = np.array([stance.lift for stance in stances])
-    stands = lifts + np.array([stance.place[scene.axis] for stance in stances])
+    lifts = np.array([hold.lift for hold in holds])
+    stands = lifts + np.array([hold.place[scene.axis] for hold in holds])
     if np.ptp(stands) < UNEVEN * scale:
         return f"the ground is level wherever feet stand: {unit}"
     if (far := float(np.abs(lifts).min())) > DEEP * scale:

@@ -12,6 +12,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.partial import Part
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.settings import BakeSettings
+from ikcore.bake.footholds import Foothold
 from ikcore.bake.stances import Stance
 from ikcore.clips import origin as records
 from ikcore.clips.clip import Clip
@@ -117,9 +118,9 @@ def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
     return {(motion.leg.name, point): sole for point, sole in found.items()}
 
 
-def _within(stance: Stance, first: int, frames: int) -> list[tuple[int, int, int]]:
-    """The phases of a stance in a clip that begins in a frame."""
-    cut = [(point, max(start - first, 0), min(stop - first, frames)) for point, start, stop in stance.phases]
+def _within(stance: Stance, first: int, frames: int) -> list[tuple[str, int, int]]:
+    """The pivots of a stance in a clip that begins in a frame."""
+    cut = [(each.point, max(each.start - first, 0), min(each.stop - first, frames)) for each in stance.pivots]
     return [(point, start, stop) for point, start, stop in cut if start < stop]
 
 
@@ -143,7 +144,7 @@ def _places(clip: Clip, soles: Mapping[records.Key, Sole]) -> dict[records.Key, 
     return dict(zip(soles, found, strict=True))
 
 
-def origin_of(baked: Clip, legs: list[LegMotion], contacts: Contacts, stances: list[Stance], part: Part, scene: Scene) -> Origin | None:
+def origin_of(baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: list[Foothold], part: Part, scene: Scene) -> Origin | None:
     """The provenance of a bake; None if no foot stands on the ground.
 
     Of a part of a bake: its stances that were baked wholly, and those of the earlier one elsewhere.
@@ -156,26 +157,26 @@ def origin_of(baked: Clip, legs: list[LegMotion], contacts: Contacts, stances: l
         Whose names and soles count.
     contacts : Contacts
         When they stand.
-    stances : list of Stance
-        On the ground; of a loop in three rounds of it.
+    holds : list of Foothold
+        Where they stand; of a loop in three rounds of it.
     part : Part
         What of the bake counts.
     scene : Scene
         Where.
     """
     soles = {key: sole for motion in legs for key, sole in _soles_of(motion, baked).items()}
-    names, at, ground = [list(motion.soles) for motion in legs], _places(baked, soles), scene.ground.fingerprint()
+    at, ground = _places(baked, soles), scene.ground.fingerprint()
     least = max(scene.settings.tolerance, EXACT) * max(motion.scale for motion in legs)
     found = []
-    for stance in stances:
-        leg, first = legs[stance.leg].leg.name, len(baked) - 1 if baked.loop else 0
+    for hold in holds:
+        leg, first = legs[hold.stance.leg].leg.name, len(baked) - 1 if baked.loop else 0
         pivots = tuple(
-            records.pivot(names[stance.leg][point], start, stop, at[leg, names[stance.leg][point]][start:stop], _KEPT_ONCE * least)
-            for point, start, stop in _within(stance, first, len(baked))
+            records.pivot(point, start, stop, at[leg, point][start:stop], _KEPT_ONCE * least)
+            for point, start, stop in _within(hold.stance, first, len(baked))
         )
-        if pivots and stance.part >= 0 and leg in part.legs and part.share[pivots[0].start : pivots[-1].stop].min() == 1:
-            level = float(stance.place[scene.axis] + stance.lift)
-            found.append(records.Stance(leg, pivots, level))
+        whole = pivots and leg in part.legs and part.share[pivots[0].start : pivots[-1].stop].min() == 1
+        if whole and hold.part >= 0:
+            found.append(records.Stance(leg, pivots, float(hold.place[scene.axis] + hold.lift)))
     found += _elsewhere(part, ground)
     if not found:
         return None
