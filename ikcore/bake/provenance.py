@@ -17,7 +17,7 @@ from ikcore.bake.stances import Stance
 from ikcore.clips import origin as records
 from ikcore.clips.clip import Clip
 from ikcore.clips.origin import Origin
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import EXACT
 from ikcore.feet.intervals import blocks

@@ -8,7 +8,7 @@ from ikcore._arrays import dot
 from ikcore.bake.floors import height_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.human import DEEP, HIGH, TRACE
 from ikcore.grounds.ground import Ground
 
