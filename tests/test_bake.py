@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import bake, samples, terrain
 from ikcore.bake import loops
-from ikcore.bake.made import exact_of, kept_on
-from ikcore.bake.motion import legs_of
 from ikcore.feet import intervals
 from ikcore.feet.metrics import runs
 
@@ -213,19 +211,6 @@ def test_who_begins_in_a_block_is_left_once_it_was_baked(until: float) -> None:
     assert apart(ik.bake_feet(once, ground).clip, once) < 1e-5
 
 
-@pytest.mark.parametrize("name", ["uphill", "stairs"])
-def test_a_heel_that_still_comes_down_to_where_it_was_made_to_stand_is_left(name: str) -> None:
-    """Its contact begins 3 frames early, as it may be found on a slope; it shakes too much to be known to be baked."""
-    ground = GROUNDS[name]
-    once = gaits.shaken(ik.bake_feet(walk(), ground, feet=feet()).clip, 0.0002)
-    found = ik.Contacts.detect(once, feet(), ground).weights
-    early: dict[str | tuple[str, str], Array] = {
-        key: np.fmax(held, np.append(held[3:], np.zeros(3))) for key, held in found.items() if key[1] == "heel"
-    }
-    contacts = ik.Contacts.detect(once, feet(), ground, curves=early)
-    assert apart(ik.bake_feet(once, ground, feet=feet(), contacts=contacts).clip, once) < 1e-5
-
-
 MENDED = [(how, name) for how in ("slides", "shakes", "sinks") for name in ("floor", *GROUNDS)]
 MENDED += [("rocks", name) for name in ("floor", "uphill", "ramp", "stairs", "bumps")]
 
@@ -245,20 +230,6 @@ def test_what_a_bake_has_made_is_left_by_the_next(how: str, name: str) -> None:
     assert apart(twice, once) < 1e-5
     turns = ik.rotations.log(ik.rotations.multiply(ik.rotations.conjugate(once.pose.rotations), twice.pose.rotations))
     assert np.degrees(np.abs(turns).max()) < 1e-3
-
-
-@pytest.mark.parametrize(("thicker", "stays"), [([], True), (["right"], True), (["left", "right"], False)])
-def test_one_sole_may_be_thicker_than_known_where_a_bake_has_put_feet(thicker: list[str], stays: bool) -> None:
-    """By 20 mm, on a level floor; if both are it is the clip that is too high."""
-    legs = feet()
-    for name in thicker:
-        soles = {}
-        for at, sole in legs[name].soles.items():
-            x, y, z = sole.offset
-            soles[at] = sole._replace(offset=(x, y + 0.02, z))
-        legs = legs.replace(name, soles=soles)
-    motions, contacts = legs_of(walk(), legs), ik.Contacts.detect(walk(), legs)
-    assert kept_on(motions, exact_of(motions, FLOOR, walk().fps, 1), contacts, FLOOR) == stays
 
 
 def test_nothing_of_the_input_changes() -> None:

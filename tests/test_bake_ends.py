@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import samples, terrain
-from ikcore.bake.made import odds_of
-from ikcore.bake.motion import legs_of
 from ikcore.command import demo
 from ikcore.feet import before_and_after, metrics, rules, verdicts
 
@@ -211,16 +209,6 @@ def low_bumps(seed: int) -> ik.Ground:
     for length, way, begin in zip(random.uniform(0.6, 2, 12), *random.uniform(0, 6, (2, 12)), strict=True):
         heights += length * np.sin(2 * np.pi * (x * np.cos(way) + z * np.sin(way)) / length + begin)
     return ik.Ground.heights(0.03 * heights / np.ptp(heights), 0.05, [-6, 0, -6])
-
-
-@pytest.mark.parametrize("first", [0, 30, 60, 100])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_piece_that_stands_still_on_its_own_floor_is_put_on_low_bumps(seed: int, first: int) -> None:
-    """Its feet are alike on a level, and not on the bumps; once they are there it is the other way round."""
-    piece, ground = walk().clip[first : first + 60], low_bumps(seed)
-    before, once = (legs_of(clip, feet()) for clip in (piece, ik.bake_feet(piece, ground).clip))
-    assert odds_of(before, ground, 60, 1) < 0.5
-    assert odds_of(once, ground, 60, 1) > 2
 
 
 @pytest.mark.parametrize("lower", [0.1, -0.01])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ikcore._arrays import plain
 from ikcore.bake import loops, notes, partial, quaternions
@@ -16,8 +15,8 @@ from ikcore.bake.legs import Bent, pointed, reached
 from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.partial import Part
 from ikcore.bake.paths import FootPath
-from ikcore.bake.penetration import Penetration
 from ikcore.bake.pelvis import Body
+from ikcore.bake.penetration import Penetration
 from ikcore.bake.plan import LegPlan, Plan, planned, start_of
 from ikcore.bake.progress import Progress
 from ikcore.bake.provenance import Known, known_of, origin_of

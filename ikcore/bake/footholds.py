@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
@@ -148,7 +147,15 @@ class Footing:
         return self._held(stance, place, aside, lift, normal, scene.up, part, sole.scale)
 
     def _held(
-        self, stance: Stance, place: Array, aside: Array, lift: float, normal: Array, floor: Array, part: int, scale: float
+        self,
+        stance: Stance,
+        place: Array,
+        aside: Array,
+        lift: float,
+        normal: Array,
+        floor: Array,
+        part: int,
+        scale: float,
     ) -> Foothold:
         """A foothold; a planted foot within the plant tolerance of it is left exactly where it is."""
         self.lift = lift

@@ -8,9 +8,9 @@ import numpy as np
 
 from ikcore import _core, rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.pelvis import Body
 from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
+from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import UNTURNED, Array, unit
 from ikcore.feet.human import BRIEF
 

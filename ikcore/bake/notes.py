@@ -13,9 +13,9 @@ from ikcore._arrays import dot, plain, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footholds import WALL, Foothold
 from ikcore.bake.motion import LegMotion
+from ikcore.bake.paths import FootPath
 from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
-from ikcore.bake.paths import FootPath
 from ikcore.clips.clip import Clip
 from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
 from ikcore.feet.intervals import blocks
@@ -204,7 +204,11 @@ def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scen
     found: dict[str, dict[str, int]] = {}
     before = len(clip) - 1 if clip.loop else 0
     for at, path in enumerate(paths):
-        mine = [each for each in holds if each.stance.leg == at and each.part >= 0 and 0 <= each.stance.middle - before < len(clip)]
+        mine = [
+            each
+            for each in holds
+            if each.stance.leg == at and each.part >= 0 and 0 <= each.stance.middle - before < len(clip)
+        ]
         frames = np.array([each.stance.middle - before for each in mine], np.intp)
         for what, there in _placed(path, mine, frames, scene).items():
             if there.any():

@@ -11,11 +11,11 @@ import numpy as np
 
 from ikcore import _core, rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.pelvis import Body
 from ikcore.bake.legs import STRAIGHTEST, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
-from ikcore.bake.scene import Array, Scene, eased, unit
 from ikcore.bake.paths import FootPath
+from ikcore.bake.pelvis import Body
+from ikcore.bake.scene import Array, Scene, eased, unit
 from ikcore.bake.write import Move, Turn, moves_of, put, turn, turn_of, turns_of
 from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
@@ -125,9 +125,7 @@ def _held_back(path: FootPath, body: Body) -> FootPath:
     return dataclasses.replace(path, shift=wanted * share[:, np.newaxis], plain=path.plain * share)
 
 
-def changed(
-    part: Part, baked: Clip, legs: list[LegPlan], held: dict[str, Array]
-) -> tuple[Clip, dict[str, Array]]:
+def changed(part: Part, baked: Clip, legs: list[LegPlan], held: dict[str, Array]) -> tuple[Clip, dict[str, Array]]:
     """A clip that goes over to a part of a bake.
 
     Between the two feet are between where they were and where they should be, and in all frames where only some legs

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from ikcore.bake import floors, loops, notes, partial, quaternions
-from ikcore.bake.floors import Floor
 from ikcore.bake.footholds import Foothold, Footing, passed_by
 from ikcore.bake.legs import hinges_of, nearer_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
@@ -207,7 +205,9 @@ def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[F
     feet = [Foot(motion, floor, scene) for motion, floor in zip(motions, under, strict=True)]
     spans = {} if known is None else {motion.leg.name: known.spans(motion.leg.name) for motion in motions}
     footing = Footing(scene, feet)
-    holds = _placed(stances_of(feet, planted, scene, spans), footing, start.round, len(start.whole), told.part(0.2, 0.5))
+    holds = _placed(
+        stances_of(feet, planted, scene, spans), footing, start.round, len(start.whole), told.part(0.2, 0.5)
+    )
     if holds and all(hold.part < 0 for hold in holds):
         raise ValueError(notes.nowhere(motions, scene))
     steps, stays = [], all(hold.copied for hold in holds)
@@ -218,9 +218,7 @@ def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[F
     return feet, holds, paths_of(steps, scene, start.round is not None, told.part(0.5, 1.0))
 
 
-def _placed(
-    stances: list[Stance], footing: Footing, way: Array | None, frames: int, told: Told
-) -> list[Foothold]:
+def _placed(stances: list[Stance], footing: Footing, way: Array | None, frames: int, told: Told) -> list[Foothold]:
     """Footholds one after the other, each as one walks there from the one before."""
     if way is not None:
         return loops.placed_rounds(footing, stances, frames, way)

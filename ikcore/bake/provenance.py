@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.partial import Part
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.footholds import Foothold
 from ikcore.bake.stances import Stance
 from ikcore.clips import origin as records
 from ikcore.clips.clip import Clip
@@ -130,9 +130,7 @@ def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
     if origin is None or origin.ground != ground:
         return []
     return [
-        each
-        for each in origin.stances
-        if each.leg not in part.legs or not part.share[each.start : each.stop].any()
+        each for each in origin.stances if each.leg not in part.legs or not part.share[each.start : each.stop].any()
     ]
 
 
@@ -144,7 +142,9 @@ def _places(clip: Clip, soles: Mapping[records.Key, Sole]) -> dict[records.Key, 
     return dict(zip(soles, found, strict=True))
 
 
-def origin_of(baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: list[Foothold], part: Part, scene: Scene) -> Origin | None:
+def origin_of(
+    baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: list[Foothold], part: Part, scene: Scene
+) -> Origin | None:
     """The provenance of a bake; None if no foot stands on the ground.
 
     Of a part of a bake: its stances that were baked wholly, and those of the earlier one elsewhere.
@@ -181,6 +181,15 @@ def origin_of(baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: lis
     if not found:
         return None
     moves = contacts.treadmill if contacts.treadmill.any() else None
-    return Origin(len(baked), ground, "ground" if scene.on_ground else "level",
-        dataclasses.asdict(scene.settings), least, soles,
-        {key: contacts.intervals(*key) for key in contacts.weights}, dict(contacts.confidence), tuple(found), moves)
+    return Origin(
+        len(baked),
+        ground,
+        "ground" if scene.on_ground else "level",
+        dataclasses.asdict(scene.settings),
+        least,
+        soles,
+        {key: contacts.intervals(*key) for key in contacts.weights},
+        dict(contacts.confidence),
+        tuple(found),
+        moves,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from ikcore.bake import quaternions
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean, unit
-from ikcore.feet.human import BRIEF, MOMENT, SOLE, TRACE
+from ikcore.feet.human import MOMENT, SOLE, TRACE
 from ikcore.feet.intervals import runs
 
 _TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
@@ -144,8 +145,8 @@ def stances_of(
         spans, count = known.get(foot.motion.leg.name, []), len(foot.motion.chain)
         for start, stop in runs(functools.reduce(np.logical_or, held.values())).tolist():
             stays = [span for span in spans if start <= span[0] < stop]
-            for span in stays or _pieces(foot.motion, *_inner_half(start, stop, count, scene), scene):
-                found.append(_stance(leg, foot, held, span, (start, stop), known=bool(stays)))
+            own = stays or _pieces(foot.motion, *_inner_half(start, stop, count, scene), scene)
+            found += [_stance(leg, foot, held, span, (start, stop), known=bool(stays)) for span in own]
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
 
@@ -206,7 +207,7 @@ def _pivots(foot: Foot, held: dict[str, Mask], start: int, seen: NDArray[np.intp
     edges = [0, *(np.flatnonzero(on_ball[1:] != on_ball[:-1]) + 1).tolist(), len(seen)]
     found = [
         Pivot(ball if on_ball[first] else "heel", start + first, start + last)
-        for first, last in zip(edges[:-1], edges[1:], strict=True)
+        for first, last in itertools.pairwise(edges)
     ]
     last = found[-1]
     if last.point == ball and "toe" in foot.motion.soles and ball != "toe":

@@ -10,8 +10,8 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import loops
-from ikcore.bake.pelvis import Body
 from ikcore.bake.motion import ROUNDING, LegMotion
+from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import Array, Mask
 from ikcore.clips.clip import Clip
 from ikcore.feet import free

@@ -204,7 +204,9 @@ class Clip:
             pose = self._between(np.arange(steps + 1) * last / steps)
             return dataclasses.replace(self, pose=pose, fps=steps / self.duration, origin=None)
         steps = math.floor(last * fps / self.fps + 1e-6)  # a frame that rounding puts beyond the end is none
-        return dataclasses.replace(self, pose=self._between(np.arange(steps + 1) * self.fps / fps), fps=fps, origin=None)
+        return dataclasses.replace(
+            self, pose=self._between(np.arange(steps + 1) * self.fps / fps), fps=fps, origin=None
+        )
 
     def _between(self, frames: NDArray[Any]) -> Pose:
         """The poses at so many frames from the start, which may be fractions."""

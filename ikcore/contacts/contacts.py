@@ -266,6 +266,7 @@ def _listed(points: Iterable[Key]) -> str:
 
 # --- detection -------------------------------------------------------------------------------------------------------
 
+
 class _Detection:
     """Heights and speeds of the tracked points of a clip, and contacts from them.
 

@@ -54,7 +54,10 @@ def _leg(tracks: Tracks, heights: Array, still: Mask, name: str) -> _Leg:
     own = tracks.of(name)
     stands = np.asarray(still[own].any(axis=0))
     return _Leg(
-        name, float(tracks.scales[own[0]]), heights[own].min(axis=0), cleaned(stands, stands, tracks.clip),
+        name,
+        float(tracks.scales[own[0]]),
+        heights[own].min(axis=0),
+        cleaned(stands, stands, tracks.clip),
         tracks.places[own[0]],
     )
 

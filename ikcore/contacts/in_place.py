@@ -66,7 +66,7 @@ def _low(tracks: Tracks, heights: Array) -> _Low:
     places = _core.prolonged(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
     velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
     limits, body = 2 * STILL * scales[one], tracks.hips.copy()
-    low = (heights[one].T < LOW * scales[one]) & (np.abs(velocities[..., tracks.axis]) < limits / 2)
+    low = (LOW * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)
     velocities[..., tracks.axis] = body[:, tracks.axis] = 0
     return _Low(fps, velocities, low, limits, body)
 

@@ -21,8 +21,8 @@ from ikcore import _core, rotations
 from ikcore._arrays import dot, size
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
-from ikcore.feet import free
 from ikcore.contacts.contacts import Contacts
+from ikcore.feet import free
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import FAR, HIGH, LEG, STEP, THICK, WHILE
 from ikcore.feet.leg import Leg
