@@ -25,34 +25,17 @@ _PARTS = 8  # of such a line
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foothold:
-    """Position and orientation of a planted foot on the ground.
+    """Position and orientation of a planted foot on the ground."""
 
-    Attributes
-    ----------
-    stance : Stance
-        What stands there.
-    place : (3,) array
-        Where its main pivot is, on the floor of the source.
-    aside : (3,) array
-        Horizontally, how far all of the foot is moved, off an edge.
-    lift : float
-        How much higher the ground is there.
-    normal, floor : (3,) arrays
-        Of the ground, as far as the sole follows it, and of what it stands on in the source.
-    part : int
-        Which part of the ground it stands on; -1 if there is none.
-    copied : bool
-        Whether the foot is within the plant tolerance of it, and stays exactly where it is.
-    """
-
-    stance: Stance
-    place: Array
-    aside: Array
-    lift: float
+    stance: Stance  # what stands there
+    place: Array  # (3,): where its main pivot is, on the floor of the source
+    aside: Array  # (3,): horizontally, how far all of the foot is moved, off an edge
+    lift: float  # how much higher the ground is there
+    # (3,): of the ground, as far as the sole follows it, and of what it stands on in the source
     normal: Array
     floor: Array
-    part: int
-    copied: bool
+    part: int  # which part of the ground it stands on; -1 if there is none
+    copied: bool  # whether the foot is within the plant tolerance of it, and stays exactly where it is
 
     @property
     def tilted(self) -> bool:
@@ -225,30 +208,15 @@ class Footing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sole:
-    """The points of a sole by number.
+    """The points of a sole by number."""
 
-    Attributes
-    ----------
-    names : list of str
-        What they are called.
-    scale : float
-        How long the leg is compared with that of a human.
-    lines : list of (int, int)
-        Between which others are looked at.
-    ends : list of str
-        Those that are kept off walls, of what there is of them.
-    gaps : (n,) array
-        How far.
-    rests : tuple of int
-        Heel, ball, toe, and where toes bend, -1 where there is none, or toes do not bend; and which points are between
-        others, as the core takes them.
-    """
-
-    names: list[str]
-    scale: float
-    lines: list[tuple[int, int]]
-    ends: list[str]
-    gaps: Array
+    names: list[str]  # what they are called
+    scale: float  # how long the leg is compared with that of a human
+    lines: list[tuple[int, int]]  # between which others are looked at
+    ends: list[str]  # those that are kept off walls, of what there is of them
+    gaps: Array  # (n,): how far
+    # heel, ball, toe, and where toes bend, -1 where there is none, or toes do not bend; and which points are between
+    # others, as the core takes them
     rests: tuple[int, ...]
 
     @classmethod

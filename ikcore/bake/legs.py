@@ -21,18 +21,10 @@ _TINY = 1e-12
 
 @dataclass(slots=True, eq=False)
 class Bent:
-    """A leg that is solved.
+    """A leg that is solved."""
 
-    Attributes
-    ----------
-    chain : (frames, points, 3) array
-        Where its joints are.
-    deltas : (frames, points - 1, 4) array
-        The world rotation of each bone from what it was in the clip.
-    """
-
-    chain: Array
-    deltas: Array
+    chain: Array  # (frames, points, 3): where its joints are
+    deltas: Array  # (frames, points - 1, 4): the world rotation of each bone from what it was in the clip
 
 
 def hinges_of(motion: LegMotion) -> Array:

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
 from ikcore._arrays import dot, plain, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footholds import WALL, Foothold
@@ -17,24 +16,11 @@ from ikcore.bake.paths import FootPath
 from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.clips.clip import Clip
-from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
+from ikcore.feet.human import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
-from ikcore.feet.scale import UNITS, likely_unit
-from ikcore.grounds.ground import Plane
 
-# How many of one unit are another one, and which two that are.
-_UNITS = {
-    0.001: "millimetres for metres",
-    0.01: "centimetres for metres",
-    0.0254: "inches for metres",
-    0.3048: "feet for metres",
-    39.3701: "metres for inches",
-    100.0: "metres for centimetres",
-    1000.0: "metres for millimetres",
-}
-_WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
-_SPACE = 4.0  # legs: room for who stands
+_ELSEWHERE = ": it may be in another place, or in another unit"
 _TREAD = 0.99  # the upward part of the normals of treads
 _SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
 
@@ -134,9 +120,9 @@ def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -
     return Note(f"legs do not reach, or fold, as far as feet should go, {where}; lower steps or shorter strides help")
 
 
-def nowhere(motions: list[LegMotion], scene: Scene) -> str:
+def nowhere() -> str:
     """Why a clip is refused that stands nowhere on the ground."""
-    return "ground: there is none under any foot" + _place(motions, scene)
+    return f"ground: there is none under any foot{_ELSEWHERE}"
 
 
 def _in_place(clip: Clip, scene: Scene) -> Note | None:
@@ -247,7 +233,7 @@ def _laid(points: Array, holds: list[Foothold], scene: Scene) -> Array:
     return np.asarray(places + level + dot(level, slopes)[..., np.newaxis] * scene.up)
 
 
-def missed(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> str | None:
+def missed(holds: list[Foothold], scene: Scene) -> str | None:
     """What keeps feet from the ground, if something does."""
     if scene.settings.weight == 0:
         return "its weight is 0"
@@ -256,8 +242,8 @@ def missed(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> str
         return f"{rate}, so that nothing says where the ground is to be: give contacts"
     nowhere = sum(hold.part < 0 for hold in holds)
     if nowhere:
-        return f"there is no ground under {nowhere} of {len(holds)} places where feet stand{_place(motions, scene)}"
-    return _passes_by(holds, motions, scene)
+        return f"there is no ground under {nowhere} of {len(holds)} places where feet stand{_ELSEWHERE}"
+    return None
 
 
 def _same(baked: Clip, before: Clip, scale: float) -> bool:
@@ -274,60 +260,3 @@ def _alike(now: Array, was: Array, near: float) -> bool:
     """Some frames at a time, so few that of what has changed most are never looked at."""
     parts = (slice(start, start + 16) for start in range(0, len(now), 16))
     return all(bool(np.abs(now[frames] - was[frames]).max() <= near) for frames in parts)
-
-
-def _place(motions: list[LegMotion], scene: Scene) -> str:
-    """Where the ground may be instead."""
-    return f": {_unit(motions, scene) or 'it may be in another place, or in another unit'}"
-
-
-def _passes_by(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> str | None:
-    """That uneven ground which is level wherever feet stand, or far above or below them, is larger than they go."""
-    unit = None if scene.on_ground else _unit(motions, scene)
-    if not unit:
-        return None
-    scale, extent = max(motion.scale for motion in motions), _extent(scene)
-    uneven = float(extent[scene.axis] * _needed(motions, scene) / scene.level(extent).max())
-    if not uneven > STEP * scale:
-        return None
-    lifts = np.array([hold.lift for hold in holds])
-    stands = lifts + np.array([hold.place[scene.axis] for hold in holds])
-    if np.ptp(stands) < UNEVEN * scale:
-        return f"the ground is level wherever feet stand: {unit}"
-    if (far := float(np.abs(lifts).min())) > DEEP * scale:
-        return f"the ground is at least {plain(far / (LEG * scale))} legs away from where the clip stands: {unit}"
-    return None
-
-
-def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
-    """In which other unit the ground would be as wide as feet need it, if it is not by far."""
-    wide = float(scene.level(_extent(scene)).max())
-    if not wide > 0 or _NARROWER * (need := _needed(motions, scene)) < wide < _WIDER * need:
-        return None
-    more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
-    seems = f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by"
-    own = likely_unit(max(motion.size for motion in motions))
-    if own != 1 and _NARROWER * need < wide / own < _WIDER * need:
-        by = f"metres for {UNITS[own]}, in which the clip is by its legs"
-        return f'{seems} {1 / own:.4g} ({by}), or read the clip with unit="auto" and convert it to metres'
-    usual = np.sqrt(_NARROWER * _WIDER) * need
-    likely = [factor for factor in _UNITS if _NARROWER * need < wide * factor < _WIDER * need]
-    likely = sorted(likely, key=lambda factor: abs(np.log(wide * factor / usual)))[:2]
-    units = " or ".join(f"{factor:g} ({_UNITS[factor]})" for factor in likely) or "what its unit is of that of the clip"
-    return f"{seems} {units}"
-
-
-def _needed(motions: list[LegMotion], scene: Scene) -> float:
-    """How far feet go, and some steps."""
-    ways = np.concatenate([scene.level(motion.reference) for motion in motions])
-    return float(_core.extent(ways).max()) + _SPACE * max(motion.size for motion in motions)
-
-
-def _extent(scene: Scene) -> Array:
-    """How far all but planes reach along each axis, which have no end."""
-    ends: list[Array] = []
-    for part in scene.ground.still(0).parts:
-        if not isinstance(part.body, Plane):
-            at = part.world(np.asarray(part.body.vertices, np.float64))
-            ends += [at.min(axis=0), at.max(axis=0)]
-    return np.max(ends, axis=0) - np.min(ends, axis=0) if ends else np.zeros(3)

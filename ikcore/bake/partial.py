@@ -27,27 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What of a bake counts.
+    """What of a bake counts."""
 
-    Attributes
-    ----------
-    earlier : Clip
-        What all else is like.
-    legs : set of str
-        The legs that change.
-    share : (frames,) array
-        How much of the bake counts.
-    still : bool
-        Whether some legs do not change, so that the body stays where it is.
-    whole : bool
-        Whether all of it counts.
-    """
-
-    earlier: Clip
-    legs: set[str]
-    share: Array
-    still: bool
-    whole: bool
+    earlier: Clip  # what all else is like
+    legs: set[str]  # the legs that change
+    share: Array  # (frames,): how much of the bake counts
+    still: bool  # whether some legs do not change, so that the body stays where it is
+    whole: bool  # whether all of it counts
 
 
 def part_of(

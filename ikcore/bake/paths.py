@@ -26,33 +26,17 @@ from ikcore.feet.intervals import blocks, runs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FootPath:
-    """How a foot departs from the source, over all frames.
+    """How a foot departs from the source, over all frames."""
 
-    Attributes
-    ----------
-    motion : LegMotion
-        The leg in the source.
-    shift : (frames, 3) array
-        Of its reference point.
-    turn : (frames, 4) array
-        A world rotation, about that point.
-    toes : (frames, 4) array
-        That of the toes before it, where they bend: while they lie on the ground they do not turn with the foot.
-    lies : (frames,) array of bool
-        When they are made to lie.
-    plain : (frames,) array
-        How much of the shift upwards is not for obstacles: what the pelvis follows.
-    stands : (frames,) array
-        How much the foot stands: 1 in its stances, less and less before and after, then 0.
-    """
-
-    motion: LegMotion
-    shift: Array
-    turn: Array
+    motion: LegMotion  # the leg in the source
+    shift: Array  # (frames, 3): of its reference point
+    turn: Array  # (frames, 4): a world rotation, about that point
+    # (frames, 4): that of the toes before it, where they bend: while they lie on the ground they do not turn with the
+    # foot
     toes: Array
-    lies: Mask
-    plain: Array
-    stands: Array
+    lies: Mask  # (frames,): when they are made to lie
+    plain: Array  # (frames,): how much of the shift upwards is not for obstacles: what the pelvis follows
+    stands: Array  # (frames,): how much the foot stands: 1 in its stances, less and less before and after, then 0
 
     def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """Where points of the foot (frames, 3) go."""
@@ -89,22 +73,13 @@ class FootPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """What a foot does on the ground.
+    """What a foot does on the ground."""
 
-    Attributes
-    ----------
-    foot : Foot
-        In the source.
-    holds, passed : list of Foothold
-        Where it stands, and what it passes before the first stance and after the last.
-    copied : (frames,) array of bool
-        When it stays exactly where it is.
-    """
-
-    foot: Foot
+    foot: Foot  # in the source
+    # where it stands, and what it passes before the first stance and after the last
     holds: list[Foothold]
     passed: list[Foothold]
-    copied: Mask
+    copied: Mask  # (frames,): when it stays exactly where it is
 
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[FootPath]:

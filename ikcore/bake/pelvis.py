@@ -31,21 +31,11 @@ Bounds = tuple[Array, Array]  # of a height, from below and from above
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """How the body departs from the source, over all frames.
+    """How the body departs from the source, over all frames."""
 
-    Attributes
-    ----------
-    pivot : (frames, 3) array
-        Where the pelvis is in the source.
-    tilt : (frames, 4) array or None
-        A world rotation, about that point, if it turns.
-    shift : (frames, 3) array
-        Of the pelvis.
-    """
-
-    pivot: Array
-    tilt: Array | None
-    shift: Array
+    pivot: Array  # (frames, 3): where the pelvis is in the source
+    tilt: Array | None  # (frames, 4): a world rotation, about that point, if it turns
+    shift: Array  # (frames, 3): of the pelvis
 
     def part(self, frames: slice) -> Body:
         """Some of the frames."""
@@ -63,32 +53,18 @@ class Body:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Leg:
-    """A leg between the body, as far as that tilts and goes along, and its foot.
+    """A leg between the body, as far as that tilts and goes along, and its foot."""
 
-    Attributes
-    ----------
-    hip, ankle : (frames, 3) arrays
-        Where its hip is carried to, and where it should end.
-    own : (frames,) array
-        The distance of these in the source.
-    height : (frames,) array
-        How high the hip is over the ankle there, as the body tilts.
-    over : (frames,) array
-        How much the foot is lifted over obstacles.
-    reach, stands : (frames,) arrays
-        How far from its hip it may end, and how much it stands.
-    size : float
-        The length of the leg.
-    """
-
+    # (frames, 3): where its hip is carried to, and where it should end
     hip: Array
     ankle: Array
-    own: Array
-    height: Array
-    over: Array
+    own: Array  # (frames,): the distance of these in the source
+    height: Array  # (frames,): how high the hip is over the ankle there, as the body tilts
+    over: Array  # (frames,): how much the foot is lifted over obstacles
+    # (frames,): how far from its hip it may end, and how much it stands
     reach: Array
     stands: Array
-    size: float
+    size: float  # the length of the leg
 
 
 def body_of(pivot: Array, paths: list[FootPath], reaches: list[Array], scene: Scene, *, rounds: bool) -> Body:

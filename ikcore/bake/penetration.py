@@ -43,27 +43,13 @@ class Deeper(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Penetration:
-    """What the depth of feet is measured by.
+    """What the depth of feet is measured by."""
 
-    Attributes
-    ----------
-    source : Clip
-        What is baked.
-    motions : list of LegMotion
-        Its legs, of which only names and lengths are read.
-    contacts : Contacts
-        When they stand in the source.
-    ground : Ground
-        What they are put on.
-    where : (frames,) array of bool
-        The frames that count.
-    """
-
-    source: Clip
-    motions: list[LegMotion]
-    contacts: Contacts
-    ground: Ground
-    where: Mask
+    source: Clip  # what is baked
+    motions: list[LegMotion]  # its legs, of which only names and lengths are read
+    contacts: Contacts  # when they stand in the source
+    ground: Ground  # what they are put on
+    where: Mask  # (frames,): the frames that count
 
     def deeper(self, baked: Clip) -> list[Deeper]:
         """Feet that are deeper in the ground than in the source.

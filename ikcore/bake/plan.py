@@ -33,34 +33,20 @@ from ikcore.prepare.denoise import noise_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """What is baked: a clip, its legs over time, and when they stand.
+    """What is baked: a clip, its legs over time, and when they stand."""
 
-    Attributes
-    ----------
-    clip, feet, contacts
-        As they were given or found.
-    motions : list of LegMotion
-        The legs over all of `whole`.
-    whole, held
-        The clip and its contacts; of a loop three rounds, each of which gets `round` ahead.
-    scene : Scene
-        Where.
-    noise : float
-        How much the hips shake from frame to frame, where that was looked for.
-    known : Known, optional
-        What an earlier bake on this ground has left.
-    """
-
+    # as they were given or found
     clip: Clip
     feet: Feet
     contacts: Contacts
-    motions: list[LegMotion]
+    motions: list[LegMotion]  # the legs over all of `whole`
+    # the clip and its contacts; of a loop three rounds, each of which gets `round` ahead
     whole: Clip
     held: Contacts
     round: Array | None
-    scene: Scene
-    noise: float
-    known: Known | None
+    scene: Scene  # where
+    noise: float  # how much the hips shake from frame to frame, where that was looked for
+    known: Known | None  # what an earlier bake on this ground has left
 
     @property
     def in_place(self) -> bool:
@@ -70,60 +56,27 @@ class Start:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LegPlan:
-    """What a leg is to do.
+    """What a leg is to do."""
 
-    Attributes
-    ----------
-    path : FootPath
-        Where its foot goes.
-    toes : (frames, 4) array
-        How its toes turn in the world, with the foot.
-    hinges : (knees, 3) array
-        About what its knees bend.
-    reach : (frames,) array
-        How far from the hip it may end.
-    nearer : (frames,) array
-        By how much it comes nearer to the hip than in the source about then.
-    """
-
-    path: FootPath
-    toes: Array
-    hinges: Array
-    reach: Array
-    nearer: Array
+    path: FootPath  # where its foot goes
+    toes: Array  # (frames, 4): how its toes turn in the world, with the foot
+    hinges: Array  # (knees, 3): about what its knees bend
+    reach: Array  # (frames,): how far from the hip it may end
+    nearer: Array  # (frames,): by how much it comes nearer to the hip than in the source about then
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Where feet and body are to be, before joints turn for it.
+    """Where feet and body are to be, before joints turn for it."""
 
-    Attributes
-    ----------
-    pelvis : int
-        The joint that is moved with the body.
-    legs : list of LegPlan
-        What legs do.
-    body : Body
-        Where that goes.
-    held : dict of str to (frames,) array
-        By how much feet are held back under a body that stays.
-    feet : Feet or None
-        The legs, where what they do was let go and is to be found again, some frames at a time.
-    scale : float
-        How long the longest leg is compared with that of a human.
-    holds : list of Foothold
-        Of all legs; of a loop in three rounds.
-    notes, missed
-        What is to be said of it.
-    """
-
-    pelvis: int
-    legs: list[LegPlan]
-    body: Body
-    held: dict[str, Array]
-    feet: Feet | None
-    scale: float
-    holds: list[Foothold]
+    pelvis: int  # the joint that is moved with the body
+    legs: list[LegPlan]  # what legs do
+    body: Body  # where that goes
+    held: dict[str, Array]  # (frames,): by how much feet are held back under a body that stays
+    feet: Feet | None  # the legs, where what they do was let go and is to be found again, some frames at a time
+    scale: float  # how long the longest leg is compared with that of a human
+    holds: list[Foothold]  # of all legs; of a loop in three rounds
+    # what is to be said of it
     notes: tuple[Note, ...]
     missed: str | None
 
@@ -182,7 +135,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         paths, body = [path.weighed(weight) for path in paths], body.weighed(weight)
         toes = [quaternions.weighed(each, weight) for each in toes]
     # of the ground where feet are to go: that a body holds them back has a note of its own
-    said, missed = notes.of(clip, holds, paths, scene, start.noise), notes.missed(holds, motions, scene)
+    said, missed = notes.of(clip, holds, paths, scene, start.noise), notes.missed(holds, scene)
     held: dict[str, Array] = {}
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)
@@ -209,7 +162,7 @@ def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[F
         stances_of(feet, planted, scene, spans), footing, start.round, len(start.whole), told.part(0.2, 0.5)
     )
     if holds and all(hold.part < 0 for hold in holds):
-        raise ValueError(notes.nowhere(motions, scene))
+        raise ValueError(notes.nowhere())
     steps, stays = [], all(hold.copied for hold in holds)
     for leg, foot in enumerate(feet):
         mine = [hold for hold in holds if hold.stance.leg == leg]

@@ -18,22 +18,13 @@ _HEEL_SOFT = 0.01  # of the length from ball to heel: a heel that is less deep t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planted:
-    """How a foot departs from the source in a stance.
+    """How a foot departs from the source in a stance."""
 
-    Attributes
-    ----------
-    shift : (frames, 3) array
-        Of its reference point.
-    turn, toes : (frames, 4) arrays
-        World rotations: of the foot about that point, and of its toes before that.
-    lies : (frames,) array of bool
-        When its toes are made to lie.
-    """
-
-    shift: Array
+    shift: Array  # (frames, 3): of its reference point
+    # (frames, 4): world rotations: of the foot about that point, and of its toes before that
     turn: Array
     toes: Array
-    lies: Mask
+    lies: Mask  # (frames,): when its toes are made to lie
 
 
 def planted_on(foot: Foot, foothold: Foothold) -> Planted:

@@ -30,18 +30,10 @@ _KEPT_ONCE = 0.1  # of the plant tolerance: a pivot that stays within it is reco
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What is known of a clip that was baked on this ground.
+    """What is known of a clip that was baked on this ground."""
 
-    Attributes
-    ----------
-    origin : Origin
-        What that bake wrote.
-    planted : tuple of Stance
-        The stances that are still where it put them, by the same settings.
-    """
-
-    origin: Origin
-    planted: tuple[records.Stance, ...]
+    origin: Origin  # what that bake wrote
+    planted: tuple[records.Stance, ...]  # the stances that are still where it put them, by the same settings
 
     @property
     def whole(self) -> bool:

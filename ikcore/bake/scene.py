@@ -23,33 +23,15 @@ _UNITS = np.eye(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """The ground that feet are put on, and how.
+    """The ground that feet are put on, and how."""
 
-    Attributes
-    ----------
-    ground : Ground
-        Over as many frames as the clip if it moves.
-    fps : float
-        Frames a second.
-    axis : int
-        The number of the coordinate that is height.
-    settings : BakeSettings
-        What was chosen.
-    workers : int
-        How many threads.
-    on_ground : bool
-        Whether the source was made for this ground, rather than for a level floor.
-    way : (frames, 3) array, optional
-        How far an in-place clip would have come.
-    """
-
-    ground: Ground
-    fps: float
-    axis: int
-    settings: BakeSettings
-    workers: int
-    on_ground: bool
-    way: Array | None = None
+    ground: Ground  # over as many frames as the clip if it moves
+    fps: float  # frames a second
+    axis: int  # the number of the coordinate that is height
+    settings: BakeSettings  # what was chosen
+    workers: int  # how many threads
+    on_ground: bool  # whether the source was made for this ground, rather than for a level floor
+    way: Array | None = None  # (frames, 3): how far an in-place clip would have come
 
     @property
     def up(self) -> Array:

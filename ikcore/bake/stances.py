@@ -39,21 +39,11 @@ class Pivot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foot:
-    """A foot over time, as all stages read it.
+    """A foot over time, as all stages read it."""
 
-    Attributes
-    ----------
-    motion : LegMotion
-        The leg in the source.
-    floor : Floor
-        What it stands on there.
-    scene : Scene
-        Where it is to stand.
-    """
-
-    motion: LegMotion
-    floor: Floor
-    scene: Scene
+    motion: LegMotion  # the leg in the source
+    floor: Floor  # what it stands on there
+    scene: Scene  # where it is to stand
 
     @property
     def turns(self) -> bool:
@@ -87,35 +77,19 @@ class Foot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stance:
-    """One stance: an interval in which a foot is in contact.
+    """One stance: an interval in which a foot is in contact."""
 
-    Attributes
-    ----------
-    leg : int
-        Which one.
-    start, stop : int
-        Its first frame and the one after its last.
-    pivots : tuple of Pivot
-        What the foot turns about, one after the other: heel, ball, toe.
-    main : int
-        The number of the pivot whose place on the ground counts.
-    flat : (n,) array of int
-        Frames in which the foot stands flat, or those of the main pivot.
-    slips : (frames, 3) array
-        Horizontally, how far the pivot is moved so that it stands still: the main one from where it is, others from
-        where they are in the frame beside that of the pivot next to them. Zeros if it is planted.
-    planted : bool
-        Whether the foot stands still as it is, within the plant tolerance.
-    """
-
-    leg: int
+    leg: int  # which one
+    # its first frame and the one after its last
     start: int
     stop: int
-    pivots: tuple[Pivot, ...]
-    main: int
-    flat: NDArray[np.intp]
+    pivots: tuple[Pivot, ...]  # what the foot turns about, one after the other: heel, ball, toe
+    main: int  # the number of the pivot whose place on the ground counts
+    flat: NDArray[np.intp]  # (n,): frames in which the foot stands flat, or those of the main pivot
+    # (frames, 3): horizontally, how far the pivot is moved so that it stands still: the main one from where it is,
+    # others from where they are in the frame beside that of the pivot next to them. Zeros if it is planted.
     slips: Array
-    planted: bool
+    planted: bool  # whether the foot stands still as it is, within the plant tolerance
 
     @property
     def point(self) -> str:
