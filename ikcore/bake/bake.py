@@ -182,8 +182,8 @@ def bake_feet(
     _check(clip, ground, feet, contacts, frames, legs, settings, earlier)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     given = feet, contacts, settings or BakeSettings.preset("default")
-    known = known_of(clip, ground, given[2])
-    if known is not None and known.whole and earlier is None:
+    known = known_of(clip, ground, given[2], contacts)
+    if known is not None and known.whole and earlier in (None, clip):
         return _unchanged(clip, ground, known, feet, contacts)
     start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames, known=known)
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)

@@ -80,8 +80,11 @@ class Known:
         return {point: Sole(*own[point]) for point in leg.soles if point in own} if own else dict(leg.soles)
 
 
-def known_of(clip: Clip, ground: Ground, settings: BakeSettings) -> Known | None:
-    """What the origin of a clip says of a bake on this ground; None if there is none."""
+def known_of(clip: Clip, ground: Ground, settings: BakeSettings, contacts: Contacts | None) -> Known | None:
+    """What the origin of a clip says of a bake on this ground; None if there is none.
+
+    Legs with other contacts than it was baked with are baked again, and so are all of them by other settings.
+    """
     origin = clip.origin
     joints = {joint for joint, _ in origin.soles.values()} if origin else set()
     if origin is None or not origin.stances or not joints <= set(clip.skeleton.names):
@@ -91,7 +94,20 @@ def known_of(clip: Clip, ground: Ground, settings: BakeSettings) -> Known | None
     if dict(origin.settings) != dataclasses.asdict(settings):
         return Known(origin, ())
     at = _places(clip, {key: Sole(*sole) for key, sole in origin.soles.items()})
-    return Known(origin, tuple(stance for stance in origin.stances if _stays(stance, at, origin.tolerance)))
+    legs = {leg for leg, _ in origin.contacts} - _changed(origin, contacts)
+    return Known(origin, tuple(each for each in origin.stances if each.leg in legs and _stays(each, at, origin.tolerance)))
+
+
+def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
+    """The legs with other contacts."""
+    if contacts is None:
+        return set()
+    given = {key: contacts.intervals(*key) for key in contacts.weights}
+    return {
+        leg
+        for leg, point in origin.contacts.keys() | given.keys()
+        if not np.array_equal(given.get((leg, point)), origin.contacts.get((leg, point)))
+    }
 
 
 def _stays(stance: records.Stance, at: dict[records.Key, Array], most: float) -> bool:
