@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.command import demo
-from ikcore.feet import before_and_after, metrics, rules, verdicts
+from ikcore.contacts import rules
+from ikcore.feet import before_and_after, metrics, verdicts
 
 Array = NDArray[Any]
 

@@ -36,7 +36,8 @@ class _Leg(NamedTuple):
 def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
     """How much higher than the level floor each leg stands (frames,): on stairs that the clip has climbed.
 
-    A foot stands elsewhere where it is still, none stands on the level meanwhile, and the body moves over it by 0.1 m.
+    A foot stands elsewhere where it is still and not only hangs in the air: no other foot is lower meanwhile for 0.3 s,
+    or the body moves over it by 0.1 m.
     Between two stances the floor rises or falls steadily, for both legs of a pair.
     """
     legs = [_leg(tracks, heights, still, name) for name in tracks.legs()]
@@ -78,15 +79,16 @@ def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], li
 
 
 def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: Tracks) -> bool:
-    """Whether the body moves over a foot that is still while no other foot stands lower."""
-    alone = ~tracks.falls[frames]
+    """Whether the body stands on a foot that is still there: alone for long, or it moves over the foot meanwhile."""
+    supported = ~tracks.falls[frames]
+    alone = supported.copy()
     for other in legs:
         if other is not leg:
             lowest = other.height[frames]
             alone &= ~((lowest < height - UNEVEN * leg.scale) & (other.still[frames] | (lowest < LOW * other.scale)))
-    time = np.count_nonzero(alone) / tracks.clip.fps
-    if time < BRIEF or time >= _RESTS:
-        return time >= _RESTS
+    time, time_alone = (np.count_nonzero(each) / tracks.clip.fps for each in (supported, alone))
     travel = tracks.hips[frames] - leg.place[frames]
     travel[:, tracks.axis] = 0.0
-    return bool(size(_core.extent(np.ascontiguousarray(travel))) >= STEP * leg.scale)
+    if size(_core.extent(np.ascontiguousarray(travel))) >= STEP * leg.scale:
+        return time >= BRIEF
+    return time_alone >= _RESTS

@@ -73,6 +73,14 @@ def _low(tracks: Tracks, heights: Array) -> _Low:
 
 def _belt(seen: _Low) -> Array:
     """The velocity of the ground; zeros if feet stand as it is, or the body travels."""
+    found = _velocity(seen)
+    near = seen.low & (size(seen.velocities - found[:, np.newaxis]) < seen.limits)
+    common = np.count_nonzero(near) >= _COMMON * np.count_nonzero(seen.low)
+    return found if common else np.zeros_like(found)
+
+
+def _velocity(seen: _Low) -> Array:
+    """The velocity that most low points have: of the whole clip, or of windows if it varies."""
     frames, still = len(seen.body), np.zeros((len(seen.body), 3))
     wide = max(1, round(_WINDOW * seen.fps))
     whole = _constant(seen, slice(0, frames))
@@ -100,9 +108,7 @@ def _constant(seen: _Low, frames: slice) -> Array:
             break
     speed, body = float(size(found)), seen.body[frames]
     travel = (body[-1] - body[0]) * (seen.fps / max(len(body) - 1, 1))
-    common = np.count_nonzero(near) >= _COMMON * len(near)
-    stands = not common or speed <= seen.limits.max()
-    return np.zeros(3) if stands or size(travel) >= speed / 2 or dot(travel, found) >= _ALONG * speed**2 else found
+    return np.zeros(3) if speed <= seen.limits.max() or size(travel) >= speed / 2 or dot(travel, found) >= _ALONG * speed**2 else found
 
 
 def _varying(seen: _Low, about: Array) -> Array:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore.clips.clip import Clip
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import LEG
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -16,29 +15,35 @@ Mask = NDArray[np.bool_]
 # For a leg of 0.87 m; lengths and speeds scale with leg length.
 LOW = 0.05  # m above its own lowest level: a point in contact is lower in some frame
 STILL = 0.12  # m/s: a point in contact is slower in some frame
+RAMP_TIME = 0.1  # s: rise and fall of weights about the edges of contacts
 MIN_TIME = 0.067  # s: the shortest contact, and the shortest gap between two
-_ANKLE = 0.13  # m above the sole: the highest joint of a foot
+_FOOT = 0.05  # m: points of the sole are known to this height
 _STAY = 1.5  # times as high or as fast ends a contact
+_SWING = 0.33  # share of the speed at which a point swings: what is faster is not still, however feet slide
 _SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
-_LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
+_LEVEL = 5.0  # percentile of heights: the lowest level of a point
+_SLOW, _FAST = 20.0, 90.0  # percentiles of speeds: of a point that is low, when it is slowest; of any, when it swings
 
 
 def lowest_level(tracks: Tracks, *, given: bool) -> Array:
     """The usual lowest height of each point above the ground (points, 1); NaN without ground.
 
-    On a given ground no more than a foot is high: a clip that floats above it is not in contact.
+    No more than a foot is high above the ground, or above the lowest point: a foot may be in the air throughout.
     """
     usual = np.array([_core.percentile(each, _LEVEL) for each in tracks.heights])
-    if given:
-        usual = np.minimum(usual, _ANKLE * tracks.scales)
-        usual = np.maximum(usual, -LOW * tracks.scales)
-    return usual[:, np.newaxis]
+    lowest = 0.0 if given else np.fmin.reduce(usual)
+    usual = np.minimum(usual, lowest + _FOOT * tracks.scales)
+    return (np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis]
 
 
 def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
     """The speed (points, 1) below which each point is still."""
-    slowest = [_core.percentile(each[held & np.isfinite(each)], _SLOW) for each, held in zip(speeds, low, strict=True)]
-    return np.maximum(STILL * scales, _SLIDING * np.nan_to_num(np.array(slowest)))[:, np.newaxis]
+    found = STILL * scales
+    for point, (speed, near) in enumerate(zip(speeds, low, strict=True)):
+        slides = _SLIDING * _core.percentile(speed[near & np.isfinite(speed)], _SLOW)
+        swings = _SWING * _core.percentile(speed[np.isfinite(speed)], _FAST)
+        found[point] = max(found[point], min(slides, swings) if slides > 0 else 0.0)
+    return found[:, np.newaxis]
 
 
 def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
@@ -72,6 +77,3 @@ def ramped(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
     return _core.ramp(held, clip.fps * RAMP_TIME, clip.loop)
 
-
-RAMP_TIME = 0.1  # s
-assert LEG == 0.87
