@@ -697,7 +697,7 @@ def test_ground_that_moves_carries_what_stands_on_it() -> None:
     slid = ik.Contacts.detect(standing(np.tile([3.0, 0, 0], (120, 1))), FEET, floor.moved(rotations=spun))
     assert not any(slid.planted(side).any() for side in SIDES)  # it turns away under the feet, at 2.4 m/s
     small = floor.moved(scales=100).moved(translations=[0, -99 * FLOOR, 0])  # of centimetres, shown as metres
-    for moves in ({"rotations": spun}, {"translations": -way}):
+    for moves in ({"rotations": spun}, {"translations": -2 * way}):
         here, there = (
             ik.Contacts.detect(standing(np.tile([3.0, 0, 0], (120, 1))), FEET, each.moved(**moves))
             for each in (floor, small)

@@ -19,10 +19,9 @@ RAMP_TIME = 0.1  # s: rise and fall of weights about the edges of contacts
 MIN_TIME = 0.067  # s: the shortest contact, and the shortest gap between two
 _FOOT = 0.05  # m: points of the sole are known to this height
 _STAY = 1.5  # times as high or as fast ends a contact
-_SWING = 0.33  # share of the speed at which a point swings: what is faster is not still, however feet slide
+_FASTEST = 1.0  # m/s: what is faster is not still, however feet slide
 _SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
-_LEVEL = 5.0  # percentile of heights: the lowest level of a point
-_SLOW, _FAST = 20.0, 90.0  # percentiles of speeds: of a point that is low, when it is slowest; of any, when it swings
+_LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
 
 
 def lowest_level(tracks: Tracks, *, given: bool) -> Array:
@@ -38,12 +37,9 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
 
 def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
     """The speed (points, 1) below which each point is still."""
-    found = STILL * scales
-    for point, (speed, near) in enumerate(zip(speeds, low, strict=True)):
-        slides = _SLIDING * _core.percentile(speed[near & np.isfinite(speed)], _SLOW)
-        swings = _SWING * _core.percentile(speed[np.isfinite(speed)], _FAST)
-        found[point] = max(found[point], min(slides, swings) if slides > 0 else 0.0)
-    return found[:, np.newaxis]
+    slowest = [_core.percentile(each[near & np.isfinite(each)], _SLOW) for each, near in zip(speeds, low, strict=True)]
+    sliding = np.minimum(_SLIDING * np.nan_to_num(np.array(slowest)), _FASTEST * scales)
+    return np.maximum(STILL * scales, sliding)[:, np.newaxis]
 
 
 def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
