@@ -32,45 +32,11 @@ def prolonged(rows: Array, more: int, loop: bool) -> Array:
     return np.array([row(at) for at in range(-more, len(rows) + more)])
 
 
-def line_start(rows: Array, weights: Array) -> Array:
-    """Where the line begins that is nearest to rows, by least squares."""
-    root, times = np.sqrt(weights)[:, np.newaxis], np.arange(len(rows))
-    sides = np.stack([np.ones(len(rows)), times], axis=1)
-    return np.asarray(np.linalg.lstsq(sides * root, rows * root, rcond=None)[0][0])
-
-
-def path(rows: Array, factors: Array, fps: float, loop: bool) -> tuple[Array, Array]:
-    """The mean about every row."""
-    most = len(factors) // 2
-    wide = prolonged(rows, most, loop)
-    if not loop and 1 < most < len(rows):
-        wide[:most] += 2 * (line_start(rows[: most + 1], factors[most:]) - rows[0])
-        wide[-most:] += 2 * (line_start(rows[::-1][: most + 1], factors[most:]) - rows[-1])
-    found = np.array([factors @ wide[at : at + len(factors)] / factors.sum() for at in range(len(rows))])
-    beside = prolonged(found, 1, loop)
-    return found, (beside[2:] - beside[:-2]) * fps / 2
-
-
 @pytest.mark.parametrize(("frames", "more", "loop"), PATHS)
 def test_rows_go_on_at_both_ends(frames: int, more: int, loop: bool) -> None:
     rows = np.random.default_rng(frames).normal(size=(frames, 2, 3))
     assert_allclose(_core.prolonged(rows, more, loop), prolonged(rows, more, loop), rtol=1e-12, atol=1e-12)
     assert_array_equal(_core.prolonged(rows[..., 1], 0, loop), rows[..., 1])
-
-
-@pytest.mark.parametrize(("frames", "most", "loop"), PATHS)
-def test_a_path_is_the_mean_about_every_row(frames: int, most: int, loop: bool) -> None:
-    random = np.random.default_rng(frames)
-    rows, factors = random.normal(size=(frames, 6)), random.uniform(0.1, 1, 2 * most + 1)
-    factors += factors[::-1]
-    found = _core.path(rows.reshape(frames, 2, 3), factors, factors.sum(), 30.0, loop)
-    for here, expected in zip(found, path(rows, factors, 30.0, loop), strict=True):
-        assert_allclose(here, expected.reshape(frames, 2, 3), rtol=1e-9, atol=1e-9)
-
-
-def test_a_long_path_is_done_some_numbers_at_a_time() -> None:
-    rows, factors = np.random.default_rng(0).normal(size=(400, 9)), np.array([1.0, 2, 1])
-    assert_allclose(_core.path(rows, factors, 4.0, 30.0, False)[0], path(rows, factors, 30, False)[0], atol=1e-12)
 
 
 def ramp(held: Array, frames: float, loop: bool) -> Array:
@@ -174,9 +140,6 @@ def test_numbers_by_their_order_are_those_of_numpy(count: int) -> None:
 def test_numbers_by_their_order_of_many_rows_and_intervals() -> None:
     rows = np.random.default_rng(8).normal(size=(3, 41))
     rows[1, ::2], rows[2] = np.inf, np.nan
-    found = _core.percentiles(rows[:, ::-1], [98, 0, 25])
-    assert_array_equal(found, [[_core.percentile(row, percent) for percent in (98, 0, 25)] for row in rows])
-    assert _core.percentiles(rows[:, :0], [25]).shape == (3, 1)
     edges = np.array([[0, 1], [3, 5], [3, 41], [40, 41]])
     expected = [np.median(rows[0, start:stop]) for start, stop in edges]
     assert_array_equal(_core.medians(rows[0], edges), expected)
@@ -187,7 +150,6 @@ def test_numbers_by_their_order_of_many_rows_and_intervals() -> None:
             _core.medians(rows[0], np.array(wrong))
     for percent in (-1, 101, np.nan):
         with pytest.raises(ValueError, match="0 to 100"):
-            _core.percentiles(rows, [percent])
 
 
 @pytest.mark.parametrize("frames", [0, 1, 20])

@@ -25,7 +25,6 @@
 #include "solve.h"
 #include "state.h"
 #include "table_object.h"
-#include "treadmill.h"
 #include "vectors.h"
 
 static PyObject *isa(PyObject *module, PyObject *unused) {
@@ -104,9 +103,8 @@ static int execute(PyObject *module) {
         return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
     if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0 || add_footing(module) < 0 ||
-        add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 ||
-        add_carried(module) < 0 || add_paths(module) < 0 || add_treadmill(module) < 0 ||
-        add_metrics(module) < 0)
+        add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 || add_carried(module) < 0 ||
+        add_paths(module) < 0 || add_metrics(module) < 0)
         return -1;
     if (add_bake_numbers(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;

@@ -53,39 +53,6 @@ static PyObject *prolonged(PyObject *module, PyObject *args) {
     return (PyObject *)wide;
 }
 
-static PyObject *path(PyObject *module, PyObject *args) {
-    PyObject *rows, *weights, *found = NULL;
-    ik_smooth_path_job job = {0};
-    (void)module;
-    int loop;
-    if (!PyArg_ParseTuple(args, "OO!ddp", &rows, &PyArray_Type, &weights, &job.total, &job.fps, &loop)) return NULL;
-    PyArrayObject *factors = (PyArrayObject *)weights;
-    if (!holds(factors, NPY_DOUBLE) || PyArray_NDIM(factors) != 1 || PyArray_SIZE(factors) % 2 == 0 ||
-        !PyArray_IS_C_CONTIGUOUS(factors)) {
-        PyErr_SetString(PyExc_TypeError, "path: expected factors, an odd number of them");
-        return NULL;
-    }
-    PyArrayObject *array = rows_of(rows, loop, &job.path);
-    if (!array) return NULL;
-    job.factors = PyArray_DATA(factors), job.most = PyArray_SIZE(factors) / 2;
-    const size_t more = (size_t)(job.most ? job.most : 1);
-    job.wide = malloc(((size_t)job.path.frames + 2 * more) * (size_t)job.path.columns * sizeof *job.wide);
-    PyObject *smoothed = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
-    PyObject *velocities = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
-    if (!job.wide) PyErr_NoMemory();
-    if (job.wide && smoothed && velocities) {
-        job.smoothed = PyArray_DATA((PyArrayObject *)smoothed);
-        job.velocities = PyArray_DATA((PyArrayObject *)velocities);
-        ik_smooth_path(&job);
-        found = PyTuple_Pack(2, smoothed, velocities);
-    }
-    Py_XDECREF(smoothed);
-    Py_XDECREF(velocities);
-    Py_DECREF((PyObject *)array);
-    free(job.wide);
-    return found;
-}
-
 static PyObject *straight(PyObject *module, PyObject *args) {
     PyObject *given[3];
     PyArrayObject *arrays[3] = {0}, *found = NULL;
@@ -404,39 +371,6 @@ static PyObject *percentile(PyObject *module, PyObject *args) {
     return PyFloat_FromDouble(found);
 }
 
-/* Of every row of an array (rows, n). */
-static PyArrayObject *percentiles_of(PyArrayObject *rows, PyArrayObject *percents) {
-    npy_intp shape[2] = {PyArray_DIM(rows, 0), PyArray_SIZE(percents)}, count = PyArray_DIM(rows, 1);
-    const double *row = PyArray_DATA(rows), *percent = PyArray_DATA(percents);
-    for (npy_intp k = 0; k < shape[1]; k++)
-        if (!is_percent(percent[k])) return NULL;
-    PyArrayObject *array = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-    double *known = malloc(((size_t)count + 1) * sizeof *known), *found = array ? PyArray_DATA(array) : NULL;
-    if (!known) {
-        Py_CLEAR(array);
-        PyErr_NoMemory();
-    }
-    for (npy_intp at = 0; array && at < shape[0]; at++, row += count) {
-        const npy_intp kept = take_finite(row, count, known);
-        for (npy_intp k = 0; k < shape[1]; k++)
-            *found++ = kept ? ik_percentile(known, kept, percent[k]) : NAN;
-    }
-    free(known);
-    return array;
-}
-
-static PyObject *percentiles(PyObject *module, PyObject *args) {
-    PyObject *given[2];
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1])) return NULL;
-    PyArrayObject *rows = (PyArrayObject *)PyArray_FROMANY(given[0], NPY_DOUBLE, 2, 2, NPY_ARRAY_CARRAY_RO);
-    PyArrayObject *percents = rows ? doubles_of(given[1]) : NULL;
-    PyArrayObject *found = percents ? percentiles_of(rows, percents) : NULL;
-    Py_XDECREF((PyObject *)rows);
-    Py_XDECREF((PyObject *)percents);
-    return (PyObject *)found;
-}
-
 /* Of values (n) those of every interval. */
 static PyObject *medians(PyObject *module, PyObject *args) {
     PyObject *given[2];
@@ -517,9 +451,6 @@ static PyObject *usual_difference(PyObject *module, PyObject *args) {
 static PyMethodDef functions[] = {
     {"prolonged", prolonged, METH_VARARGS,
      "prolonged(rows, more, loop, /)\n--\n\nSo many rows more at both ends: a loop goes on, others turn about there."},
-    {"path", path, METH_VARARGS,
-     "path(rows, factors, total, fps, loop, /)\n--\n\nThe mean of rows about each, by factors and their sum, and how "
-     "fast that changes."},
     {"straight", straight, METH_VARARGS,
      "straight(times, knots, values, /)\n--\n\nValues between knots that ascend, beyond them as at the last one."},
     {"ramp", ramp, METH_VARARGS,
@@ -541,8 +472,6 @@ static PyMethodDef functions[] = {
      "is once."},
     {"percentile", percentile, METH_VARARGS,
      "percentile(values, percent, /)\n--\n\nOf those that are finite; NaN of none."},
-    {"percentiles", percentiles, METH_VARARGS,
-     "percentiles(rows, percents, /)\n--\n\nOf every row, those that are finite: (rows, percents)."},
     {"medians", medians, METH_VARARGS,
      "medians(values, edges, /)\n--\n\nOf the values of every interval, from its first one to that after it."},
     {"usual_difference", usual_difference, METH_VARARGS,
