@@ -22,6 +22,7 @@ from ikcore.bake.progress import Progress
 from ikcore.bake.provenance import Known, known_of, origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
+from ikcore.bake.source import SourceFloor, checked
 from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
@@ -115,6 +116,7 @@ def bake_feet(
     feet: Feet | None = None,
     contacts: Contacts | None = None,
     settings: BakeSettings | None = None,
+    source_floor: SourceFloor = "auto",
     legs: Collection[str] | None = None,
     frames: tuple[int, int] | None = None,
     pelvis: str | None = None,
@@ -141,6 +143,9 @@ def bake_feet(
         When they stand (default: `Contacts.detect` of this clip, on this ground if it was made on it).
     settings : BakeSettings, optional
         What can be chosen.
+    source_floor : {"auto", "level", "ground"}, optional
+        What the clip was made for: a level floor, or this ground. "auto" takes the ground if feet stand at least twice
+        as evenly above it as above a level, which a note then says.
     legs : collection of str, optional
         The legs that change, by name (default: all). If only some do, the pelvis stays where it is.
     frames : (int, int), optional
@@ -180,12 +185,15 @@ def bake_feet(
     """
     say = progress or (lambda share: None)
     _check(clip, ground, feet, contacts, frames, legs, settings, earlier)
+    checked(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     given = feet, contacts, settings or BakeSettings.preset("default")
     known = known_of(clip, ground, given[2], contacts)
     if known is not None and known.whole and earlier in (None, clip):
         return _unchanged(clip, ground, known, feet, contacts)
-    start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames, known=known)
+    start = start_of(
+        clip, ground, *given, workers, say, legs=legs, frames=frames, source_floor=source_floor, known=known
+    )
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
     plan = planned(start, part, pelvis, say)
     say(0.7)

@@ -18,7 +18,7 @@ from ikcore.bake.progress import Progress, Told
 from ikcore.bake.provenance import Known
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.source import made_on
+from ikcore.bake.source import SourceFloor, is_ground
 from ikcore.bake.stances import Foot, Stance, stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.bake.write import pelvis_of
@@ -92,6 +92,7 @@ def start_of(
     *,
     legs: Collection[str] | None,
     frames: tuple[int, int] | None,
+    source_floor: SourceFloor,
     known: Known | None,
 ) -> Start:
     """Legs and contacts as given, as an earlier bake says, or found."""
@@ -106,7 +107,7 @@ def start_of(
     motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
     way = held.travel if contacts.treadmill.any() else None
-    on_ground = known is not None or made_on(motions, held, ground, axis)
+    on_ground = known is not None or is_ground(source_floor, motions, held, ground, axis)
     say(0.3)
     scene = Scene(ground, clip.fps, axis, settings, workers, on_ground, way)
     noise = noise_of(clip, feet) if complete and known is None else 0.0

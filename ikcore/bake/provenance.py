@@ -95,7 +95,9 @@ def known_of(clip: Clip, ground: Ground, settings: BakeSettings, contacts: Conta
         return Known(origin, ())
     at = _places(clip, {key: Sole(*sole) for key, sole in origin.soles.items()})
     legs = {leg for leg, _ in origin.contacts} - _changed(origin, contacts)
-    return Known(origin, tuple(each for each in origin.stances if each.leg in legs and _stays(each, at, origin.tolerance)))
+    return Known(
+        origin, tuple(each for each in origin.stances if each.leg in legs and _stays(each, at, origin.tolerance))
+    )
 
 
 def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:

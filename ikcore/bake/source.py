@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from ikcore._arrays import dot
@@ -12,7 +14,22 @@ from ikcore.contacts.contacts import Contacts
 from ikcore.feet.human import DEEP, HIGH, TRACE
 from ikcore.grounds.ground import Ground
 
+SourceFloor = Literal["auto", "level", "ground"]
+
 _RATIO = 2.0  # how many times more alike feet stand above the ground than above a level that they were made on it
+
+
+def checked(source_floor: str) -> None:
+    """Raise a ValueError if that is none of the choices."""
+    if source_floor not in get_args(SourceFloor):
+        raise ValueError(f"source_floor: expected {', '.join(map(repr, get_args(SourceFloor)))}, got {source_floor!r}")
+
+
+def is_ground(source_floor: SourceFloor, legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:
+    """Whether a clip was made for this ground, as the caller says or as its stances show."""
+    if source_floor != "auto":
+        return source_floor == "ground"
+    return made_on(legs, contacts, ground, axis)
 
 
 def made_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:

@@ -108,7 +108,8 @@ def _constant(seen: _Low, frames: slice) -> Array:
             break
     speed, body = float(size(found)), seen.body[frames]
     travel = (body[-1] - body[0]) * (seen.fps / max(len(body) - 1, 1))
-    return np.zeros(3) if speed <= seen.limits.max() or size(travel) >= speed / 2 or dot(travel, found) >= _ALONG * speed**2 else found
+    travels = size(travel) >= speed / 2 or dot(travel, found) >= _ALONG * speed**2
+    return np.zeros(3) if travels or speed <= seen.limits.max() else found
 
 
 def _varying(seen: _Low, about: Array) -> Array:

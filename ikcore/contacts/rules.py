@@ -72,4 +72,3 @@ def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
 def ramped(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
     return _core.ramp(held, clip.fps * RAMP_TIME, clip.loop)
-
