@@ -144,7 +144,7 @@ class Footing:
         self.lift = lift
         hold = Foothold(stance, place, aside, lift, normal, floor, part, copied=False)
         near = abs(lift) <= self.scene.settings.tolerance * scale and not hold.tilted and not aside.any()
-        if not (stance.planted and near):
+        if not (stance.planted and near) or (part >= 0 and self.scene.ground.parts[part].moves):
             return hold
         self.lift = 0.0
         return Foothold(stance, place, aside, 0.0, floor, floor, part, copied=True)

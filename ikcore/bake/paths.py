@@ -84,8 +84,8 @@ class Steps:
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[FootPath]:
     """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
-    stood = [_stood(each, scene) for each in steps]
-    told.progress(told.first + 0.4 * (told.last - told.first))
+    stand, over, share = told.part(0.0, 0.4), told.part(0.4, 1.0), 1 / len(steps)
+    stood = [_stood(each, scene, stand.part(at * share, (at + 1) * share)) for at, each in enumerate(steps)]
     if not any(each.holds for each in steps):  # nothing says where the ground is to be
         return [_path(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
     released = _released(steps, stood, scene)
@@ -93,7 +93,6 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list
         _path(each, _swung(each, planted, *moved, scene), scene)
         for each, planted, moved in zip(steps, stood, released, strict=True)
     ]
-    over, share = told.part(0.4, 1.0), 1 / len(steps)
     needs = []
     for at, (each, path) in enumerate(zip(steps, paths, strict=True)):
         spans = _swings(each)
@@ -127,12 +126,12 @@ def _swings(steps: Steps) -> list[tuple[int, int]]:
 # --- on the ground ---------------------------------------------------------------------------------------------------
 
 
-def _stood(steps: Steps, scene: Scene) -> Planted:
+def _stood(steps: Steps, scene: Scene, told: Told) -> Planted:
     """A path in its stances; elsewhere none."""
     frames = len(steps.foot.motion.chain)
     shift, lies = np.zeros((frames, 3)), np.zeros(frames, bool)
     turn, toes = np.tile(UNTURNED, (2, frames, 1))
-    for hold in steps.holds:
+    for hold in told.over(steps.holds):
         if not hold.copied:
             own, planted = hold.stance.frames, _ridden(steps.foot, hold, planted_on(steps.foot, hold), scene)
             shift[own], turn[own], toes[own], lies[own] = planted.shift, planted.turn, planted.toes, planted.lies
