@@ -86,9 +86,9 @@ def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: 
         if other is not leg:
             lowest = other.height[frames]
             alone &= ~((lowest < height - UNEVEN * leg.scale) & (other.still[frames] | (lowest < LOW * other.scale)))
-    time, time_alone = (np.count_nonzero(each) / tracks.clip.fps for each in (supported, alone))
+    time, time_alone = (int(np.count_nonzero(each)) / tracks.clip.fps for each in (supported, alone))
     travel = tracks.hips[frames] - leg.place[frames]
     travel[:, tracks.axis] = 0.0
     if size(_core.extent(np.ascontiguousarray(travel))) >= STEP * leg.scale:
-        return time >= BRIEF
-    return time_alone >= _RESTS
+        return bool(time >= BRIEF)
+    return bool(time_alone >= _RESTS)
