@@ -13,7 +13,6 @@ from ikcore._arrays import plain
 from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.legs import Bent, pointed, reached
 from ikcore.bake.motion import legs_of, place_of
-from ikcore.bake.partial import Part
 from ikcore.bake.paths import FootPath
 from ikcore.bake.pelvis import Body
 from ikcore.bake.penetration import Penetration
@@ -197,7 +196,17 @@ def bake_feet(
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
     plan = planned(start, part, pelvis, say)
     say(0.7)
-    baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
+    turned, moves, short = _turned(start.clip, plan, start.scene)
+    say(0.9)
+    moves, shift = taken(start.clip, plan.pelvis, plan.body, moves), plan.body.shift
+    plan = plan.without_paths() if part.whole else plan
+    baked = written(start.clip, plan.pelvis, shift, turned, moves)
+    baked = loops.closed(baked, clip) if clip.loop else baked
+    rise = shift[:, start.scene.axis].copy()
+    del turned, moves, shift
+    if not part.whole:
+        baked, short = partial.changed(part, baked, plan.legs, plan.held)
+        rise = (place_of(baked, plan.pelvis) - plan.body.pivot)[:, start.scene.axis]
     say(1.0)
     changed = [motion for motion in start.motions if motion.leg.name in part.legs]
     depth = Penetration(clip, changed, start.contacts, ground, part.share == 1)
@@ -215,20 +224,6 @@ def _unchanged(clip: Clip, ground: Ground, known: Known, feet: Feet | None, cont
     said = (Note("nothing has changed: all feet are where a bake on this ground has put them"),)
     count = len(known.origin.stances)
     return Baked(clip, clip, ground, feet, contacts, np.zeros(len(clip)), short, count, said, in_place)
-
-
-def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> tuple[Clip, Array, dict[str, Array]]:
-    """The clip as planned, how far up its pelvis was moved, and by how much each leg falls short."""
-    turned, moves, short = _turned(clip, plan, scene)
-    say(0.9)
-    moves, shift = taken(clip, plan.pelvis, plan.body, moves), plan.body.shift
-    baked = written(clip, plan.pelvis, shift, turned, moves)
-    if clip.loop:
-        baked = loops.closed(baked, clip)
-    if part.whole:
-        return baked, shift[:, scene.axis].copy(), short
-    baked, short = partial.changed(part, baked, plan.legs, plan.held)
-    return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
 
 
 def _check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -79,6 +80,14 @@ class Plan:
     # what is to be said of it
     notes: tuple[Note, ...]
     missed: str | None
+
+    def without_paths(self) -> Plan:
+        """What is to be said of it: what joints were turned for takes as much memory as the result of long clips."""
+        none = np.empty((0, 3))
+        holds = [
+            dataclasses.replace(hold, stance=dataclasses.replace(hold.stance, slips=none)) for hold in self.holds
+        ]
+        return dataclasses.replace(self, legs=[], body=Body(none, None, none), holds=holds)
 
 
 def start_of(

@@ -93,11 +93,17 @@ def known_of(clip: Clip, ground: Ground, settings: BakeSettings, contacts: Conta
         return None
     if dict(origin.settings) != dataclasses.asdict(settings):
         return Known(origin, ())
-    at = _places(clip, {key: Sole(*sole) for key, sole in origin.soles.items()})
+    soles = {key: Sole(*sole) for key, sole in origin.soles.items()}
+    pivots = [((stance.leg, each.point), each.start, each.stop) for stance in origin.stances for each in stance.pivots]
+    at = iter(_places(clip, soles, pivots))
+    # what a foot turned about is within the plant tolerance of where it was put
+    near = [
+        [bool((np.abs(next(at) - pivot.places) <= origin.tolerance).all()) for pivot in each.pivots]
+        for each in origin.stances
+    ]
     legs = {leg for leg, _ in origin.contacts} - _changed(origin, contacts)
-    return Known(
-        origin, tuple(each for each in origin.stances if each.leg in legs and _stays(each, at, origin.tolerance))
-    )
+    planted = (each for each, stays in zip(origin.stances, near, strict=True) if each.leg in legs and all(stays))
+    return Known(origin, tuple(planted))
 
 
 def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
@@ -110,14 +116,6 @@ def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
         for leg, point in origin.contacts.keys() | given.keys()
         if not np.array_equal(given.get((leg, point)), origin.contacts.get((leg, point)))
     }
-
-
-def _stays(stance: records.Stance, at: dict[records.Key, Array], most: float) -> bool:
-    """Whether what a foot turned about is within the plant tolerance of where it was put."""
-    return all(
-        bool((np.abs(at[stance.leg, pivot.point][pivot.start : pivot.stop] - pivot.places) <= most).all())
-        for pivot in stance.pivots
-    )
 
 
 def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
@@ -134,6 +132,11 @@ def _within(stance: Stance, first: int, frames: int) -> list[tuple[str, int, int
     return [(point, start, stop) for point, start, stop in cut if start < stop]
 
 
+def _is_whole(part: Part, leg: str, pivots: list[tuple[str, int, int]]) -> bool:
+    """Whether a stance is of the part that is baked, in all of its frames."""
+    return bool(pivots) and leg in part.legs and bool(part.share[pivots[0][1] : pivots[-1][2]].min() == 1)
+
+
 def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
     """The stances of the earlier bake on this ground that this one has not changed."""
     origin = part.earlier.origin
@@ -144,12 +147,18 @@ def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
     ]
 
 
-def _places(clip: Clip, soles: Mapping[records.Key, Sole]) -> dict[records.Key, Array]:
-    """Where points of soles are in every frame."""
-    found = np.empty((len(soles), len(clip), 3))
+def _places(clip: Clip, soles: Mapping[records.Key, Sole], spans: list[tuple[records.Key, int, int]]) -> list[Array]:
+    """Where points of soles are, each from a frame to before another one."""
+    found = [np.empty((stop - start, 3)) for _, start, stop in spans]
+    column = {key: at for at, key in enumerate(dict.fromkeys(key for key, _, _ in spans))}
+    starts, stops = np.array([span[1:] for span in spans], np.intp).reshape(-1, 2).T
     for frames in blocks(len(clip)):
-        found[:, frames] = points(clip.skeleton, clip.pose[frames], soles.values()).swapaxes(0, 1)
-    return dict(zip(soles, found, strict=True))
+        here = points(clip.skeleton, clip.pose[frames], [soles[key] for key in column])
+        for at in np.flatnonzero((starts < frames.stop) & (stops > frames.start)).tolist():
+            key, start, stop = spans[at]
+            first, last = max(start, frames.start), min(stop, frames.stop)
+            found[at][first - start : last - start] = here[first - frames.start : last - frames.start, column[key]]
+    return found
 
 
 def origin_of(
@@ -175,18 +184,15 @@ def origin_of(
         Where.
     """
     soles = {key: sole for motion in legs for key, sole in _soles_of(motion, baked).items()}
-    at, ground = _places(baked, soles), scene.ground.fingerprint()
+    first, ground = len(baked) - 1 if baked.loop else 0, scene.ground.fingerprint()
     least = max(scene.settings.tolerance, EXACT) * max(motion.scale for motion in legs)
+    cut = [(hold, legs[hold.stance.leg].leg.name, _within(hold.stance, first, len(baked))) for hold in holds]
+    cut = [each for each in cut if each[0].part >= 0 and _is_whole(part, *each[1:])]
+    at = iter(_places(baked, soles, [((leg, each[0]), *each[1:]) for _, leg, own in cut for each in own]))
     found = []
-    for hold in holds:
-        leg, first = legs[hold.stance.leg].leg.name, len(baked) - 1 if baked.loop else 0
-        pivots = tuple(
-            records.pivot(point, start, stop, at[leg, point][start:stop], _KEPT_ONCE * least)
-            for point, start, stop in _within(hold.stance, first, len(baked))
-        )
-        whole = pivots and leg in part.legs and part.share[pivots[0].start : pivots[-1].stop].min() == 1
-        if whole and hold.part >= 0:
-            found.append(records.Stance(leg, pivots, float(hold.place[scene.axis] + hold.lift)))
+    for hold, leg, own in cut:
+        pivots = tuple([records.pivot(*each, next(at), _KEPT_ONCE * least) for each in own])
+        found.append(records.Stance(leg, pivots, float(hold.place[scene.axis] + hold.lift)))
     found += _elsewhere(part, ground)
     if not found:
         return None
