@@ -110,7 +110,9 @@ def test_an_edit_drops_the_stances_that_it_moves() -> None:
     again = found.clip.origin
     assert again is not None
     assert len(again.stances) == len(origin().stances)
-    np.testing.assert_allclose([each.level for each in again.stances], [each.level for each in origin().stances], atol=2e-3)
+    np.testing.assert_allclose(
+        [each.level for each in again.stances], [each.level for each in origin().stances], atol=2e-3
+    )
 
 
 def test_other_ground_other_settings_and_other_frames_are_baked() -> None:

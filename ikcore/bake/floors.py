@@ -52,7 +52,9 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
     found = [_floor(*each, contacts, ground, scene) for each in zip(legs, planted, strict=True)]
     if ground is not None:
         for motion, floor in zip(legs, found, strict=True):
-            _shift(floor, depth_of(floor.lowest, motion.scale) - floor.lowest)
+            more = depth_of(floor.lowest, motion.scale) - floor.lowest
+            _shift(floor, more)
+            floor.stood = {point: stood + more for point, stood in floor.stood.items()}  # the ground stays where it is
         return found
     scale, lowest = max(motion.scale for motion in legs), min(floor.lowest for floor in found)
     level = min(float((floor.stood[point] - floor.thick[point]).min()) for floor in found for point in floor.thick)

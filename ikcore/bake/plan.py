@@ -84,9 +84,7 @@ class Plan:
     def without_paths(self) -> Plan:
         """What is to be said of it: what joints were turned for takes as much memory as the result of long clips."""
         none = np.empty((0, 3))
-        holds = [
-            dataclasses.replace(hold, stance=dataclasses.replace(hold.stance, slips=none)) for hold in self.holds
-        ]
+        holds = [dataclasses.replace(hold, stance=dataclasses.replace(hold.stance, slips=none)) for hold in self.holds]
         return dataclasses.replace(self, legs=[], body=Body(none, None, none), holds=holds)
 
 

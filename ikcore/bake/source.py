@@ -38,18 +38,18 @@ def made_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int
         return False
     spread = np.zeros(2)
     for motion in legs:
-        above, stances = _heights(motion, contacts, ground, axis)
-        if above.shape[1] < max(2, stances / 2):
+        above = _heights(motion, contacts, ground, axis)
+        if above.shape[1] < 2:
             return False
         spread = np.maximum(spread, np.ptp(above, axis=1) / motion.scale)
     level, on_it = spread + TRACE
     return bool(level > _RATIO * on_it)
 
 
-def _heights(motion: LegMotion, contacts: Contacts, ground: Ground, axis: int) -> tuple[Array, int]:
-    """Heights of a foot in the middle of its contacts, above 0 and above the ground if there is some; how many."""
+def _heights(motion: LegMotion, contacts: Contacts, ground: Ground, axis: int) -> Array:
+    """How high what a foot stands on is in the middle of its contacts: above 0, and above the ground."""
     frames = contacts.intervals(motion.leg.name).sum(axis=1) // 2
     at = motion.reference[frames]
     under = ground.still(frames).at(at, above=HIGH * motion.scale, below=DEEP * motion.scale)
     above = dot(at - under.points, under.normals)
-    return np.stack([at[:, axis], above])[:, under.hit], len(frames)
+    return np.stack([at[:, axis], np.where(under.hit, above, np.inf)])[:, np.isfinite(at[:, axis])]

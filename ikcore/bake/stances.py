@@ -116,10 +116,10 @@ def stances_of(
     """
     found = []
     for leg, (foot, held) in enumerate(zip(feet, planted, strict=True)):
-        spans, count = known.get(foot.motion.leg.name, []), len(foot.motion.chain)
+        spans = known.get(foot.motion.leg.name, [])
         for start, stop in runs(functools.reduce(np.logical_or, held.values())).tolist():
             stays = [span for span in spans if start <= span[0] < stop]
-            own = stays or _pieces(foot.motion, *_inner_half(start, stop, count, scene), scene)
+            own = stays or _pieces(foot.motion, start, stop, scene)
             found += [_stance(leg, foot, held, span, (start, stop), known=bool(stays)) for span in own]
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -129,12 +129,6 @@ def passing(leg: int, foot: Foot, frame: int) -> Stance:
     motion, here = foot.motion, np.array([frame])
     pivot = Pivot(motion.ball if motion.ball in motion.soles else "heel", frame, frame + 1)
     return Stance(leg, frame, frame + 1, (pivot,), 0, here, np.zeros((1, 3)), planted=False)
-
-
-def _inner_half(start: int, stop: int, frames: int, scene: Scene) -> Span:
-    """A contact without half of the time in which a foot arrives, and leaves, where the clip has that."""
-    cut = edge_of(start, stop, scene) // 2
-    return start if start == 0 else start + cut, stop if stop == frames else stop - cut
 
 
 def edge_of(start: int, stop: int, scene: Scene) -> int:
