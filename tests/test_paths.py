@@ -148,8 +148,6 @@ def test_numbers_by_their_order_of_many_rows_and_intervals() -> None:
     for wrong in ([[0, 42]], [[-1, 3]], [[5, 5]], [[0, 1, 2]]):
         with pytest.raises(ValueError, match="intervals"):
             _core.medians(rows[0], np.array(wrong))
-    for percent in (-1, 101, np.nan):
-        with pytest.raises(ValueError, match="0 to 100"):
 
 
 @pytest.mark.parametrize("frames", [0, 1, 20])
