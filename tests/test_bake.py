@@ -1112,7 +1112,7 @@ def stairs_at(height: float, rise: float = 0.15) -> ik.Ground:
     ],
 )
 def test_feet_that_were_put_on_ground_that_has_changed_since_are_put_there(before: ik.Ground, after: ik.Ground) -> None:
-    """Neither in it nor over it by more than soles may be thick: what was baked on other ground says nothing of this."""
+    """Neither in it nor over it by more than soles may be thick: provenance of other ground says nothing of this."""
     once = ik.bake_feet(walk(), before)
     baked = ik.bake_feet(once.clip, after)
     at = feet().positions(baked.clip.skeleton, baked.clip.pose)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore import _core
+from ikcore._arrays import path_lengths
 from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
@@ -157,7 +157,7 @@ def _motion(clip: Clip, leg: Leg, joints: list[int], at: Array, turns: Array, pl
 
 def _length(chain: Array) -> float:
     """Of a leg, the median over time, as some bones of some files change."""
-    return median(_core.lengths(chain))
+    return median(path_lengths(chain))
 
 
 def place_of(clip: Clip, joint: int) -> Array:

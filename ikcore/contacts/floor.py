@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
-from ikcore._arrays import size
+from ikcore._arrays import extent, median, size
 from ikcore.contacts.rules import LOW, cleaned
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.human import BRIEF, STEP, UNEVEN
@@ -67,7 +66,8 @@ def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], li
     """The first and last frames of its stances, their elevations, and whether any is off the level."""
     knots, levels, uneven = [], [], False
     stances = runs(leg.still)
-    for (start, stop), height in zip(stances.tolist(), _core.medians(leg.height, stances).tolist(), strict=True):
+    for start, stop in stances.tolist():
+        height = float(median(leg.height[start:stop]))
         elsewhere = abs(height) > UNEVEN * leg.scale
         if elsewhere and not _carries(leg, slice(start, stop), height, legs, tracks):
             continue
@@ -89,6 +89,6 @@ def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: 
     time, time_alone = (int(np.count_nonzero(each)) / tracks.clip.fps for each in (supported, alone))
     travel = tracks.hips[frames] - leg.place[frames]
     travel[:, tracks.axis] = 0.0
-    if size(_core.extent(np.ascontiguousarray(travel))) >= STEP * leg.scale:
+    if size(extent(travel)) >= STEP * leg.scale:
         return bool(time >= BRIEF)
     return bool(time_alone >= _RESTS)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import dot, median, size
+from ikcore._arrays import dot, extent, median, size
 from ikcore.contacts.rules import LOW, MIN_TIME, STILL
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.human import BRIEF, STEP, TRACE, WHILE
@@ -53,7 +53,7 @@ def _goes_over(tracks: Tracks) -> bool:
     """Whether the body moves over a foot that stands exactly, which never happens on a belt."""
     for places, scale, speeds in zip(tracks.places, tracks.scales.tolist(), tracks.speeds(level=False), strict=True):
         for start, stop in runs(speeds < TRACE * scale).tolist():
-            way = _core.extent(tracks.hips[start:stop] - places[start:stop])
+            way = extent(tracks.hips[start:stop] - places[start:stop])
             if stop - start >= BRIEF * tracks.clip.fps and size(way) >= STEP * scale:
                 return True
     return False
@@ -140,4 +140,4 @@ def _slide(seen: _Low) -> Array:
 
 
 def _extent(way: Array) -> float:
-    return float(size(_core.extent(way)))
+    return float(size(extent(way)))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import size
+from ikcore._arrays import path_lengths, size
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
@@ -164,7 +164,7 @@ def _length(clip: Clip, leg: Leg, bones: Array, tip: Array) -> float:
     """From hip to ankle, or to the tip of a leg without one; the median over time."""
     if leg.free:
         return free.length_in(clip, leg)
-    return _core.percentile(_core.lengths(bones if leg.ankle else np.concatenate([bones, tip], axis=1)), 50)
+    return _core.percentile(path_lengths(bones if leg.ankle else np.concatenate([bones, tip], axis=1)), 50)
 
 
 def _stood_on(ground: Ground, clip: Clip, places: Array, scales: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import dot, size
+from ikcore._arrays import dot, extent, size
 from ikcore.feet import free, structure
 from ikcore.feet.human import EDGE, LEG, STEP
 from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
@@ -109,7 +109,7 @@ def over_time(
         if leg.ball is None and leg.toe is None and at_ease.soles:
             found.append(at_ease)
             continue
-        frames = _flat(_core.steps(chain[:, _foot(leg)]), height, _EQUAL * scale)
+        frames = _flat(_steps(chain[:, _foot(leg)]), height, _EQUAL * scale)
         here = chain[frames]
         ups = np.full((len(frames), 3), seen.up)
         found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
@@ -132,7 +132,15 @@ Flat = tuple[Array, Array, Array, tuple[bool, bool, float], tuple[float, float, 
 
 def _extent(at: Array) -> float:
     """How far apart the places are where joints (frames, joints, 3) are, of the one that goes the farthest."""
-    return float(_core.extent(at.swapaxes(0, 1)).max())
+    return float(extent(at.swapaxes(0, 1)).max())
+
+
+def _steps(points: Array) -> Array:
+    """The largest step of some points (frames, n, 3) to each frame, and on from the last."""
+    if len(points) < 2:
+        return np.zeros(len(points) + 1)
+    far = np.maximum.reduce(size(points[1:] - points[:-1]), axis=1)
+    return np.concatenate([far[:1], far, far[-1:]])
 
 
 def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
