@@ -16,16 +16,20 @@ from ikcore.bake.paths import FootPath
 from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.clips.clip import Clip
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.human import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
 _TREAD = 0.99  # the upward part of the normals of treads
+_MOVED = 0.01  # m: by less nobody sees that a clip is moved
 _SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
 
 
-def of(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, noise: float) -> tuple[Note, ...]:
+def of(
+    clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, noise: float, contacts: Contacts
+) -> tuple[Note, ...]:
     """What there is to say of a bake before its result is known: `of_result` says what is left.
 
     Parameters
@@ -40,11 +44,15 @@ def of(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, n
         Where.
     noise : float
         By how much the hips shake from frame to frame.
+    contacts : Contacts
+        When feet stand.
     """
     motions = [path.motion for path in paths]
     said = (
         _in_place(clip, scene),
         _noisy(noise, clip),
+        _uncertain(contacts),
+        _moved(holds, motions, scene, clip.unit),
         _strides(holds, motions, scene),
         _through(paths, scene),
         *_stand(clip, holds, paths, scene),
@@ -137,6 +145,27 @@ def _noisy(noise: float, clip: Clip) -> Note | None:
     if not noise:
         return None
     return Note(f"it shakes by {plain(1000 * noise * clip.unit)} mm from frame to frame", "denoise")
+
+
+def _uncertain(contacts: Contacts) -> Note | None:
+    """That contacts are as likely wrong as right, and of which legs."""
+    if not (legs := contacts.uncertain()):
+        return None
+    least = min(legs.values())
+    return Note(
+        f"contacts of {' and '.join(legs)} are uncertain, confidence {100 * least:.0f} %: check them, or give contacts"
+    )
+
+
+def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
+    """That all of a clip comes higher or lower by more than 1 cm, as the ground is so much off its own floor."""
+    lifts = np.array([hold.lift for hold in holds if hold.part >= 0])
+    least = _MOVED * max(motion.scale for motion in motions)
+    if not len(lifts) or scene.on_ground or np.ptp(lifts) > least or abs(float(lifts[0])) <= least:
+        return None
+    where = "higher" if lifts[0] > 0 else "lower"
+    far = plain(1000 * abs(float(lifts[0])) * unit, 3)
+    return Note(f"the ground is {far} mm {where} than the floor of the clip: all of it moves there")
 
 
 def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> Note | None:

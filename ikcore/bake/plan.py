@@ -143,7 +143,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         paths, body = [path.weighed(weight) for path in paths], body.weighed(weight)
         toes = [quaternions.weighed(each, weight) for each in toes]
     # of the ground where feet are to go: that a body holds them back has a note of its own
-    said, missed = notes.of(clip, holds, paths, scene, start.noise), notes.missed(holds, scene)
+    said, missed = notes.of(clip, holds, paths, scene, start.noise, start.contacts), notes.missed(holds, scene)
     held: dict[str, Array] = {}
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)

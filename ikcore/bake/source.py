@@ -16,7 +16,7 @@ from ikcore.grounds.ground import Ground
 
 SourceFloor = Literal["auto", "level", "ground"]
 
-_RATIO = 2.0  # how many times more alike feet stand above the ground than above a level that they were made on it
+_RATIO = 2.0  # times as evenly feet stand above a ground that they were made on as above a level
 
 
 def checked(source_floor: str) -> None:
@@ -33,13 +33,13 @@ def is_ground(source_floor: SourceFloor, legs: list[LegMotion], contacts: Contac
 
 
 def made_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:
-    """Whether feet stand more alike above this ground than above any level plane."""
+    """Whether feet stand at least twice as evenly above this ground as above a level: in the middle of all contacts."""
     if height_of(ground) is not None:
         return False
     spread = np.zeros(2)
     for motion in legs:
         above = _heights(motion, contacts, ground, axis)
-        if above.shape[1] < 2:
+        if above.shape[1] < 2 or not np.isfinite(above).all():
             return False
         spread = np.maximum(spread, np.ptp(above, axis=1) / motion.scale)
     level, on_it = spread + TRACE
@@ -47,9 +47,9 @@ def made_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int
 
 
 def _heights(motion: LegMotion, contacts: Contacts, ground: Ground, axis: int) -> Array:
-    """How high what a foot stands on is in the middle of its contacts: above 0, and above the ground."""
+    """The heights of a foot in the middle of its contacts: above 0, and above the ground, infinite where is none."""
     frames = contacts.intervals(motion.leg.name).sum(axis=1) // 2
     at = motion.reference[frames]
     under = ground.still(frames).at(at, above=HIGH * motion.scale, below=DEEP * motion.scale)
-    above = dot(at - under.points, under.normals)
-    return np.stack([at[:, axis], np.where(under.hit, above, np.inf)])[:, np.isfinite(at[:, axis])]
+    above = dot(np.where(under.hit[:, np.newaxis], at - under.points, 0.0), under.normals)
+    return np.stack([at[:, axis], np.where(under.hit, above, np.inf)])

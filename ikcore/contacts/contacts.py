@@ -167,6 +167,13 @@ class Contacts:
         """
         return runs(self.planted(leg, point))
 
+    def uncertain(self) -> dict[str, float]:
+        """The legs whose contacts are as likely wrong as right, and their least confidence: below one half."""
+        least: dict[str, float] = {}
+        for (leg, _), sure in self.confidence.items():
+            least[leg] = min(sure, least.get(leg, 1.0))
+        return {leg: sure for leg, sure in least.items() if sure < 0.5}
+
     @property
     def airborne(self) -> NDArray[np.intp]:
         """The intervals (n, 2) in which no leg is in contact."""

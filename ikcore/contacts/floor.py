@@ -72,9 +72,8 @@ def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], li
         if elsewhere and not _carries(leg, slice(start, stop), height, legs, tracks):
             continue
         uneven |= elsewhere
-        level = height if elsewhere else 0.0
         knots += [start, stop - 1]
-        levels += [level, level]
+        levels += [height, height]
     return knots, levels, uneven
 
 
