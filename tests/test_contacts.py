@@ -304,7 +304,7 @@ def test_a_touch_of_less_than_a_fifteenth_of_a_second_is_none() -> None:
 
 
 def test_short_gaps_are_closed() -> None:
-    for gap, found in ((1, 1), (6, 2)):
+    for gap, found in ((1, 1), (12, 2)):
         height = np.zeros(120)
         height[60 : 60 + gap] = 0.3
         contacts = ik.Contacts.detect(standing(up(height)), FEET, modes="ground")

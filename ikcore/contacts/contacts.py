@@ -304,8 +304,12 @@ class _Detection:
         tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
         speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
         still = rules.stillness(speeds, self.heights < rules.LOW * tracks.scales[:, np.newaxis], tracks.scales)
-        down = rules.contact(self.heights, speeds, still, tracks.scales, tracks.clip) & np.isfinite(self.heights)
+        down = rules.contact(self.heights, speeds, still, tracks.scales, tracks.clip)
         found = np.stack([down[[key == each for key in tracks.keys]].any(axis=0) for each in names])
+        for leg in modes:
+            own = [name == leg for name, _ in names]
+            found[own] = rules.bridged(found[own], tracks.clip)
+        found &= np.isfinite(tracks.places).all(axis=(0, 2))
         for at, (leg, _) in enumerate(names):
             if modes[leg] in ("always", "never"):
                 found[at] = modes[leg] == "always"

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore.clips.clip import Clip
 from ikcore.contacts.tracks import Tracks
+from ikcore.feet.intervals import runs
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -16,7 +17,8 @@ Mask = NDArray[np.bool_]
 LOW = 0.05  # m above its own lowest level: a point in contact is lower in some frame
 STILL = 0.12  # m/s: a point in contact is slower in some frame
 RAMP_TIME = 0.1  # s: rise and fall of weights about the edges of contacts
-MIN_TIME = 0.067  # s: the shortest contact, and the shortest gap between two
+MIN_TIME = 0.067  # s: the shortest contact
+_MIN_GAP = 0.12  # s: the shortest time between two contacts
 _FOOT = 0.05  # m: points of the sole are known to this height
 _STAY = 1.5  # times as high or as fast ends a contact
 _FASTEST = 1.0  # m/s: what is faster is not still, however feet slide
@@ -55,12 +57,21 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
     A contact that the clip's end cuts goes on beyond it, so it may be short.
     """
-    gap = MIN_TIME * clip.fps if len(clip) > 1 else 0.0
+    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MIN_TIME))
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
-        rounds = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, gap)
+        rounds = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
         return rounds[..., once : 2 * once + 1]
-    return _core.contact(np.ascontiguousarray(stays), np.ascontiguousarray(enters), gap, gap)
+    return _core.contact(np.ascontiguousarray(stays), np.ascontiguousarray(enters), gap, least)
+
+
+def bridged(held: Mask, clip: Clip) -> Mask:
+    """Contacts of the points of a leg (points, frames) without short gaps between those of one and of another."""
+    found, down = held.copy(), held.any(axis=0)
+    for start, stop in runs(~down).tolist():
+        if 0 < start and stop < len(down) and stop - start < _MIN_GAP * clip.fps:
+            found[:, start:stop] = held[:, start - 1 : start]
+    return found
 
 
 def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
