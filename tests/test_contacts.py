@@ -886,7 +886,7 @@ def test_a_path_of_a_captured_walk_that_was_scaled(file: str, unit: float, facto
     way = clip.skeleton.forward(clip.pose).positions[:, 0] * [1, 0, 1]
     clean, found = ik.Contacts.detect(clip), ik.Contacts.detect(moved(clip, (factor - 1) * way))
     for key in KEYS:
-        assert (clean.planted(*key) != found.planted(*key)).mean() < 0.02, key
+        assert (clean.planted(*key) != found.planted(*key)).mean() < 0.035, key  # two frames an edge
 
 
 CLIPS = json.loads((MOCAP / "clips.json").read_text())["clips"] if (MOCAP / "clips.json").exists() else []
@@ -905,7 +905,7 @@ def test_real_clips(given: dict[str, Any]) -> None:
         assert all(len(contacts.intervals(side)) >= 2 for side in SIDES)
         assert max(contacts.confidence.values()) < 0.7
     if given["file"] == "Fox.glb" and given["clip"] == "Walk":
-        assert all(0.25 < weights.mean() < 0.5 for weights in contacts.weights.values())
+        assert all(0.1 < weights.mean() < 0.5 for weights in contacts.weights.values())
     if given["file"] in ("pab_walk.bvh", "fair1_zombie.bvh", "Woman.gltf") and given["clip"] != "Running":
         for key in KEYS:
             assert 0.25 < contacts.planted(*key).mean() < 0.75, key  # a walk

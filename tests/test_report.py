@@ -275,7 +275,7 @@ def test_the_page_on_reports_has_the_bounds() -> None:
     text = (Path(__file__).parent.parent / "docs/report.md").read_text(encoding="utf-8")
     said = {}
     for names, good, fair in re.findall(
-        r"^\| (`\w+`.*?) \| ([\d.]+)(?: mm| %|°|) \| ([\d.]*|any).*\|$", text, re.MULTILINE
+        r"^\| (`\w+`.*?) \| ([\d.]+)(?: mm| %|°|) \| (any|[\d.]*).*\|$", text, re.MULTILINE
     ):
         most = np.inf if fair == "any" else float(fair or good)
         said.update(dict.fromkeys(re.findall(r"`(\w+)`", names), (float(good), most)))
@@ -533,7 +533,7 @@ def test_after_a_bake_what_is_left_is_to_be_looked_at() -> None:
     feet, contacts = CLEAN.feet, CLEAN.contacts
     sources = (shifted(WALK.clip, [0, -0.05, 0]), shifted(WALK.clip, [0, -0.02, 0]))
     before, after = before_and_after(*sources, feet, plane, contacts)
-    assert {moment.what for moment in verdicts.moments(after, before)} == {"sinks", "swings through the ground"}
+    assert {moment.what for moment in verdicts.moments(after, before)} == {"sinks"}
     assert after.measures["left"].penetration == pytest.approx(0.02, abs=1e-6)
     assert before.measures["left"].penetration == pytest.approx(0.05, abs=1e-6)
 

@@ -39,7 +39,8 @@ class Floor:
     @property
     def lowest(self) -> float:
         """The least of the distances from the floor to the heel and to the ball."""
-        return min(self.thick[point] for point in ("heel", "ball", "toe") if point in self.thick)
+        known = [self.thick[point] for point in ("heel", "ball") if point in self.thick]
+        return min(known or self.thick.values())
 
 
 def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: Contacts, scene: Scene) -> list[Floor]:

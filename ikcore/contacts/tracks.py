@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
 POINTS = ("heel", "ball")  # the toe counts as part of the ball
-_FLOOR = 2.0  # percentile of the heights of all sole points: where a level floor is
+_FLOOR = 5.0  # percentile of the heights of all sole points: where a level floor is
 _SPEED_TIME = 1 / 30  # s: speeds are means over this time, at least two frames
 _FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
 _FALL_TIME = 0.067  # s: time step of that acceleration
