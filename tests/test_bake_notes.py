@@ -364,7 +364,7 @@ def test_a_foot_on_its_heel_stands_on_the_ground_under_it() -> None:
 def test_soles_are_looked_for_on_the_plane_that_feet_were_put_on() -> None:
     """Where they are over the ground, whatever their heights."""
     normal = np.array([0.3, 0.8, -0.5]) / np.linalg.norm([0.3, 0.8, -0.5])
-    stance = Stance(0, 0, 1, (Pivot("ball", 0, 1),), 0, np.zeros(1, np.intp), np.zeros((1, 3)), planted=True)
+    stance = Stance(0, 0, 1, (Pivot("ball", 0, 1),), 0, np.zeros(1, np.intp), np.zeros((1, 3)), 0.0, planted=True)
     hold = Foothold(stance, np.array([1.0, 2, 3]), np.zeros(3), 0.5, normal, normal, 0, copied=False)
     scene = Scene(ik.Ground.plane(), 60.0, 1, ik.BakeSettings(), 1, on_ground=False)
     points = np.random.default_rng(4).normal(size=(1, 5, 3))

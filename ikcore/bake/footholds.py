@@ -99,7 +99,8 @@ class Footing:
         foot, sole, axis, middle = self.feet[stance.leg], self.soles[stance.leg], self.scene.axis, stance.middle
         flat, slip = stance.flat, stance.slips[stance.middle - stance.start]
         points = mean(np.stack([foot.motion.soles[name][flat] for name in sole.names], axis=1)) + slip
-        points[:, axis] = [foot.floor.stood[name][middle] - foot.floor.thick[name] for name in sole.names]
+        level = [foot.floor.stood[name][middle] - foot.floor.thick[name] for name in sole.names]
+        points[:, axis] = np.array(level) + stance.rise
         share = (np.arange(1, _PARTS) / _PARTS)[:, np.newaxis]
         between = [points[a] + (points[b] - points[a]) * share for a, b in sole.lines]
         ends = foot.ends
@@ -126,7 +127,7 @@ class Footing:
         self.last = points[0].copy()
         self.last[scene.axis] = high
         if scene.on_ground:
-            return self._held(stance, place, aside, 0.0, normal, normal, part, sole.scale)
+            return self._held(stance, place, aside, -stance.rise, normal, normal, part, sole.scale)
         return self._held(stance, place, aside, lift, normal, scene.up, part, sole.scale)
 
     def _held(

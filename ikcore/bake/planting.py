@@ -127,7 +127,7 @@ class _Planting:
         return 1 - eased(_share(np.arange(count) / self.ramp))
 
     def _above(self, point: str) -> Array:
-        return self.foot.above(point, self.stance.frames)
+        return self.foot.above(point, self.stance.frames) - self.stance.rise
 
     def _rise(self) -> Array:
         """How high pivots are above their place: by themselves, and as the one before has left them, less and less."""

@@ -15,7 +15,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import Array, Mask, Scene, mean, unit
+from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
 from ikcore.feet.human import MOMENT, SOLE, TRACE
 from ikcore.feet.intervals import runs
 
@@ -89,6 +89,7 @@ class Stance:
     # (frames, 3): horizontally, how far the pivot is moved so that it stands still: the main one from where it is,
     # others from where they are in the frame beside that of the pivot next to them. Zeros if it is planted.
     slips: Array
+    rise: float  # how much higher than its floor the main pivot stands in the source: captured floors are not level
     planted: bool  # whether the foot stands still as it is, within the plant tolerance
 
     @property
@@ -128,7 +129,7 @@ def passing(leg: int, foot: Foot, frame: int) -> Stance:
     """A stance of one frame, of a foot that passes over the ground."""
     motion, here = foot.motion, np.array([frame])
     pivot = Pivot(motion.ball if motion.ball in motion.soles else "heel", frame, frame + 1)
-    return Stance(leg, frame, frame + 1, (pivot,), 0, here, np.zeros((1, 3)), planted=False)
+    return Stance(leg, frame, frame + 1, (pivot,), 0, here, np.zeros((1, 3)), 0.0, planted=False)
 
 
 def edge_of(start: int, stop: int, scene: Scene) -> int:
@@ -159,7 +160,8 @@ def _stance(leg: int, foot: Foot, held: dict[str, Mask], span: Span, contact: Sp
     main = max(range(len(pivots)), key=lambda at: (pivots[at].point == ball, pivots[at].stop - pivots[at].start))
     both = np.flatnonzero(held["heel"][seen] & held["ball"][seen]) if len(held) > 1 else np.zeros(0, np.intp)
     flat = span[0] + both if len(both) else np.arange(pivots[main].start, pivots[main].stop)
-    stance = Stance(leg, *span, pivots, main, flat, np.zeros((len(seen), 3)), planted=True)
+    rise = median(foot.above(pivots[main].point, flat))
+    stance = Stance(leg, *span, pivots, main, flat, np.zeros((len(seen), 3)), rise, planted=True)
     if known or _is_planted(foot, stance):
         return stance
     return dataclasses.replace(stance, slips=_slips(foot, stance), planted=False)
@@ -242,7 +244,7 @@ def _is_planted(foot: Foot, stance: Stance) -> bool:
     cut, most = edge_of(stance.start, stance.stop, foot.scene), foot.scene.settings.tolerance * foot.motion.scale
     inside = slice(stance.start + cut, stance.stop - cut)
     points = {pivot.point for pivot in stance.pivots}
-    off = np.minimum.reduce([np.abs(foot.above(point, inside)) for point in sorted(points)])
+    off = np.minimum.reduce([np.abs(foot.above(point, inside) - stance.rise) for point in sorted(points)])
     return bool(_slide(foot, stance, inside) <= most and off.max() <= most and _spin(foot, stance, cut) < _SPIN)
 
 
