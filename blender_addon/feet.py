@@ -117,7 +117,9 @@ def _with_origin(reading, action):
     """What an action says of the bake that made it goes with its clip."""
     said = action.get(actions.ORIGIN) if action else None
     origin = bridge.origin(said) if isinstance(said, str) else None
-    return reading if origin is None else dataclasses.replace(reading, clip=dataclasses.replace(reading.clip, origin=origin))
+    if origin is None:
+        return reading
+    return dataclasses.replace(reading, clip=dataclasses.replace(reading.clip, origin=origin))
 
 
 def _with_soles(context, job, clip):

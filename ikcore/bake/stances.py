@@ -16,7 +16,7 @@ from ikcore.bake import quaternions
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
-from ikcore.feet.human import MOMENT, SOLE, TRACE
+from ikcore.feet.human import BRIEF, MOMENT, SOLE, TRACE
 from ikcore.feet.intervals import runs
 
 _TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
@@ -162,7 +162,7 @@ def _stance(leg: int, foot: Foot, held: dict[str, Mask], span: Span, contact: Sp
     flat = span[0] + both if len(both) else np.arange(pivots[main].start, pivots[main].stop)
     rise = median(foot.above(pivots[main].point, flat))
     stance = Stance(leg, *span, pivots, main, flat, np.zeros((len(seen), 3)), rise, planted=True)
-    if known or _is_planted(foot, stance):
+    if known or _is_cut(foot, stance) or _is_planted(foot, stance):
         return stance
     return dataclasses.replace(stance, slips=_slips(foot, stance), planted=False)
 
@@ -246,6 +246,12 @@ def _is_planted(foot: Foot, stance: Stance) -> bool:
     points = {pivot.point for pivot in stance.pivots}
     off = np.minimum.reduce([np.abs(foot.above(point, inside) - stance.rise) for point in sorted(points)])
     return bool(_slide(foot, stance, inside) <= most and off.max() <= most and _spin(foot, stance, cut) < _SPIN)
+
+
+def _is_cut(foot: Foot, stance: Stance) -> bool:
+    """Whether the clip begins or ends within a stance of which it shows less than the shortest contact."""
+    brief = stance.stop - stance.start < BRIEF * foot.scene.fps
+    return brief and (stance.start == 0) != (stance.stop == len(foot.motion.chain))
 
 
 def _slide(foot: Foot, stance: Stance, inside: slice) -> float:
