@@ -52,7 +52,7 @@ def lifted(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> li
     some = [at for at, (needed, _) in enumerate(needs) if needed.any()]
     if not some:
         return list(paths)
-    needed, free = (np.stack([needs[at][which] for at in some], axis=1) for which in (0, 1))
+    needed, free = np.stack([needs[at][0] for at in some], axis=1), np.stack([needs[at][1] for at in some], axis=1)
     found, lifts = list(paths), beam(needed, free, scene.fps)
     for at, lift in zip(some, lifts.T, strict=True):
         shift = paths[at].shift.copy()

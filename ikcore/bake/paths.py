@@ -67,8 +67,8 @@ class FootPath:
 
     def part(self, motion: LegMotion, frames: slice) -> FootPath:
         """Some of the frames."""
-        own = (self.shift, self.turn, self.toes, self.lies, self.plain, self.stands)
-        return FootPath(motion, *(values[frames] for values in own))
+        shift, turn, toes = self.shift[frames], self.turn[frames], self.toes[frames]
+        return FootPath(motion, shift, turn, toes, self.lies[frames], self.plain[frames], self.stands[frames])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

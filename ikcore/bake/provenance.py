@@ -110,12 +110,9 @@ def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
     """The legs with other contacts."""
     if contacts is None:
         return set()
-    given = {key: contacts.intervals(*key) for key in contacts.weights}
-    return {
-        leg
-        for leg, point in origin.contacts.keys() | given.keys()
-        if not np.array_equal(given.get((leg, point)), origin.contacts.get((leg, point)))
-    }
+    given = {key: contacts.intervals(*key).tolist() for key in contacts.weights}
+    known = {key: spans.tolist() for key, spans in origin.contacts.items()}
+    return {key[0] for key in known.keys() | given.keys() if given.get(key) != known.get(key)}
 
 
 def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
