@@ -22,7 +22,7 @@ from ikcore.bake.footholds import Foothold
 from ikcore.bake.scene import Scene
 from ikcore.bake.stances import Pivot, Stance
 from ikcore.command import cli
-from ikcore.feet import metrics
+from ikcore.feet import metrics, verdicts
 
 Array = NDArray[Any]
 

@@ -69,7 +69,7 @@ def bridged(held: Mask, clip: Clip) -> Mask:
     """Contacts of the points of a leg (points, frames) without short gaps between those of one and of another."""
     found, down = held.copy(), held.any(axis=0)
     for start, stop in runs(~down).tolist():
-        if 0 < start and stop < len(down) and stop - start < _MIN_GAP * clip.fps:
+        if start > 0 and stop < len(down) and stop - start < _MIN_GAP * clip.fps:
             found[:, start:stop] = held[:, start - 1 : start]
     return found
 
