@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, extent, median, size
-from ikcore.contacts.rules import LOW, MIN_TIME, STILL
+from ikcore.contacts.rules import LOW, MIN_TIME
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.human import BRIEF, STEP, TRACE, WHILE
 from ikcore.feet.intervals import runs
@@ -21,7 +21,8 @@ Mask = NDArray[np.bool_]
 _WINDOW = 2.0  # s in which the velocity is taken as constant; windows overlap by half
 _VARIES = 0.1  # share of the velocity within which it counts as constant
 _ROUNDS = 8  # of the search for the commonest velocity
-_COMMON = 0.5  # share of the low samples that has the velocity of a ground
+_SAME = 0.3  # m/s: velocities that differ by less are equal; a point on the ground rises half as fast at most
+_COMMON = 0.25  # share of the low samples that has the velocity of a ground
 _ALONG = 0.2  # of the ground's speed: a body that goes with it so fast travels
 _SLIDE = 0.05  # of the body's speed: feet slide by more where a path was scaled
 
@@ -65,7 +66,7 @@ def _low(tracks: Tracks, heights: Array) -> _Low:
     span = max(1, round(MIN_TIME / 2 * fps))
     places = _core.prolonged(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
     velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
-    limits, body = 2 * STILL * scales[one], tracks.hips.copy()
+    limits, body = _SAME * scales[one], tracks.hips.copy()
     low = (LOW * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)
     velocities[..., tracks.axis] = body[:, tracks.axis] = 0
     return _Low(fps, velocities, low, limits, body)
