@@ -58,9 +58,8 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
             floor.stood = {point: stood + more for point, stood in floor.stood.items()}  # the ground stays where it is
         return found
     scale, lowest = max(motion.scale for motion in legs), min(floor.lowest for floor in found)
-    level = median(
-        np.concatenate([floor.stood[point] - floor.thick[point] for floor in found for point in floor.thick])
-    )
+    below = [floor.stood[point] - floor.thick[point] for floor in found for point in floor.thick]
+    level = median(np.concatenate(below))
     thick, plane = depth_of(level + lowest, scale), height_of(scene.ground)
     if plane is not None:
         thick = min(thick, abs(level + lowest - plane))

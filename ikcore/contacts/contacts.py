@@ -53,7 +53,7 @@ class Contacts:
     >>> contacts = ik.Contacts.detect(walk.clip)
     >>> contacts.intervals("left", "ball")
     array([[  5,  41],
-           [ 70, 106],
+           [ 70, 105],
            [135, 170]])
     """
 
@@ -75,15 +75,15 @@ class Contacts:
     ) -> Contacts:
         """Find contacts by how high points of the soles are above the ground and how fast they move relative to it.
 
-        Both after a low-pass of 8 Hz without delay. A contact lasts from a frame that is low and still to another one,
-        with none between that is high or fast. Low is below 0.05 m, high above 0.1 m, for a leg of 0.87 m, and in
-        proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
-        usual walk, and at least 0.075 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
-        that. Where what is low and slow slides by one share of the way of the body, 5 % or more, and hardly moves
-        otherwise, as after a path was scaled, speeds are relative to that.
-        Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped. Where the clip begins or ends
-        within a time that is neither high nor fast, a contact goes on to there, unless that is for less than a gap; and
-        none is dropped that reaches there: a foot that stands in the first frame is in contact.
+        A contact lasts from a frame that is low and still to another one, with none between that is high or fast. Low
+        is less than 0.05 m above the lowest level of the point, the 5th percentile of its heights, for a leg of 0.87 m,
+        and in proportion for others. Still is slower than 0.12 m/s, or than twice the slowest fifth of what is low, up
+        to 1 m/s: feet may slide throughout. High and fast are 1.5 times as much. Speeds are means over 1/30 s before
+        and after a frame; their vertical part counts half. Where feet slide by one share of the travel of the body, 5 %
+        or more, and hardly move otherwise, as after a path was scaled, speeds are relative to that.
+        Gaps of less than 0.12 s are closed, of a point and of a leg, and contacts of less than 0.067 s dropped. Where
+        the clip begins or ends within a time that is neither high nor fast, a contact goes on to there, unless that is
+        for less than a gap; and none is dropped that reaches there.
         Loops go on at their ends. In a clip of one frame what is low is in contact.
 
         Parameters
@@ -93,9 +93,8 @@ class Contacts:
         feet : Feet, optional
             Its legs, with soles (default: `Feet.detect(clip.skeleton, clip=clip)`).
         ground : Ground, optional
-            What it walks on, at rest or moving (default: a level floor, at the 2nd percentile of the heights of the
-            points, and under legs that stand higher up to 0.03 m above that, but in a single frame; where a foot is
-            still somewhere else and carries the body, as on stairs, the floor is there).
+            What it walks on, at rest or moving (default: a level floor, at the 5th percentile of the heights of the
+            points; where a foot is still somewhere else and carries the body, as on stairs, the floor is there).
         modes : {"auto", "always", "never", "ground"} or mapping of str to these, optional
             For all legs, or by leg: as above; planted throughout; never; or by height alone, however fast.
         curves : mapping, optional

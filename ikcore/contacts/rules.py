@@ -34,14 +34,14 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
     usual = np.array([_core.percentile(each, _LEVEL) for each in tracks.heights])
     lowest = 0.0 if given else np.fmin.reduce(usual)
     usual = np.minimum(usual, lowest + _FOOT * tracks.scales)
-    return (np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis]
+    return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
 
 
 def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
     """The speed (points, 1) below which each point is still."""
     slowest = [_core.percentile(each[near & np.isfinite(each)], _SLOW) for each, near in zip(speeds, low, strict=True)]
     sliding = np.minimum(_SLIDING * np.nan_to_num(np.array(slowest)), _FASTEST * scales)
-    return np.maximum(STILL * scales, sliding)[:, np.newaxis]
+    return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
 
 
 def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
@@ -67,9 +67,9 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
 def bridged(held: Mask, clip: Clip) -> Mask:
     """Contacts of the points of a leg (points, frames) without short gaps between those of one and of another."""
-    found, down = held.copy(), held.any(axis=0)
-    for start, stop in runs(~down).tolist():
-        if start > 0 and stop < len(down) and stop - start < _MIN_GAP * clip.fps:
+    found = held.copy()
+    for start, stop in runs(np.asarray(~held.any(axis=0))).tolist():
+        if start > 0 and stop < held.shape[1] and stop - start < _MIN_GAP * clip.fps:
             found[:, start:stop] = held[:, start - 1 : start]
     return found
 

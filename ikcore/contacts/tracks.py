@@ -181,7 +181,7 @@ def _stood_on(ground: Ground, clip: Clip, places: Array, scales: Array) -> tuple
             there = part.local(points)
             if part.scales is not None:
                 there = there * part.scales[..., np.newaxis, :]
-            relative = np.where((number == carrier.T)[..., np.newaxis], there.swapaxes(0, 1), relative)
+            relative = np.where(np.equal(carrier.T, number)[..., np.newaxis], there.swapaxes(0, 1), relative)
     return under, relative
 
 

@@ -193,7 +193,7 @@ def moments(measured: Measured, source: Measured | None = None) -> list[Moment]:
     >>> sunk = ik.feet.measure(ik.Clip(walk.skeleton, ik.Pose(walk.pose.rotations, moved), walk.fps), source=before)
     >>> for moment in moments(sunk, before)[:2]:
     ...     print(moment.leg, moment.what, round(moment.amount, 6), moment.start, moment.stop)
-    left sinks 0.03 90 106
+    left sinks 0.03 90 105
     right sinks 0.03 97 138
     """
     found = [moment for leg in measured.tracks for moment in _of_leg(measured, leg, source)]
