@@ -44,7 +44,11 @@ def clearance_of(
     if scene.on_ground:
         possible = np.maximum(possible - _risen(path, swings, scene), 0)
     needed[copied] = 0
-    return np.minimum(np.fmax(needed, 0), possible), near > 0
+    needed = np.minimum(np.fmax(needed, 0), possible)
+    for start, stop in swings:
+        if needed[start:stop].max() <= scene.settings.tolerance * scale:  # as a planted foot may be, it stays
+            needed[start:stop] = 0
+    return needed, near > 0
 
 
 def lifted(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> list[FootPath]:
