@@ -30,9 +30,18 @@ Need = tuple[Array, Mask]  # how much higher a foot has to be, and when it may b
 
 
 def clearance_of(
-    foot: Foot, path: FootPath, swings: list[tuple[int, int]], copied: Mask, rounds: bool, told: Told
+    foot: Foot,
+    path: FootPath,
+    swings: list[tuple[int, int]],
+    still: list[tuple[int, int]],
+    copied: Mask,
+    rounds: bool,
+    told: Told,
 ) -> Need:
-    """How much higher a foot has to be, as far as it can rise in time, and when it is in swing."""
+    """How much higher a foot has to be, as far as it can rise in time, and when it is in swing.
+
+    Swings that are `still`, between stances that stay where they are, stay so within the plant tolerance.
+    """
     count, scene, scale = len(path.shift), foot.scene, path.motion.scale
     near = _nearer(swings, count, scene.fps)
     among = _second_round(count) if rounds else near > 0
@@ -45,8 +54,8 @@ def clearance_of(
         possible = np.maximum(possible - _risen(path, swings, scene), 0)
     needed[copied] = 0
     needed = np.minimum(np.fmax(needed, 0), possible)
-    for start, stop in swings:
-        if needed[start:stop].max() <= scene.settings.tolerance * scale:  # as a planted foot may be, it stays
+    for start, stop in still:
+        if needed[start:stop].max() <= scene.settings.tolerance * scale:
             needed[start:stop] = 0
     return needed, near > 0
 

@@ -96,7 +96,8 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list
     needs = []
     for at, (each, path) in enumerate(zip(steps, paths, strict=True)):
         spans = _swings(each)
-        needs.append(clearance_of(each.foot, path, spans, each.copied, rounds, over.part(at * share, (at + 1) * share)))
+        still, part = _still(each, spans), over.part(at * share, (at + 1) * share)
+        needs.append(clearance_of(each.foot, path, spans, still, each.copied, rounds, part))
     return lifted(paths, needs, scene)
 
 
@@ -121,6 +122,12 @@ def _swings(steps: Steps) -> list[tuple[int, int]]:
     down = sorted((hold.stance.start, hold.stance.stop) for hold in [*steps.holds, *passed])
     edges = [0, *(edge for span in down for edge in span), frames]
     return [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if stop > start]
+
+
+def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The swings between stances that stay exactly where they are."""
+    moved = {edge for hold in steps.holds if not hold.copied for edge in (hold.stance.start, hold.stance.stop)}
+    return [span for span in swings if not moved & {*span}]
 
 
 # --- on the ground ---------------------------------------------------------------------------------------------------
