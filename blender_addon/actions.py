@@ -17,6 +17,7 @@ from . import stage
 CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
 SOURCE = "ikcore source"  # the custom property of an action that says what it was made of
 STILL = "ikcore still"  # and the one that says what channels were that have keys in it only
+ORIGIN = "ikcore origin"  # and the one that says where feet were put, ikcore.Clip.origin as text
 MADE = "ikcore made"  # and the one that says by what: the title that its name ends with
 # What makes up a key and how many numbers each part is: kept keys are put back with all of it.
 KEY_PARTS = {
@@ -58,6 +59,14 @@ class Channel:
     frames: np.ndarray | None = None  # (keys,), where they are others than those of the channels beside it
     slopes: np.ndarray | None = None  # (keys,), changes a frame, for smooth curves
     rounds: bool = False  # whether the curve is to go on in rounds
+
+
+def tell_origin(action, origin):
+    """Keep with an action what the bake that made it has written of itself, or nothing."""
+    if origin is not None:
+        action[ORIGIN] = origin.to_json()
+    elif ORIGIN in action:
+        del action[ORIGIN]
 
 
 def path_of(bone, name):

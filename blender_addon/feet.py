@@ -88,7 +88,7 @@ def _look(context, job):
             notes += ground.unseen(context, job.objects, job.armature)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The ground collection is empty: move objects into it")
-    feet = yield from stage.between(_with_soles(context, job, clip, floor), 0.95, 1.0)
+    feet = yield from stage.between(_with_soles(context, job, clip), 0.95, 1.0)
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
     return Seen(reading, clip, feet, floor, notes, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
@@ -100,6 +100,7 @@ def _clips(context, job):
     steps = clips.read(context, job.armature, job.frames, bones, stretched, job.copies)
     reading = yield from stage.between(steps, 0.0, 0.8)
     if job.source is None:
+        reading = _with_origin(reading, job.armature.animation_data.action)
         return reading, reading
     with actions.played(job.armature, job.source):
         steps = clips.read(context, job.armature, job.frames, bones, stretched, job.copies)
@@ -109,19 +110,25 @@ def _clips(context, job):
             f"{job.armature.name} has another location or scale in {job.source.name}, its original: "
             "turn Rebake from Original off"
         )
-    return reading, source
+    return reading, _with_origin(source, job.source)
 
 
-def _with_soles(context, job, clip, floor=None):
+def _with_origin(reading, action):
+    """What an action says of the bake that made it goes with its clip."""
+    said = action.get(actions.ORIGIN) if action else None
+    origin = bridge.origin(said) if isinstance(said, str) else None
+    if origin is None:
+        return reading
+    return dataclasses.replace(reading, clip=dataclasses.replace(reading.clip, origin=origin))
+
+
+def _with_soles(context, job, clip):
     joints = {joint for leg in job.legs for joint in leg.chain}
     vertices = skin.of_joints(job.armature, skin.read(context, job.armature), joints)
     known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
     with _refusing(job):
         feet = bridge.library.Feet(known)
-        if floor is None:
-            return (yield from in_thread(lambda progress: feet.with_soles(clip, vertices=vertices or None)))
-        on_it = functools.partial(bridge.feet_on, clip, feet, floor, vertices=vertices or None)
-        return (yield from in_thread(lambda progress: on_it()))
+        return (yield from in_thread(lambda progress: feet.with_soles(clip, vertices=vertices or None)))
 
 
 # --- without bpy, in a thread ----------------------------------------------------------------------------------------
@@ -250,6 +257,7 @@ def write(context, made, request):
     with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
         if request.output == "OVERWRITE":
             yield from actions.overwrite(work, first.frames, own, rest())
+            actions.tell_origin(armature.animation_data.action, first.baked.clip.origin)
         else:
             strip, source = request.output == "NLA", actions.original(armature.animation_data)
             still = actions.still(armature, first.channels)
@@ -260,6 +268,7 @@ def write(context, made, request):
             with nla.pushed_down(plan, first.frames, context.scene) if strip else actions.swapped([plan]):
                 yield from rest()
             plan[1][actions.SOURCE], plan[1][actions.STILL] = source, still
+            actions.tell_origin(plan[1], first.baked.clip.origin)
     report.keep(armature, nla.shown(armature.animation_data), first.told)
 
 

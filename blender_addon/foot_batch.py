@@ -123,6 +123,7 @@ def _bake(context, armature, request):
         with actions.played(armature, action):
             stage.finished(effect.compare(context, job, baked, frames, told, request))
     action[actions.SOURCE] = original
+    actions.tell_origin(action, baked.clip.origin)
     return Made(original, action, slot, told)
 
 

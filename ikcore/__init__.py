@@ -41,11 +41,12 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 
 if TYPE_CHECKING:
     from ikcore import feet, prepare
-    from ikcore.bake import Baked, BakeSettings, FootLock, bake_feet
+    from ikcore.bake import Baked, BakeSettings, bake_feet
     from ikcore.clips import bvh, gltf, samples
     from ikcore.clips.clip import Clip, FormatError
     from ikcore.clips.smoothing import Smoothed, smooth
     from ikcore.feet import Contacts, Feet, Leg
+    from ikcore.feet.foot_lock import FootLock
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
     from ikcore.learning.matching import MotionMatching
@@ -66,7 +67,8 @@ _MODULES = {
 }
 _HOMES = {
     **dict.fromkeys(("as_strong", "momentum"), "masses"),
-    **dict.fromkeys(("Baked", "BakeSettings", "FootLock", "bake_feet"), "bake"),
+    **dict.fromkeys(("Baked", "BakeSettings", "bake_feet"), "bake"),
+    "FootLock": "feet.foot_lock",
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
     **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),

@@ -58,6 +58,19 @@ def size(vectors: NDArray[Any]) -> Any:
     return np.sqrt(dot(vectors, vectors))
 
 
+def path_lengths(points: NDArray[Any]) -> NDArray[np.float64]:
+    """The lengths of chains of points (frames, n, 3), from the first point by way of all to the last."""
+    found = np.zeros(len(points))
+    for k in range(1, points.shape[1]):
+        found = found + size(np.subtract(points[:, k], points[:, k - 1], dtype=np.float64))
+    return found
+
+
+def extent(points: NDArray[Any]) -> Any:
+    """How far apart points (..., n, 3) are along each axis."""
+    return np.max(points, axis=-2) - np.min(points, axis=-2)
+
+
 def unit(vector: NDArray[Any]) -> NDArray[Any]:
     """A vector scaled to length 1, whatever its length; zero stays zero."""
     near = vector / (np.abs(vector).max() or 1)

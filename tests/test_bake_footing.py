@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
+import gaits
 import numpy as np
 import pytest
 from test_bake import FLOOR, SIDES, Array, apart, box, feet, soles, walk
@@ -13,12 +14,11 @@ from test_bake import FLOOR, SIDES, Array, apart, box, feet, soles, walk
 import ikcore as ik
 from ikcore import terrain
 from ikcore.bake.floors import floors_of, planted_of
+from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import legs_of
-from ikcore.bake.progress import Told
+from ikcore.bake.planting import planted_on
 from ikcore.bake.scene import Scene
-from ikcore.bake.stances import Stance, foot_of
-from ikcore.bake.way import Steps, ways_of
-from ikcore.feet.human import UNEVEN
+from ikcore.bake.stances import Foot, Pivot, Stance
 from ikcore.feet.leg import Sole
 
 POINTS = ("heel", "ball", "toe", "inner", "outer")
@@ -148,33 +148,17 @@ def test_a_heel_that_was_raised_out_of_the_ground_goes_back_while_the_foot_is_on
     turned[:, joint] = ik.rotations.multiply(turned[:, joint], pitch)
     pitched = dataclasses.replace(walk(), pose=dataclasses.replace(walk().pose, rotations=turned))
     level, motion = (legs_of(clip, feet())[0] for clip in (walk(), pitched))
-    scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
-    contacts, names = ik.Contacts.detect(walk(), feet()), list(motion.soles)
+    scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, on_ground=False)
+    contacts = ik.Contacts.detect(walk(), feet())
     floor = floors_of([level], [planted_of(level, contacts)], contacts, scene)[0]
-    phases = (names.index("joint"), 65, 90), (names.index("toe"), 90, 105)
-    stance = Stance(0, 65, 105, phases, 0, np.arange(72, 90), slips=np.zeros((40, 3)), normal=scene.up, floor=scene.up)
-    foot = foot_of(motion, floor, scene)
-    (way,) = ways_of([Steps(motion, [stance], [], floor, foot)], scene, False, Told(lambda share: None, 0, 1))
-    raised = np.degrees(2 * np.linalg.norm(way.turn[65:105, 1:], axis=1))
+    pivots = Pivot("joint", 65, 90), Pivot("toe", 90, 105)
+    stance = Stance(0, 65, 105, pivots, 0, np.arange(72, 90), np.zeros((40, 3)), 0.0, planted=False)
+    hold = Foothold(stance, np.zeros(3), np.zeros(3), 0.0, scene.up, scene.up, 0, copied=False)
+    planted = planted_on(Foot(motion, floor, scene), hold)
+    raised = np.degrees(2 * np.linalg.norm(planted.turn[:, 1:], axis=1))
     assert raised[20] > 20 * heel_down
     assert abs(raised[-1]) < 1e-6
     assert np.abs(np.diff(raised)).max() < 2
-
-
-@pytest.mark.parametrize("longer", SIDES)
-def test_a_floor_is_one_level_up_to_what_it_is_looked_for_whichever_leg_is_longer(longer: str) -> None:
-    """The right foot is as much higher as it may be on a level floor; legs differ by rounding."""
-    legs = legs_of(walk(), feet())
-    scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
-    contacts = ik.Contacts.detect(walk(), feet())
-    in_air = {key: np.zeros_like(weights) for key, weights in contacts.weights.items()}
-    for leg in legs:
-        leg.size *= 1 + 1e-8 * (leg.leg.name == longer)
-    high = {leg.leg.name: -0.1 + UNEVEN * leg.scale * (leg.leg.name == "right") for leg in legs}
-    ground = {key: np.full(len(walk()), high[key[0]]) for key in contacts.ground}
-    seen = dataclasses.replace(contacts, weights=in_air, ground=ground)
-    for floor in floors_of(legs, [planted_of(leg, seen) for leg in legs], seen, scene):
-        assert all(np.allclose(stood - floor.thick[point], -0.1) for point, stood in floor.stood.items())
 
 
 # --- soles that are not known exactly --------------------------------------------------------------------------------
@@ -202,22 +186,11 @@ def test_feet_whose_toes_bend_as_low_as_soles_are_thick_stand_on_their_own_floor
         assert np.abs(off[:, 1]).max() < 0.002
 
 
-def test_feet_whose_toes_bend_higher_than_soles_are_thick_stand_on_a_higher_floor() -> None:
-    rest, moved = walk().skeleton.offsets, walk().pose.translations
-    at = np.array(np.broadcast_to(rest, (len(walk()), *rest.shape)) if moved is None else moved)
-    at[:, 0, 1] += 0.04
-    higher = dataclasses.replace(walk(), pose=dataclasses.replace(walk().pose, translations=at))
-    slope = ik.Ground.plane([0, 1, -0.1])
-    expected, found = (soles(ik.bake_feet(clip, slope).clip) for clip in (walk(), higher))
+@pytest.mark.parametrize("up", [0.01, 0.03, 0.042, 0.046, 0.06])
+def test_a_clip_that_stands_a_little_above_its_floor_stays_there(up: float) -> None:
+    """Its feet are as thick: nobody knows that they are not."""
+    higher = gaits.moved(walk(), np.array([0.0, up, 0.0]))
+    baked = ik.bake_feet(higher, FLOOR)
+    before, after = soles(higher), soles(baked.clip)
     for side in SIDES:
-        np.testing.assert_allclose(found[side, "ball"][flat()[side]], expected[side, "ball"][flat()[side]], atol=0.002)
-
-
-@pytest.mark.parametrize(("kept", "thick"), [(True, 0.02), (False, 0.0)])
-def test_soles_of_feet_that_were_put_on_this_ground_are_as_thick_as_they_stand(kept: bool, thick: float) -> None:
-    """Of others what is so far off has sunk, or floats."""
-    motions = legs_of(walk(), thinned(0.02))
-    scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, made=True, kept=kept)
-    contacts = ik.Contacts.detect(walk(), feet())
-    for floor in floors_of(motions, [planted_of(motion, contacts) for motion in motions], contacts, scene):
-        assert [floor.thick[point] for point in POINTS] == pytest.approx([thick] * 5, abs=1e-3)
+        np.testing.assert_allclose(after[side, "ball"][flat()[side]], before[side, "ball"][flat()[side]], atol=0.002)

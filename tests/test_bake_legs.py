@@ -11,9 +11,9 @@ from test_feet import body, fox, spider
 
 import ikcore as ik
 from ikcore._arrays import size
-from ikcore.bake.body import Body
 from ikcore.bake.legs import bend, nearer_of
 from ikcore.bake.motion import legs_of
+from ikcore.bake.pelvis import Body
 
 
 def standing(kind: str) -> tuple[ik.Clip, ik.Feet]:

@@ -266,8 +266,8 @@ def test_the_worst_comes_first_and_where() -> None:
 def test_verdicts_are_good_up_to_their_bounds(name: str) -> None:
     good, fair, _ = verdicts.BOUNDS[name]
     assert verdicts.verdict(name, good) == "good"
-    assert verdicts.verdict(name, fair * 1.001 + 1) == "poor"
-    assert verdicts.verdict(name, np.inf) == "poor"
+    assert verdicts.verdict(name, fair * 1.001 + 1) == ("poor" if fair < np.inf else "fair")
+    assert fair == np.inf or verdicts.verdict(name, np.inf) == "poor"
     assert verdicts.verdict(name, np.nan) is None
 
 
@@ -275,9 +275,10 @@ def test_the_page_on_reports_has_the_bounds() -> None:
     text = (Path(__file__).parent.parent / "docs/report.md").read_text(encoding="utf-8")
     said = {}
     for names, good, fair in re.findall(
-        r"^\| (`\w+`.*?) \| ([\d.]+)(?: mm| %|°|) \| ([\d.]*).*\|$", text, re.MULTILINE
+        r"^\| (`\w+`.*?) \| ([\d.]+)(?: mm| %|°|) \| (any|[\d.]*).*\|$", text, re.MULTILINE
     ):
-        said.update(dict.fromkeys(re.findall(r"`(\w+)`", names), (float(good), float(fair or good))))
+        most = np.inf if fair == "any" else float(fair or good)
+        said.update(dict.fromkeys(re.findall(r"`(\w+)`", names), (float(good), most)))
     percent = ("skating", "skating_by_height", "length_error", "lift_lost", "pelvis_path")
     angles = ("sole_angle", "heading_drift", "straightness_lost")
     shown = dict.fromkeys(percent, 100) | dict.fromkeys(angles, 180 / np.pi)
@@ -532,7 +533,7 @@ def test_after_a_bake_what_is_left_is_to_be_looked_at() -> None:
     feet, contacts = CLEAN.feet, CLEAN.contacts
     sources = (shifted(WALK.clip, [0, -0.05, 0]), shifted(WALK.clip, [0, -0.02, 0]))
     before, after = before_and_after(*sources, feet, plane, contacts)
-    assert {moment.what for moment in verdicts.moments(after, before)} == {"sinks", "swings through the ground"}
+    assert {moment.what for moment in verdicts.moments(after, before)} == {"sinks"}
     assert after.measures["left"].penetration == pytest.approx(0.02, abs=1e-6)
     assert before.measures["left"].penetration == pytest.approx(0.05, abs=1e-6)
 

@@ -198,24 +198,6 @@ def test_over_no_ground_it_does_not_rest() -> None:
     assert rest(points, np.zeros(len(points), bool), nothing[:, 1], nothing, np.eye(3)[2]) is None
 
 
-def test_a_foot_passes_as_low_as_it_may() -> None:
-    """A point higher than the lowest one is deeper by at most that difference."""
-    random = np.random.default_rng(2)
-    points, ground = points_of(SOLE + random.normal(0, 0.02, SOLE.shape)), random.normal(0, 0.05, (20, 3))
-    sole = tuple((random.normal(0, 0.1, (9, 3)), random.normal(0, 0.1, 9), 0.01, False, n) for n in range(len(SOLE)))
-    foot = sole, 1, BALL, TOE, HEEL, sole[BALL][0], *[None] * 5, True, True, 6.0, 4
-    normal = np.array([0.2, 0.9, -0.1])
-    ground[HEEL] = np.nan
-    above = np.array([at[4, 1] - stood[4] for at, stood, *_ in sole])
-    plane = dot(points[: len(SOLE)] - points[BALL], slope_of(normal)) + above - above.min()
-    wanted = np.nanmax(ground[: len(SOLE), 1] - points[BALL, 1] - plane)
-    assert _core.passing_lift(foot, 4, points, ground, points[BALL], normal) == wanted
-    assert np.isnan(_core.passing_lift(foot, 4, points, np.full(ground.shape, np.nan), points[BALL], normal))
-    for wrong in ((9, points, ground), (-1, points, ground), (4, points[:3], ground[:3]), (4, points, ground[:-1])):
-        with pytest.raises(TypeError):
-            _core.passing_lift(foot, *wrong, points[BALL], normal)
-
-
 def test_what_does_not_fit_is_refused() -> None:
     points = points_of(SOLE)
     count = len(points)

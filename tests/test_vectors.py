@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
@@ -97,41 +96,6 @@ def test_the_widest_of_groups() -> None:
 def test_groups_must_have_points(ends: list[int]) -> None:
     with pytest.raises(ValueError, match="ends that ascend"):
         _core.widest(np.zeros((5, 3)), ends)
-
-
-@pytest.mark.parametrize("shape", [(40,), (40, 3), (700,), (200, 3), (1, 2, 2)])
-@pytest.mark.parametrize("reach", [0, 0.5, 1, 2, 7.2, 50])
-def test_filters_are_of_rows_about(shape: tuple[int, ...], reach: float) -> None:
-    random, most = np.random.default_rng(int(reach)), max(math.ceil(reach) - 1, 0)
-    values, found = random.normal(size=shape), np.zeros(shape)
-    away = np.arange(-most, most + 1) / (reach or 1)
-    kernel = (1 - away * away) * (1 - away * away)
-    factors = kernel / np.add.accumulate(kernel)[-1]
-    wide = np.concatenate([values[:1]] * most + [values] + [values[-1:]] * most)
-    about = np.stack([wide[tap : tap + len(values)] for tap in range(2 * most + 1)])
-    for tap, factor in enumerate(factors):
-        found += (about[tap] - values) * factor
-    assert_array_equal(_core.filtered(values, reach), values + found)
-    assert_array_equal(_core.spread(values, reach), about.max(axis=0))
-
-
-def test_what_is_not_a_number_spreads() -> None:
-    values = np.arange(9.0)
-    values[4] = np.nan
-    assert np.isnan(_core.spread(values, 2.5)).tolist() == [False] * 2 + [True] * 5 + [False] * 2
-
-
-@pytest.mark.parametrize("name", ["filtered", "spread"])
-def test_a_filter_refuses_what_does_not_fit(name: str) -> None:
-    values, run = np.zeros((10, 3)), getattr(_core, name)
-    for rows in (values[:0], values[:, :2], values.astype("f"), None):
-        with pytest.raises(TypeError, match=name):
-            run(rows, 2)
-    for reach in (-1, math.nan, math.inf, 1e18, "2"):
-        with pytest.raises(TypeError):
-            run(values, reach)
-    with pytest.raises(TypeError, match=name):
-        run(values)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ikcore._arrays import plain
 from ikcore.bake import loops, notes, partial, quaternions
-from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
-from ikcore.bake.made import standing
 from ikcore.bake.motion import legs_of, place_of
-from ikcore.bake.partial import Part
+from ikcore.bake.paths import FootPath
+from ikcore.bake.pelvis import Body
 from ikcore.bake.penetration import Penetration
-from ikcore.bake.plan import Plan, planned, start_of
+from ikcore.bake.plan import LegPlan, Plan, planned, start_of
 from ikcore.bake.progress import Progress
+from ikcore.bake.provenance import Known, known_of, origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.way import Way
+from ikcore.bake.source import SourceFloor, checked
 from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.intervals import blocks
 from ikcore.feet.measured import Measured, before_and_after
@@ -115,6 +115,7 @@ def bake_feet(
     feet: Feet | None = None,
     contacts: Contacts | None = None,
     settings: BakeSettings | None = None,
+    source_floor: SourceFloor = "auto",
     legs: Collection[str] | None = None,
     frames: tuple[int, int] | None = None,
     pelvis: str | None = None,
@@ -141,6 +142,9 @@ def bake_feet(
         When they stand (default: `Contacts.detect` of this clip, on this ground if it was made on it).
     settings : BakeSettings, optional
         What can be chosen.
+    source_floor : {"auto", "level", "ground"}, optional
+        What the clip was made for: a level floor, or this ground. "auto" takes the ground if feet stand at least twice
+        as evenly above it as above a level, which a note then says.
     legs : collection of str, optional
         The legs that change, by name (default: all). If only some do, the pelvis stays where it is.
     frames : (int, int), optional
@@ -180,58 +184,46 @@ def bake_feet(
     """
     say = progress or (lambda share: None)
     _check(clip, ground, feet, contacts, frames, legs, settings, earlier)
+    checked(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     given = feet, contacts, settings or BakeSettings.preset("default")
-    start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames)
+    known = known_of(clip, ground, given[2], contacts)
+    if known is not None and known.whole and earlier in (None, clip):
+        return _unchanged(clip, ground, known, feet, contacts)
+    start = start_of(
+        clip, ground, *given, workers, say, legs=legs, frames=frames, source_floor=source_floor, known=known
+    )
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
     plan = planned(start, part, pelvis, say)
     say(0.7)
-    baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
+    turned, moves, short = _turned(start.clip, plan, start.scene)
+    say(0.9)
+    moves, shift = taken(start.clip, plan.pelvis, plan.body, moves), plan.body.shift
+    plan = plan.without_paths() if part.whole else plan
+    baked = written(start.clip, plan.pelvis, shift, turned, moves)
+    baked = loops.closed(baked, clip) if clip.loop else baked
+    rise = shift[:, start.scene.axis].copy()
+    del turned, moves, shift
+    if not part.whole:
+        baked, short = partial.changed(part, baked, plan.legs, plan.held)
+        rise = (place_of(baked, plan.pelvis) - plan.body.pivot)[:, start.scene.axis]
     say(1.0)
     changed = [motion for motion in start.motions if motion.leg.name in part.legs]
     depth = Penetration(clip, changed, start.contacts, ground, part.share == 1)
     said = notes.of_result(plan.notes, baked, part.earlier, plan.missed, short, depth, plan.scale, still=part.still)
-    return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, plan.stances, said, start.in_place)
+    origin = origin_of(baked, start.motions, start.contacts, plan.holds, part, start.scene)
+    baked, stances = dataclasses.replace(baked, origin=origin), len(plan.holds)
+    return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, stances, said, start.in_place)
 
 
-def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> tuple[Clip, Array, dict[str, Array]]:
-    """The clip as planned, how far up its pelvis was moved, and by how much each leg falls short."""
-    turned, moves, short = _turned(clip, plan, scene)
-    say(0.9)
-    moves, shift = taken(clip, plan.pelvis, plan.body, moves), plan.body.shift
-    if part.whole:
-        plan.forget()
-    baked = written(clip, plan.pelvis, shift, turned, moves)
-    if clip.loop:
-        baked = loops.closed(baked, clip)
-    if part.whole:
-        return baked, shift[:, scene.axis].copy(), short
-    baked, short = partial.changed(part, baked, plan.ways, plan.toes, plan.held)
-    return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
-
-
-def feet_on(clip: Clip, feet: Feet, ground: Ground, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
-    """Legs with soles: measured on the ground, if the clip was made on it, as `bake_feet` does that has to find them.
-
-    Legs that have soles keep them.
-
-    Parameters
-    ----------
-    clip : Clip
-        The motion.
-    feet : Feet
-        The legs.
-    ground : Ground
-        What it is to be baked on.
-    vertices : mapping of str to (n, 3) array_like, optional
-        The skin of the feet, as for `Feet.detect`.
-
-    Returns
-    -------
-    Feet
-    """
-    level = feet.with_soles(clip, vertices=vertices)
-    return standing(clip, clip, level, Contacts.detect(clip, level), ground, feet, vertices)[0]
+def _unchanged(clip: Clip, ground: Ground, known: Known, feet: Feet | None, contacts: Contacts | None) -> Baked:
+    """A clip whose feet are all where a bake on this ground has put them."""
+    feet = known.feet(Feet.detect(clip.skeleton, clip=clip)) if feet is None else feet
+    contacts = known.contacts(clip.fps) if contacts is None else contacts
+    short, in_place = {leg.name: np.zeros(len(clip)) for leg in feet}, bool(contacts.treadmill.any())
+    said = (Note("nothing has changed: all feet are where a bake on this ground has put them"),)
+    count = len(known.origin.stances)
+    return Baked(clip, clip, ground, feet, contacts, np.zeros(len(clip)), short, count, said, in_place)
 
 
 def _check(
@@ -289,29 +281,29 @@ def _are_two(frames: tuple[int, int]) -> bool:
 
 def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:
     """The rotations of all joints, how feet without legs move, and by how much each leg falls short."""
-    short = {way.motion.leg.name: np.empty(len(clip)) for way in plan.ways}
+    short = {leg.path.motion.leg.name: np.empty(len(clip)) for leg in plan.legs}
     moves: list[list[Move]] = []
     turned, tilt = clip.pose.rotations.copy(), tilt_of(plan.body)
     for frames in blocks(len(clip)):
         here = None if plan.feet is None else legs_of(clip[frames], plan.feet)
         turns: list[Turn] = []
         moves.append([])
-        for at, (way, bent) in enumerate(zip(plan.ways, plan.toes, strict=True)):
-            motion = way.motion.part(frames) if here is None else here[at]
-            motion.size = way.motion.size
-            there = way.part(motion, frames)
-            leg, short[motion.leg.name][frames] = _bent(there, plan.hinges[at], plan.body.part(frames), scene)
-            turns.append(turns_of(motion, leg.deltas, there.turn, bent[frames]))
-            moves[-1] += moves_of(motion, leg.chain[:, -1])
+        for at, leg in enumerate(plan.legs):
+            motion = leg.path.motion.part(frames) if here is None else here[at]
+            motion.size = leg.path.motion.size
+            path = leg.path.part(motion, frames)
+            bent, short[motion.leg.name][frames] = _bent(leg, path, frames, plan.body.part(frames), scene)
+            turns.append(turns_of(motion, bent.deltas, path.turn, leg.toes[frames]))
+            moves[-1] += moves_of(motion, bent.chain[:, -1])
         bend(clip, frames, turned[frames], plan.pelvis, None if tilt is None else tilt[frames], turns)
     return turned, joined(moves), short
 
 
-def _bent(way: Way, hinges: Array, body: Body, scene: Scene) -> tuple[Bent, Array]:
+def _bent(plan: LegPlan, path: FootPath, frames: slice, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
-    motion = way.motion
-    leg, short = reached(motion, hinges, body, way.ankle, way.reach, way.nearer)
-    if motion.pole is not None and len(hinges):
-        hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), hinges[0])
+    motion = path.motion
+    leg, short = reached(motion, plan.hinges, body, path.ankle, plan.reach[frames], plan.nearer[frames])
+    if motion.pole is not None and len(plan.hinges):
+        hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), plan.hinges[0])
         leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hinge), scene.settings.weight))
     return leg, short

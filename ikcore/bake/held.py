@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ikcore._arrays import size
-from ikcore.bake.body import Body
 from ikcore.bake.legs import STRAIGHTEST, Bent, hinges_of
 from ikcore.bake.legs import bend as bend_leg
 from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import UNTURNED, Array
 from ikcore.bake.write import bend, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip

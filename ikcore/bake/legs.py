@@ -8,9 +8,9 @@ import numpy as np
 
 from ikcore import _core, rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.body import Body
 from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
+from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import UNTURNED, Array, unit
 from ikcore.feet.human import BRIEF
 
@@ -21,18 +21,10 @@ _TINY = 1e-12
 
 @dataclass(slots=True, eq=False)
 class Bent:
-    """A leg that is solved.
+    """A leg that is solved."""
 
-    Attributes
-    ----------
-    chain : (frames, points, 3) array
-        Where its joints are.
-    deltas : (frames, points - 1, 4) array
-        The world rotation of each bone from what it was in the clip.
-    """
-
-    chain: Array
-    deltas: Array
+    chain: Array  # (frames, points, 3): where its joints are
+    deltas: Array  # (frames, points - 1, 4): the world rotation of each bone from what it was in the clip
 
 
 def hinges_of(motion: LegMotion) -> Array:

@@ -7,13 +7,11 @@ import math
 
 import numpy as np
 
-from ikcore.bake.floors import Floor
-from ikcore.bake.footing import Footing
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.footholds import Foothold, Footing
 from ikcore.bake.scene import Array
 from ikcore.bake.stances import Stance
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.pose import Pose
 
 _CLOSED = math.radians(1)  # radians, by which a joint may differ between the first and the last frame
@@ -89,29 +87,30 @@ def unrolled_contacts(contacts: Contacts) -> Contacts:
     return Contacts(contacts.fps, weights, ground, contacts.confidence, three(contacts.treadmill))
 
 
-def place_rounds(
-    footing: Footing, legs: list[LegMotion], stances: list[Stance], floors: list[Floor], way: Array
-) -> None:
-    """Find the ground under the stances of the second round, and give it to those of the others.
+def second_round(frames: int) -> slice:
+    """The second one of three."""
+    last = (frames - 1) // 3
+    return slice(last, 2 * last + 1)
+
+
+def placed_rounds(footing: Footing, stances: list[Stance], frames: int, way: Array) -> list[Foothold]:
+    """The footholds of the second round, which those of the others are like.
 
     A round may end higher or lower than it begins: by as much as the ground is under the first stance of the third.
     """
-    last = (len(legs[0].chain) - 1) // 3
-    own = [stance for stance in stances if last <= stance.middle < 2 * last]
-    for stance in own:
-        footing.place(legs[stance.leg], stance, floors[stance.leg])
-    key = {(stance.leg, stance.middle): stance for stance in own}
-    following = next((s for s in stances if own and (s.leg, s.middle) == (own[0].leg, own[0].middle + last)), None)
-    rise = 0.0
-    if following is not None:
-        footing.place(legs[following.leg], following, floors[following.leg])
-        rise = following.lift - own[0].lift
+    last = (frames - 1) // 3
+    own = {(each.leg, each.middle): footing.place(each) for each in stances if last <= each.middle < 2 * last}
+    first = next(iter(own.values()), None)
+    following = [each for each in stances if first and (each.leg, each.middle - last) == next(iter(own))]
+    rise = footing.place(following[0]).lift - first.lift if first and following else 0.0
+    found = []
     for stance in stances:
         turn = stance.middle // last - 1
-        twin = key.get((stance.leg, stance.middle - turn * last))
+        twin = own.get((stance.leg, stance.middle - turn * last))
         if twin is None:  # it stands for longer than a round
-            footing.place(legs[stance.leg], stance, floors[stance.leg])
-        elif turn:
-            stance.place, stance.aside = twin.place + turn * way, twin.aside
-            stance.lift, stance.normal, stance.floor = twin.lift + turn * rise, twin.normal, twin.floor
-            stance.part = twin.part
+            found.append(footing.place(stance))
+        else:
+            place, lift = twin.place + turn * way, twin.lift + turn * rise
+            copied = twin.copied and lift == twin.lift
+            found.append(dataclasses.replace(twin, stance=stance, place=place, lift=lift, copied=copied))
+    return found

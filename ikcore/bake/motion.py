@@ -8,55 +8,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore import _core
-from ikcore.bake.scene import Array, Mask, median
+from ikcore._arrays import path_lengths
+from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import BRIEF, LEG
-from ikcore.feet.intervals import runs
+from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.soles import hung, points, points_and_joints, walked
+from ikcore.feet.soles import hung, points_and_joints, walked
 
 ROUNDING = 1e-9  # metres for such a leg, and sines: what differs by no more is the same
 
 
 @dataclass(slots=True, eq=False)
 class LegMotion:
-    """A leg over time.
+    """A leg over time."""
 
-    Attributes
-    ----------
-    leg : Leg
-        Its names.
-    joints : list of int
-        From hip to ankle; without an ankle to the last knee. Of a free foot the ankle.
-    toe : int or None
-        The joint where toes bend.
-    chain : (frames, bones + 1, 3) array
-        Where those joints are; without an ankle the tip of the leg is the last.
-    turns : (frames, joints, 4) array
-        Their world rotations.
-    toe_turn : (frames, 4) array or None
-        That of the toes.
-    soles : dict of str to (frames, 3) array
-        The points of the sole; and "joint", where toes bend, if they do. Foot and toes both turn about that, so it
-        stands for the ball, and its height counts as thickness of the sole.
-    pole : (frames, 3) array or None
-        Where what the knee points at is.
-    size : float
-        The length of the leg, the median over time; of a free foot what that would be.
-    """
-
-    leg: Leg
-    joints: list[int]
-    toe: int | None
-    chain: Array
-    turns: Array
-    toe_turn: Array | None
+    leg: Leg  # its names
+    joints: list[int]  # from hip to ankle; without an ankle to the last knee. Of a free foot the ankle.
+    toe: int | None  # the joint where toes bend
+    chain: Array  # (frames, bones + 1, 3): where those joints are; without an ankle the tip of the leg is the last
+    turns: Array  # (frames, joints, 4): their world rotations
+    toe_turn: Array | None  # (frames, 4): that of the toes
+    # (frames, 3): the points of the sole; and "joint", where toes bend, if they do. Foot and toes both turn about
+    # that, so it stands for the ball, and its height counts as thickness of the sole.
     soles: dict[str, Array]
-    pole: Array | None
-    size: float
+    pole: Array | None  # (frames, 3): where what the knee points at is
+    size: float  # the length of the leg, the median over time; of a free foot what that would be
 
     @property
     def scale(self) -> float:
@@ -177,42 +155,9 @@ def _motion(clip: Clip, leg: Leg, joints: list[int], at: Array, turns: Array, pl
     )
 
 
-def held_for_a_moment(legs: list[LegMotion], fps: float) -> Mask:
-    """In which frames a pose is held, for less than two contacts last: what stays as all else does need not stand."""
-    hip, found = legs[0].chain[:, 0], np.zeros(len(legs[0].chain), bool)
-    if (same := (hip[1:] == hip[:-1]).all(axis=1)).any():  # it moves in what goes on
-        same = np.logical_and.reduce([(leg.chain[1:] == leg.chain[:-1]).all(axis=(1, 2)) for leg in legs])
-        for start, stop in runs(same).tolist():
-            found[start : stop + 1] = stop + 1 - start <= 2 * BRIEF * fps
-    return found
-
-
-def on_other_soles(legs: list[LegMotion], clip: Clip, feet: Feet) -> list[LegMotion]:
-    """The same legs over time, with other points of their soles."""
-    return [_on_soles(motion, clip, leg) for motion, leg in zip(legs, feet, strict=True)]
-
-
-def _on_soles(motion: LegMotion, clip: Clip, leg: Leg) -> LegMotion:
-    if leg.ankle is None:  # its tip is known, and the end of its chain
-        return motion
-    places = points(clip.skeleton, clip.pose, leg.soles.values()).astype(np.float64, copy=False)
-    soles = {name: places[:, point] for point, name in enumerate(leg.soles)}
-    joint = {point: places for point, places in motion.soles.items() if point == "joint"}
-    return dataclasses.replace(motion, leg=leg, soles=soles | joint)
-
-
-def size_at_first(clip: Clip, leg: Leg) -> float:
-    """The length of a leg in the first frame."""
-    if leg.free:
-        return free.length_in(clip[:1], leg)
-    tip = [] if leg.ankle else [leg.soles["ball"]]
-    end, joints = points_and_joints(clip.skeleton, clip.pose[:1], tip, leg.bones)
-    return _length(np.concatenate([joints, end], axis=1))
-
-
 def _length(chain: Array) -> float:
     """Of a leg, the median over time, as some bones of some files change."""
-    return median(_core.lengths(chain))
+    return median(path_lengths(chain))
 
 
 def place_of(clip: Clip, joint: int) -> Array:

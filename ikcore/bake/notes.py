@@ -8,61 +8,54 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
 from ikcore._arrays import dot, plain, size
 from ikcore.bake.floors import height_of
-from ikcore.bake.footing import WALL
+from ikcore.bake.footholds import WALL, Foothold
 from ikcore.bake.motion import LegMotion
+from ikcore.bake.paths import FootPath
 from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
-from ikcore.bake.stances import Stance
-from ikcore.bake.way import Way
 from ikcore.clips.clip import Clip
-from ikcore.feet.human import DEEP, EXACT, HIGH, LEG, LOW, STEP, TALL, THICK, TRACE, UNEVEN
+from ikcore.contacts.contacts import Contacts
+from ikcore.feet.human import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
-from ikcore.feet.scale import UNITS, likely_unit
-from ikcore.grounds.ground import Plane
 
-# How many of one unit are another one, and which two that are.
-_UNITS = {
-    0.001: "millimetres for metres",
-    0.01: "centimetres for metres",
-    0.0254: "inches for metres",
-    0.3048: "feet for metres",
-    39.3701: "metres for inches",
-    100.0: "metres for centimetres",
-    1000.0: "metres for millimetres",
-}
-_WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
-_SPACE = 4.0  # legs: room for who stands
+_ELSEWHERE = ": it may be in another place, or in another unit"
 _TREAD = 0.99  # the upward part of the normals of treads
+_MOVED = 0.01  # m: by less nobody sees that a clip is moved
 _SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
 
 
-def of(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene, noise: float) -> tuple[Note, ...]:
+def of(
+    clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, noise: float, contacts: Contacts
+) -> tuple[Note, ...]:
     """What there is to say of a bake before its result is known: `of_result` says what is left.
 
     Parameters
     ----------
     clip : Clip
         What is baked.
-    stances : list of Stance
+    holds : list of Foothold
         Of all legs, placed.
-    ways : list of Way
+    paths : list of FootPath
         Where the legs go.
     scene : Scene
         Where.
     noise : float
         By how much the hips shake from frame to frame.
+    contacts : Contacts
+        When feet stand.
     """
-    motions = [way.motion for way in ways]
+    motions = [path.motion for path in paths]
     said = (
         _in_place(clip, scene),
         _noisy(noise, clip),
-        _strides(stances, motions, scene),
-        _through(ways, scene),
-        *_stand(clip, stances, ways, scene),
+        _uncertain(contacts),
+        _moved(holds, motions, scene, clip.unit),
+        _strides(holds, motions, scene),
+        _through(paths, scene),
+        *_stand(clip, holds, paths, scene),
     )
     return tuple(note for note in said if note)
 
@@ -135,9 +128,9 @@ def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -
     return Note(f"legs do not reach, or fold, as far as feet should go, {where}; lower steps or shorter strides help")
 
 
-def nowhere(motions: list[LegMotion], scene: Scene) -> str:
+def nowhere() -> str:
     """Why a clip is refused that stands nowhere on the ground."""
-    return "ground: there is none under any foot" + _place(motions, scene)
+    return f"ground: there is none under any foot{_ELSEWHERE}"
 
 
 def _in_place(clip: Clip, scene: Scene) -> Note | None:
@@ -154,11 +147,32 @@ def _noisy(noise: float, clip: Clip) -> Note | None:
     return Note(f"it shakes by {plain(1000 * noise * clip.unit)} mm from frame to frame", "denoise")
 
 
-def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
-    """That strides should be fitted, where some climb much more than others and the ground has steps."""
-    if scene.made or scene.ground.moves:
+def _uncertain(contacts: Contacts) -> Note | None:
+    """That contacts are as likely wrong as right, and of which legs."""
+    if not (legs := contacts.uncertain()):
         return None
-    level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
+    least = min(legs.values())
+    return Note(
+        f"contacts of {' and '.join(legs)} are uncertain, confidence {100 * least:.0f} %: check them, or give contacts"
+    )
+
+
+def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
+    """That all of a clip comes higher or lower by more than 1 cm, as the ground is so much off its own floor."""
+    lifts = np.array([hold.lift for hold in holds if hold.part >= 0])
+    least = _MOVED * max(motion.scale for motion in motions)
+    if not len(lifts) or scene.on_ground or np.ptp(lifts) > least or abs(float(lifts[0])) <= least:
+        return None
+    where = "higher" if lifts[0] > 0 else "lower"
+    far = plain(1000 * abs(float(lifts[0])) * unit, 3)
+    return Note(f"the ground is {far} mm {where} than the floor of the clip: all of it moves there")
+
+
+def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> Note | None:
+    """That strides should be fitted, where some climb much more than others and the ground has steps."""
+    if scene.on_ground or scene.ground.moves:
+        return None
+    level = [hold for hold in holds if hold.part >= 0 and hold.normal[scene.axis] > _TREAD]
     scale = max(motion.scale for motion in motions)
     rises = [(to.lift - start.lift) / scale for start, to in pairwise(level)]
     surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
@@ -167,11 +181,11 @@ def _strides(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> N
     return Note("steps do not match the stairs: some strides climb more treads than others", "fit_strides")
 
 
-def _through(ways: list[Way], scene: Scene) -> Note | None:
+def _through(paths: list[FootPath], scene: Scene) -> Note | None:
     """That feet go through the side of what is higher than they are lifted, and when first."""
     if height_of(scene.ground) is not None:
         return None
-    times = {way.motion.leg.name: _enters(way, scene) for way in ways}
+    times = {path.motion.leg.name: _enters(path, scene) for path in paths}
     first = {name: frame for name, frame in times.items() if frame is not None}
     if not first:
         return None
@@ -179,11 +193,11 @@ def _through(ways: list[Way], scene: Scene) -> Note | None:
     return Note(f"feet go through what is higher than they are lifted, first at {frame / scene.fps:.2f} s: {legs}")
 
 
-def _enters(way: Way, scene: Scene) -> int | None:
+def _enters(path: FootPath, scene: Scene) -> int | None:
     """The first frame from which a foot goes into the side of what is higher than it is lifted."""
-    path, scale = way.carried(way.motion.reference), way.motion.scale
-    for frames in blocks(len(path) - 1):
-        at, step = path[frames], path[1:][frames] - path[:-1][frames]
+    places, scale = path.carried(path.motion.reference), path.motion.scale
+    for frames in blocks(len(places) - 1):
+        at, step = places[frames], places[1:][frames] - places[:-1][frames]
         met = scene.ground.still(frames).cast(at[: len(step)], step, length=size(step), workers=scene.workers)
         sides = np.flatnonzero(met.hit & (np.abs(met.normals[:, scene.axis]) < WALL))
         behind = met.points[sides] + step[sides] * (TRACE * scale / size(step[sides]))[:, np.newaxis]
@@ -194,7 +208,7 @@ def _enters(way: Way, scene: Scene) -> int | None:
     return None
 
 
-def _stand(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene) -> Iterator[Note]:
+def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene) -> Iterator[Note]:
     """That feet stand where nobody would: under something, in it, or hardly on anything; when first, and which.
 
     Stances of a loop are those of three rounds, of which the second counts.
@@ -203,30 +217,34 @@ def _stand(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene) -> 
         return
     found: dict[str, dict[str, int]] = {}
     before = len(clip) - 1 if clip.loop else 0
-    for at, way in enumerate(ways):
-        mine = [each for each in stances if each.leg == at and each.part >= 0 and 0 <= each.middle - before < len(clip)]
-        frames = np.array([each.middle - before for each in mine], np.intp)
-        for what, there in _placed(way, mine, frames, scene).items():
+    for at, path in enumerate(paths):
+        mine = [
+            each
+            for each in holds
+            if each.stance.leg == at and each.part >= 0 and 0 <= each.stance.middle - before < len(clip)
+        ]
+        frames = np.array([each.stance.middle - before for each in mine], np.intp)
+        for what, there in _placed(path, mine, frames, scene).items():
             if there.any():
-                found.setdefault(what, {})[way.motion.leg.name] = int(frames[there].min())
+                found.setdefault(what, {})[path.motion.leg.name] = int(frames[there].min())
     for what, legs in found.items():
         frame = min(legs.values())
         yield Note(f"feet stand {what}, first at {frame / scene.fps:.2f} s: {' and '.join(legs)}")
 
 
-def _placed(way: Way, stances: list[Stance], frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
+def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
     """How a foot stands in some stances, at these frames, and in which of them so."""
-    if not stances:
+    if not holds:
         return {}
-    scale, up, ground = way.motion.scale, scene.up, scene.ground.still(frames)
-    sole = np.stack([way.sole(name, frames) for name in way.motion.soles if name != "joint"], axis=1)
+    scale, up, ground = path.motion.scale, scene.up, scene.ground.still(frames)
+    sole = np.stack([path.sole(name, frames) for name in path.motion.soles if name != "joint"], axis=1)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
     over = middle + THICK * scale * up
     above = ground.cast(over, up, length=TALL * scale, workers=scene.workers)
     far = size(sole - middle) - EXACT * scale  # what only touches a foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
-    points = _laid(np.concatenate([sole, middle], axis=1), stances, scene)
+    points = _laid(np.concatenate([sole, middle], axis=1), holds, scene)
     on = ground.at(points, above=THICK * scale, below=LOW * scale, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
@@ -235,25 +253,25 @@ def _placed(way: Way, stances: list[Stance], frames: NDArray[np.intp], scene: Sc
     }
 
 
-def _laid(points: Array, stances: list[Stance], scene: Scene) -> Array:
+def _laid(points: Array, holds: list[Foothold], scene: Scene) -> Array:
     """Points of soles (stances, points, 3) on the plane that the foot was put on: its heel or its toes may be up."""
-    places = np.stack([stance.place + stance.lift * scene.up for stance in stances])[:, np.newaxis]
-    slopes = scene.slope(np.stack([stance.normal for stance in stances]))[:, np.newaxis]
+    places = np.stack([hold.place + hold.lift * scene.up for hold in holds])[:, np.newaxis]
+    slopes = scene.slope(np.stack([hold.normal for hold in holds]))[:, np.newaxis]
     level = scene.level(points - places)
     return np.asarray(places + level + dot(level, slopes)[..., np.newaxis] * scene.up)
 
 
-def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
+def missed(holds: list[Foothold], scene: Scene) -> str | None:
     """What keeps feet from the ground, if something does."""
     if scene.settings.weight == 0:
         return "its weight is 0"
-    if not stances:
+    if not holds:
         rate = f"at {scene.fps:g} frames a second no foot was found to stand"
         return f"{rate}, so that nothing says where the ground is to be: give contacts"
-    nowhere = sum(stance.part < 0 for stance in stances)
+    nowhere = sum(hold.part < 0 for hold in holds)
     if nowhere:
-        return f"there is no ground under {nowhere} of {len(stances)} places where feet stand{_place(motions, scene)}"
-    return _passes_by(stances, motions, scene)
+        return f"there is no ground under {nowhere} of {len(holds)} places where feet stand{_ELSEWHERE}"
+    return None
 
 
 def _same(baked: Clip, before: Clip, scale: float) -> bool:
@@ -270,60 +288,3 @@ def _alike(now: Array, was: Array, near: float) -> bool:
     """Some frames at a time, so few that of what has changed most are never looked at."""
     parts = (slice(start, start + 16) for start in range(0, len(now), 16))
     return all(bool(np.abs(now[frames] - was[frames]).max() <= near) for frames in parts)
-
-
-def _place(motions: list[LegMotion], scene: Scene) -> str:
-    """Where the ground may be instead."""
-    return f": {_unit(motions, scene) or 'it may be in another place, or in another unit'}"
-
-
-def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
-    """That uneven ground which is level wherever feet stand, or far above or below them, is larger than they go."""
-    unit = None if scene.made and not scene.kept else _unit(motions, scene)
-    if not unit:
-        return None
-    scale, extent = max(motion.scale for motion in motions), _extent(scene)
-    uneven = float(extent[scene.axis] * _needed(motions, scene) / scene.level(extent).max())
-    if not uneven > STEP * scale:
-        return None
-    lifts = np.array([stance.lift for stance in stances])
-    stands = lifts + np.array([stance.place[scene.axis] for stance in stances])
-    if np.ptp(stands) < UNEVEN * scale:
-        return f"the ground is level wherever feet stand: {unit}"
-    if (far := float(np.abs(lifts).min())) > DEEP * scale:
-        return f"the ground is at least {plain(far / (LEG * scale))} legs away from where the clip stands: {unit}"
-    return None
-
-
-def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
-    """In which other unit the ground would be as wide as feet need it, if it is not by far."""
-    wide = float(scene.level(_extent(scene)).max())
-    if not wide > 0 or _NARROWER * (need := _needed(motions, scene)) < wide < _WIDER * need:
-        return None
-    more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
-    seems = f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by"
-    own = likely_unit(max(motion.size for motion in motions))
-    if own != 1 and _NARROWER * need < wide / own < _WIDER * need:
-        by = f"metres for {UNITS[own]}, in which the clip is by its legs"
-        return f'{seems} {1 / own:.4g} ({by}), or read the clip with unit="auto" and convert it to metres'
-    usual = np.sqrt(_NARROWER * _WIDER) * need
-    likely = [factor for factor in _UNITS if _NARROWER * need < wide * factor < _WIDER * need]
-    likely = sorted(likely, key=lambda factor: abs(np.log(wide * factor / usual)))[:2]
-    units = " or ".join(f"{factor:g} ({_UNITS[factor]})" for factor in likely) or "what its unit is of that of the clip"
-    return f"{seems} {units}"
-
-
-def _needed(motions: list[LegMotion], scene: Scene) -> float:
-    """How far feet go, and some steps."""
-    ways = np.concatenate([scene.level(motion.reference) for motion in motions])
-    return float(_core.extent(ways).max()) + _SPACE * max(motion.size for motion in motions)
-
-
-def _extent(scene: Scene) -> Array:
-    """How far all but planes reach along each axis, which have no end."""
-    ends: list[Array] = []
-    for part in scene.ground.still(0).parts:
-        if not isinstance(part.body, Plane):
-            at = part.world(np.asarray(part.body.vertices, np.float64))
-            ends += [at.min(axis=0), at.max(axis=0)]
-    return np.max(ends, axis=0) - np.min(ends, axis=0) if ends else np.zeros(3)

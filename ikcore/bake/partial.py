@@ -5,45 +5,35 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ikcore import _core, rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.body import Body
 from ikcore.bake.legs import STRAIGHTEST, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.paths import FootPath
+from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import Array, Scene, eased, unit
-from ikcore.bake.way import Way
 from ikcore.bake.write import Move, Turn, moves_of, put, turn, turn_of, turns_of
 from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.pose import Pose
 
+if TYPE_CHECKING:
+    from ikcore.bake.plan import LegPlan
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What of a bake counts.
+    """What of a bake counts."""
 
-    Attributes
-    ----------
-    earlier : Clip
-        What all else is like.
-    legs : set of str
-        The legs that change.
-    share : (frames,) array
-        How much of the bake counts.
-    still : bool
-        Whether some legs do not change, so that the body stays where it is.
-    whole : bool
-        Whether all of it counts.
-    """
-
-    earlier: Clip
-    legs: set[str]
-    share: Array
-    still: bool
-    whole: bool
+    earlier: Clip  # what all else is like
+    legs: set[str]  # the legs that change
+    share: Array  # (frames,): how much of the bake counts
+    still: bool  # whether some legs do not change, so that the body stays where it is
+    whole: bool  # whether all of it counts
 
 
 def part_of(
@@ -97,28 +87,31 @@ def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
     return Body(at, rotations.multiply(now, rotations.conjugate(was)), place_of(earlier, pelvis) - at)
 
 
-def held_back(ways: list[Way], body: Body) -> dict[str, Array]:
-    """Let feet go only as far as legs fold up under a body that stays, and by how much (frames,) that is less.
+def held_back(paths: list[FootPath], body: Body) -> tuple[list[FootPath], dict[str, Array]]:
+    """Paths that go only as far as legs fold up under a body that stays, and by how much (frames,) that is less.
 
     Towards ground above its hip a leg would turn over: the foot stays below, on the straight way to where it should be.
     """
-    return {way.motion.leg.name: _held_back(way, body) for way in ways if not way.motion.leg.free}
+    nearer = [path if path.motion.leg.free else _held_back(path, body) for path in paths]
+    less = {
+        path.motion.leg.name: np.asarray(size(path.shift - held.shift))
+        for path, held in zip(paths, nearer, strict=True)
+        if not path.motion.leg.free
+    }
+    return nearer, less
 
 
-def _held_back(way: Way, body: Body) -> Array:
-    motion, wanted, goes = way.motion, way.shift, way.ankle
+def _held_back(path: FootPath, body: Body) -> FootPath:
+    motion, wanted, goes = path.motion, path.shift, path.ankle
     hip, ankle = (body.carried(motion.chain[:, joint]) for joint in (0, -1))
     far, down = size(ankle - hip), unit(ankle - hip)
     first, last = dot(goes - wanted - hip, down), dot(goes - hip, down)
     least = np.minimum(np.minimum(far, _core.FOLDED * motion.size), first)  # one that is nearer already may stay so
     share = np.where(last < least, (first - least) / np.maximum(first - last, 1e-12), 1.0)
-    way.shift, way.plain = wanted * share[:, np.newaxis], way.plain * share
-    return np.asarray(size(wanted - way.shift))
+    return dataclasses.replace(path, shift=wanted * share[:, np.newaxis], plain=path.plain * share)
 
 
-def changed(
-    part: Part, baked: Clip, ways: list[Way], toes: list[Array], held: dict[str, Array]
-) -> tuple[Clip, dict[str, Array]]:
+def changed(part: Part, baked: Clip, legs: list[LegPlan], held: dict[str, Array]) -> tuple[Clip, dict[str, Array]]:
     """A clip that goes over to a part of a bake.
 
     Between the two feet are between where they were and where they should be, and in all frames where only some legs
@@ -130,10 +123,8 @@ def changed(
         What of it counts.
     baked : Clip
         All of the bake; if only some legs change, under the body of the earlier one.
-    ways : list of Way
-        Where it wants the feet of all legs.
-    toes : list of (frames, 4) array
-        And how it turns their toes.
+    legs : list of LegPlan
+        What it wants of all legs.
     held : dict of str to (frames,) array
         By how much feet were `held_back`.
 
@@ -145,21 +136,21 @@ def changed(
         By how much the legs that change fall short.
     """
     earlier, chosen, share = part.earlier, part.legs, part.share
-    feet = Feet(tuple(way.motion.leg for way in ways if way.motion.leg.name in chosen))
-    clip = _mixed(earlier, baked, _joints(ways, chosen) if part.still else slice(None), share)
+    wanted = [leg for leg in legs if leg.path.motion.leg.name in chosen]
+    feet = Feet(tuple(leg.path.motion.leg for leg in wanted))
+    clip = _mixed(earlier, baked, _joints(wanted) if part.still else slice(None), share)
     solved = (share > 0) & ((share < 1) | part.still)
-    wanted = [(way, bent) for way, bent in zip(ways, toes, strict=True) if way.motion.leg.name in chosen]
     turned, moved, short = clip.pose.rotations.copy(), [], {}
-    for (way, bent), was, now in zip(wanted, legs_of(earlier, feet), legs_of(clip, feet), strict=True):
-        turns, moves, missed = _leg(way, bent, was, now, share)
+    for leg, was, now in zip(wanted, legs_of(earlier, feet), legs_of(clip, feet), strict=True):
+        turns, moves, missed = _leg(leg, was, now, share)
         turn(turned, turns, where=solved)
         moved += [(joint, at, np.where(solved[:, np.newaxis], to, at)) for joint, at, to in moves]
         short[was.leg.name] = np.where(share > 0, missed + share * held.get(was.leg.name, 0.0), 0.0)
     return put(dataclasses.replace(clip, pose=clip.pose.turned(turned)), moved), short
 
 
-def _joints(ways: list[Way], chosen: set[str]) -> list[int]:
-    motions = [way.motion for way in ways if way.motion.leg.name in chosen]
+def _joints(legs: list[LegPlan]) -> list[int]:
+    motions = [leg.path.motion for leg in legs]
     return [joint for motion in motions for joint in (*motion.joints, motion.toe) if joint is not None]
 
 
@@ -194,19 +185,20 @@ def _line(a: Array, b: Array, share: Array) -> Array:
     return np.asarray(a + share[..., np.newaxis] * (b - a))
 
 
-def _leg(way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array) -> tuple[Turn, list[Move], Array]:
-    """How a leg turns so that its foot goes over to its way, or moves, and by how much it falls short of that."""
+def _leg(leg: LegPlan, was: LegMotion, now: LegMotion, share: Array) -> tuple[Turn, list[Move], Array]:
+    """Rotations that blend a foot from the earlier path to the baked one, or moves; and the residual of reach."""
+    path = leg.path
     far = size(was.ankle - was.chain[:, 0])
-    reach = np.maximum(way.reach, far + share * (way.reach - far))
-    ankle = _between(was.ankle, way.ankle, share, _line)
+    reach = np.maximum(leg.reach, far + share * (leg.reach - far))
+    ankle = _between(was.ankle, path.ankle, share, _line)
     most = np.maximum(reach, STRAIGHTEST * now.size)
     hip, hinges = now.chain[:, 0], hinges_of(now)
-    leg, short = bend(now.chain, now.turns, hinges, hip, ankle, most, length=now.size)
-    foot = _turned(was.foot_turn, way.turn, way.motion.foot_turn, now.foot_turn, share)
+    limb, short = bend(now.chain, now.turns, hinges, hip, ankle, most, length=now.size)
+    foot = _turned(was.foot_turn, path.turn, path.motion.foot_turn, now.foot_turn, share)
     toes = foot
-    if was.toe_turn is not None and way.motion.toe_turn is not None and now.toe_turn is not None:
-        toes = _turned(was.toe_turn, bent, way.motion.toe_turn, now.toe_turn, share)
-    return turns_of(now, leg.deltas, foot, toes), moves_of(now, leg.chain[:, -1]), short
+    if was.toe_turn is not None and path.motion.toe_turn is not None and now.toe_turn is not None:
+        toes = _turned(was.toe_turn, leg.toes, path.motion.toe_turn, now.toe_turn, share)
+    return turns_of(now, limb.deltas, foot, toes), moves_of(now, limb.chain[:, -1]), short
 
 
 def _turned(was: Array, by: Array, source: Array, now: Array, share: Array) -> Array:

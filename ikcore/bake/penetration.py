@@ -11,12 +11,12 @@ import numpy as np
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, median
 from ikcore.clips.clip import Clip
+from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.tracks import surface_under
 from ikcore.feet import metrics
-from ikcore.feet.contacts import Contacts
 from ikcore.feet.human import UNEVEN
 from ikcore.feet.intervals import blocks
 from ikcore.feet.metrics import given
-from ikcore.feet.paths import surface_under
 from ikcore.feet.soles import points
 from ikcore.feet.verdicts import BOUNDS, verdict
 from ikcore.grounds.ground import Ground
@@ -43,27 +43,13 @@ class Deeper(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Penetration:
-    """What the depth of feet is measured by.
+    """What the depth of feet is measured by."""
 
-    Attributes
-    ----------
-    source : Clip
-        What is baked.
-    motions : list of LegMotion
-        Its legs, of which only names and lengths are read.
-    contacts : Contacts
-        When they stand in the source.
-    ground : Ground
-        What they are put on.
-    where : (frames,) array of bool
-        The frames that count.
-    """
-
-    source: Clip
-    motions: list[LegMotion]
-    contacts: Contacts
-    ground: Ground
-    where: Mask
+    source: Clip  # what is baked
+    motions: list[LegMotion]  # its legs, of which only names and lengths are read
+    contacts: Contacts  # when they stand in the source
+    ground: Ground  # what they are put on
+    where: Mask  # (frames,): the frames that count
 
     def deeper(self, baked: Clip) -> list[Deeper]:
         """Feet that are deeper in the ground than in the source.

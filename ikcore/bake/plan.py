@@ -1,4 +1,4 @@
-"""From a clip and a ground to where feet and body are to be: what is done in order, before any joint turns."""
+"""From a clip and a ground to where feet and pelvis are to be: all stages before any joint turns."""
 
 from __future__ import annotations
 
@@ -8,60 +8,46 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore.bake import floors as floor
-from ikcore.bake import loops, notes, partial, quaternions
-from ikcore.bake.body import Body, body_of
-from ikcore.bake.floors import Floor
-from ikcore.bake.footing import Footing
+from ikcore.bake import floors, loops, notes, partial, quaternions
+from ikcore.bake.footholds import Foothold, Footing, passed_by
 from ikcore.bake.legs import hinges_of, nearer_of
-from ikcore.bake.made import hangs, standing
-from ikcore.bake.motion import LegMotion, place_of, with_tips
+from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
 from ikcore.bake.partial import Part
-from ikcore.bake.passed import passed_by
+from ikcore.bake.paths import FootPath, Steps, paths_of
+from ikcore.bake.pelvis import Body, body_of, reach_of
 from ikcore.bake.progress import Progress, Told
-from ikcore.bake.scene import UNTURNED, Array, Scene
+from ikcore.bake.provenance import Known
+from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance, foot_of, leave, stances_of, stay
+from ikcore.bake.source import SourceFloor, is_ground
+from ikcore.bake.stances import Foot, Stance, stances_of
 from ikcore.bake.toes import toes_of
-from ikcore.bake.way import Steps, Way, ways_of
 from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import EXACT
 from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.denoise import noise_of
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """What is baked: a clip, its legs over time, and when they stand.
+    """What is baked: a clip, its legs over time, and when they stand."""
 
-    Attributes
-    ----------
-    clip, feet, contacts
-        As they were given or found.
-    motions : list of LegMotion
-        The legs over all of `whole`.
-    whole, held
-        The clip and its contacts; of a loop three rounds, each of which gets `round` ahead.
-    scene : Scene
-        Where.
-    noise : float
-        How much the hips shake from frame to frame, where that was looked for.
-    """
-
+    # as they were given or found
     clip: Clip
     feet: Feet
     contacts: Contacts
-    motions: list[LegMotion]
+    motions: list[LegMotion]  # the legs over all of `whole`
+    # the clip and its contacts; of a loop three rounds, each of which gets `round` ahead
     whole: Clip
     held: Contacts
     round: Array | None
-    scene: Scene
-    noise: float
+    scene: Scene  # where
+    noise: float  # how much the hips shake from frame to frame, where that was looked for
+    known: Known | None  # what an earlier bake on this ground has left
 
     @property
     def in_place(self) -> bool:
@@ -69,49 +55,37 @@ class Start:
         return self.scene.way is not None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
+class LegPlan:
+    """What a leg is to do."""
+
+    path: FootPath  # where its foot goes
+    toes: Array  # (frames, 4): how its toes turn in the world, with the foot
+    hinges: Array  # (knees, 3): about what its knees bend
+    reach: Array  # (frames,): how far from the hip it may end
+    nearer: Array  # (frames,): by how much it comes nearer to the hip than in the source about then
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Where feet and body are to be, before joints turn for it.
+    """Where feet and body are to be, before joints turn for it."""
 
-    Attributes
-    ----------
-    pelvis : int
-        The joint that is moved with the body.
-    ways : list of Way
-        Where feet go.
-    toes : list of (frames, 4) array
-        And how they turn their toes.
-    hinges : list of (knees, 3) array
-        How the knees of each leg bend.
-    body : Body
-        Where that goes.
-    held : dict of str to (frames,) array
-        By how much feet are held back under a body that stays.
-    feet : Feet or None
-        The legs, where what they do was let go and is to be found again, some frames at a time.
-    scale : float
-        How long the longest leg is beside that of a human.
-    stances : int
-        How many there are.
-    notes, missed
-        What is to be said of it.
-    """
-
-    pelvis: int
-    ways: list[Way]
-    toes: list[Array]
-    hinges: list[Array]
-    body: Body
-    held: dict[str, Array]
-    feet: Feet | None
-    scale: float
-    stances: int
+    pelvis: int  # the joint that is moved with the body
+    legs: list[LegPlan]  # what legs do
+    body: Body  # where that goes
+    held: dict[str, Array]  # (frames,): by how much feet are held back under a body that stays
+    feet: Feet | None  # the legs, where what they do was let go and is to be found again, some frames at a time
+    scale: float  # how long the longest leg is compared with that of a human
+    holds: list[Foothold]  # of all legs; of a loop in three rounds
+    # what is to be said of it
     notes: tuple[Note, ...]
     missed: str | None
 
-    def forget(self) -> None:
-        """Let go of what joints were turned for: of long clips it takes as much memory as the result."""
-        self.ways, self.toes, self.body = [], [], Body(np.empty((0, 3)), None, np.empty((0, 3)))
+    def without_paths(self) -> Plan:
+        """What is to be said of it: what joints were turned for takes as much memory as the result of long clips."""
+        none = np.empty((0, 3))
+        holds = [dataclasses.replace(hold, stance=dataclasses.replace(hold.stance, slips=none)) for hold in self.holds]
+        return dataclasses.replace(self, legs=[], body=Body(none, None, none), holds=holds)
 
 
 def start_of(
@@ -125,109 +99,93 @@ def start_of(
     *,
     legs: Collection[str] | None,
     frames: tuple[int, int] | None,
+    source_floor: SourceFloor,
+    known: Known | None,
 ) -> Start:
-    """Legs and contacts as given, or found."""
-    told, feet = feet is not None, Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
+    """Legs and contacts as given, as an earlier bake says, or found."""
+    if feet is None:
+        feet = Feet.detect(clip.skeleton, clip=clip)
+        feet = feet if known is None else known.feet(feet)
     complete = partial.whole(clip, feet, legs, frames)
-    given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
+    if contacts is None:
+        contacts = Contacts.detect(clip, feet) if known is None else known.contacts(clip.fps)
     say(0.1)
     whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
-    held = contacts if ahead is None else loops.unrolled_contacts(contacts)
-    feet, motions, made, kept, exact = standing(clip, whole, feet, held, ground, None if told else _bare(feet))
-    say(0.3)
-    if made and given is None and not hangs(exact):
-        contacts = Contacts.detect(clip, feet, ground)
+    motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
     way = held.travel if contacts.treadmill.any() else None
-    scene = Scene(ground, clip.fps, "XYZ".index(clip.up), settings, workers, made, kept and settings.lock, way)
-    noise = noise_of(clip, feet) if complete and not kept else 0.0
-    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, noise)
+    on_ground = known is not None or is_ground(source_floor, motions, held, ground, axis)
+    say(0.3)
+    scene = Scene(ground, clip.fps, axis, settings, workers, on_ground, way)
+    noise = noise_of(clip, feet) if complete and known is None else 0.0
+    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, noise, known if ahead is None else None)
 
 
 def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan:
-    """Where feet stand, how they go there, and what the body does so that legs reach."""
-    clip, motions, scene = start.clip, start.motions, start.scene
-    stances, ways, under = _ways(motions, start.held, scene, start.round, Told(say, 0.3, 0.6))
+    """Footholds, foot paths, pelvis and toes, in this order."""
+    clip, motions, scene, rounds = start.clip, start.motions, start.scene, start.round is not None
+    feet, holds, paths = _paths(start, Told(say, 0.3, 0.6))
     joint, scale = pelvis_of(clip, start.feet, motions[0].size, pelvis), max(motion.scale for motion in motions)
-    hinges = [hinges_of(motion) for motion in motions]
-    long = part.whole and start.round is None and len(list(blocks(len(clip)))) > 1
+    hinges, under = [hinges_of(motion) for motion in motions], [foot.floor for foot in feet]
+    long = part.whole and not rounds and len(list(blocks(len(clip)))) > 1
     if long:
         for motion in motions:
             motion.forget_turns()
-    body = body_of(place_of(start.whole, joint), ways, scene, rounds=start.round is not None)
-    if start.round is not None:
-        ways, under, body = _middle_round(motions, ways, under, body)
-        hinges = [hinges_of(way.motion) for way in ways]
-    toes = [way.toes for way in ways]
-    if stances:
-        toes = [toes_of(way, floors, scene, loop=clip.loop) for way, floors in zip(ways, under, strict=True)]
-    _weigh(ways, toes, body, scene.settings.weight)
+    reaches = [reach_of(path, scene) for path in paths]
+    body = body_of(place_of(start.whole, joint), paths, reaches, scene, rounds=rounds)
+    if rounds:
+        own = loops.second_round(len(start.whole))
+        paths = [path.part(path.motion.part(own), own) for path in paths]
+        under, body, reaches = [floor.part(own) for floor in under], body.part(own), [each[own] for each in reaches]
+        hinges = [hinges_of(path.motion) for path in paths]
+    toes = [toes_of(*each, scene, loop=clip.loop) if holds else each[0].toes for each in zip(paths, under, strict=True)]
+    if (weight := scene.settings.weight) < 1:
+        paths, body = [path.weighed(weight) for path in paths], body.weighed(weight)
+        toes = [quaternions.weighed(each, weight) for each in toes]
     # of the ground where feet are to go: that a body holds them back has a note of its own
-    said = notes.of(clip, stances, ways, scene, start.noise)
-    missed = notes.missed(stances, motions, scene)
+    said, missed = notes.of(clip, holds, paths, scene, start.noise, start.contacts), notes.missed(holds, scene)
     held: dict[str, Array] = {}
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)
-        held = partial.held_back(ways, body)
-    for way in ways:
-        way.nearer = nearer_of(way.motion, body, way.ankle, way.reach, scene.fps, loop=clip.loop)
-    if long:
-        for way in ways:
-            way.forget()
-    feet = with_tips(start.feet, clip) if long else None
-    return Plan(joint, ways, toes, hinges, body, held, feet, scale, len(stances), said, missed)
+        paths, held = partial.held_back(paths, body)
+    nearer = [
+        nearer_of(path.motion, body, path.ankle, reach, scene.fps, loop=clip.loop)
+        for path, reach in zip(paths, reaches, strict=True)
+    ]
+    toes = [quaternions.multiply(bent, path.turn) for bent, path in zip(toes, paths, strict=True)]
+    paths = [path.without_source() for path in paths] if long else paths
+    legs = [LegPlan(*each) for each in zip(paths, toes, hinges, reaches, nearer, strict=True)]
+    return Plan(joint, legs, body, held, with_tips(start.feet, clip) if long else None, scale, holds, said, missed)
 
 
-def _bare(feet: Feet) -> Feet:
-    """Legs without soles, but for tips, which are known."""
-    return Feet(tuple(leg if leg.ankle is None else dataclasses.replace(leg, soles={}) for leg in feet))
+def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[FootPath]]:
+    """Feet over the ground: their footholds, and their paths; over three rounds of a loop."""
+    motions, scene, known = start.motions, start.scene, start.known
+    planted = [floors.planted_of(motion, start.held) for motion in motions]
+    under = floors.floors_of(motions, planted, start.held, scene)
+    feet = [Foot(motion, floor, scene) for motion, floor in zip(motions, under, strict=True)]
+    spans = {} if known is None else {motion.leg.name: known.spans(motion.leg.name) for motion in motions}
+    footing = Footing(scene, feet)
+    holds = _placed(
+        stances_of(feet, planted, scene, spans), footing, start.round, len(start.whole), told.part(0.2, 0.5)
+    )
+    if holds and all(hold.part < 0 for hold in holds):
+        raise ValueError(notes.nowhere())
+    steps, stays = [], all(hold.copied for hold in holds)
+    for leg, foot in enumerate(feet):
+        mine = [hold for hold in holds if hold.stance.leg == leg]
+        passed = [] if stays else passed_by(leg, footing, mine, holds)
+        steps.append(Steps(foot, mine, passed, _copied(start, foot.motion)))
+    return feet, holds, paths_of(steps, scene, start.round is not None, told.part(0.5, 1.0))
 
 
-def _ways(
-    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None, told: Told
-) -> tuple[list[Stance], list[Way], list[Floor]]:
-    """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
-    planted = [floor.planted_of(motion, contacts) for motion in motions]
-    under = floor.floors_of(motions, planted, contacts, scene)
-    known = {motion.leg.name: foot_of(motion, floors, scene) for motion, floors in zip(motions, under, strict=True)}
-    stances = stances_of(motions, known, planted, scene)
-    footing = Footing(scene, known)
-    if way is None:
-        for stance in told.part(0.2, 0.5).over(stances):
-            footing.place(motions[stance.leg], stance, under[stance.leg])
-    else:
-        loops.place_rounds(footing, motions, stances, under, way)
-    least = EXACT * max(motion.scale for motion in motions)
-    leave(stances, least)
-    if stances and all(stance.part < 0 for stance in stances):
-        raise ValueError(notes.nowhere(motions, scene))
-    feet, stays = [], not scene.kept and stay(stances, least)
-    for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
-        mine = [stance for stance in stances if stance.leg == at]
-        passed = [] if stays else passed_by(motion, mine, stances, footing)
-        feet.append(Steps(motion, mine, passed, floors, known[motion.leg.name]))
-    return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
+def _placed(stances: list[Stance], footing: Footing, way: Array | None, frames: int, told: Told) -> list[Foothold]:
+    """Footholds one after the other, each as one walks there from the one before."""
+    if way is not None:
+        return loops.placed_rounds(footing, stances, frames, way)
+    return [footing.place(stance) for stance in told.over(stances)]
 
 
-def _middle_round(
-    motions: list[LegMotion], ways: list[Way], under: list[Floor], body: Body
-) -> tuple[list[Way], list[Floor], Body]:
-    """The second one of three."""
-    last = (len(body.pivot) - 1) // 3
-    own = slice(last, 2 * last + 1)
-    ways = [way.part(motion.part(own), own) for motion, way in zip(motions, ways, strict=True)]
-    return ways, [floors.part(own) for floors in under], body.part(own)
-
-
-def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> None:
-    """Take some of what is done. Toes go with their feet from here on."""
-    if weight < 1:
-        share = np.full(len(body.pivot), weight)
-        for at, way in enumerate(ways):
-            way.shift *= weight
-            way.turn, toes[at] = (quaternions.slerp(UNTURNED, turn, share) for turn in (way.turn, toes[at]))
-        body.shift *= weight
-        if body.tilt is not None:
-            body.tilt = quaternions.slerp(UNTURNED, body.tilt, share)
-    for at, way in enumerate(ways):
-        toes[at] = quaternions.multiply(toes[at], way.turn)
+def _copied(start: Start, motion: LegMotion) -> Mask:
+    """When a foot stays exactly where an earlier bake has put it."""
+    return np.zeros(len(start.whole), bool) if start.known is None else start.known.copied(motion.leg.name)

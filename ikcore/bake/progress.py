@@ -12,17 +12,10 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Tells how far a part of a bake is, as a share of the whole, 0 to 1.
+    """Tells how far a part of a bake is, as a share of the whole, 0 to 1."""
 
-    Attributes
-    ----------
-    progress : callable
-        Whom.
-    first, last : float
-        The shares at which that part begins and ends.
-    """
-
-    progress: Progress
+    progress: Progress  # whom
+    # the shares at which that part begins and ends
     first: float = 0.0
     last: float = 1.0
 

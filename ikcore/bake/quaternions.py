@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ikcore import _core
-from ikcore.bake.scene import Array
+from ikcore.bake.scene import UNTURNED, Array
 
 _NO_AXIS = np.empty(0)
 
@@ -24,3 +24,8 @@ def shortest_arc(a: Array, b: Array) -> Array:
     """The smallest rotation that turns one direction to another."""
     found: Array = _core.quat_shortest_arc(a, b, _NO_AXIS)
     return found
+
+
+def weighed(turn: Array, weight: float) -> Array:
+    """Some of rotations (frames, 4)."""
+    return slerp(np.broadcast_to(UNTURNED, turn.shape), turn, np.full(len(turn), weight))

@@ -23,36 +23,15 @@ _UNITS = np.eye(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """The ground that feet are put on, and how.
+    """The ground that feet are put on, and how."""
 
-    Attributes
-    ----------
-    ground : Ground
-        Over as many frames as the clip if it moves.
-    fps : float
-        Frames a second.
-    axis : int
-        The number of the coordinate that is height.
-    settings : BakeSettings
-        What was chosen.
-    workers : int
-        How many threads.
-    made : bool
-        Whether the clip was made on this ground, rather than on a level floor.
-    kept : bool
-        Whether its feet stand exactly on it, as after a bake.
-    way : (frames, 3) array, optional
-        How far an in-place clip would have come.
-    """
-
-    ground: Ground
-    fps: float
-    axis: int
-    settings: BakeSettings
-    workers: int
-    made: bool
-    kept: bool
-    way: Array | None = None
+    ground: Ground  # over as many frames as the clip if it moves
+    fps: float  # frames a second
+    axis: int  # the number of the coordinate that is height
+    settings: BakeSettings  # what was chosen
+    workers: int  # how many threads
+    on_ground: bool  # whether the source was made for this ground, rather than for a level floor
+    way: Array | None = None  # (frames, 3): how far an in-place clip would have come
 
     @property
     def up(self) -> Array:
@@ -93,22 +72,19 @@ class Scene:
 
 def unit(vectors: Array) -> Array:
     """Their directions; zero has none and stays."""
-    if (found := _core.unit(vectors)) is not None:
-        return found
     length = size(vectors)
     return np.asarray(vectors / np.where(length > 0, length, 1)[..., np.newaxis])
 
 
 def mean(values: Array) -> Array:
     """Added one after the other, so that the bits are the same everywhere."""
-    if (found := _core.mean(values)) is not None:
-        return found
     return np.asarray(np.add.accumulate(values, axis=0)[-1] / len(values))
 
 
 def median(values: Array) -> float:
     """One of the values; 0 of none."""
-    return _core.middle(values)
+    known = np.sort(values[np.isfinite(values)])
+    return float(known[len(known) // 2]) if len(known) else 0.0
 
 
 def eased(share: Array) -> Array:

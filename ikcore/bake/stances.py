@@ -2,208 +2,147 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
-from ikcore._arrays import size
+from ikcore._arrays import dot, size
+from ikcore.bake import quaternions
 from ikcore.bake.floors import Floor
-from ikcore.bake.motion import LegMotion, held_for_a_moment
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
-from ikcore.feet.human import BRIEF, EXACT, MOMENT, SOLE, THICK, TRACE
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
+from ikcore.feet.human import BRIEF, MOMENT, SOLE, TRACE
 from ikcore.feet.intervals import runs
 
-_STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
-_ARRIVING = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
-_SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
+_TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
+_EDGE_TIME = 0.06  # seconds, at most a fifth of a stance: at both ends a foot still arrives, or leaves already
+_SPIN = 0.02  # the tangent of the largest turn on the spot that is left as it is
+_MEANT, _FAR = 0.94, 0.1  # cosines of the yaw within a stance that is meant: in its inside, and at its ends
+_ENDS = 8  # one of so many frames at either end of a phase says nothing of where its pivot is
 
-_NOWHERE = np.zeros((1, 3))
-_NOWHERE.flags.writeable = False
-
-Foot = tuple[Any, ...]
 Span = tuple[int, int]
 
-# The number of the heel, -1 if there is none; when that and the ball have contacts, if any are known.
-Held = tuple[int, Mask | None, Mask | None]
 
-# A part of a stance in which a foot turns about one point of its sole: its number, and as of a span.
-Phase = tuple[int, int, int]
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """A part of a stance, from a frame to before another one, in which a foot turns about one point of its sole."""
 
-
-@dataclass(slots=True, eq=False)
-class Stance:
-    """One stay of a foot on the ground.
-
-    Attributes
-    ----------
-    leg : int
-        Which one.
-    start, stop : int
-        Its first frame and the one after its last.
-    phases : tuple of Phase
-        What the foot turns about, one after the other: heel, ball, toe.
-    main : int
-        The number of the phase whose place on the ground counts.
-    flat : (n,) array of int
-        Frames in which the foot stands flat, or those of the main phase.
-    clean : bool
-        Whether the foot stands still as it is.
-    nearly : bool
-        Whether it does so but for a trace, which is taken away where the ground is not one level (`leave`).
-    slips : (frames, 3) array
-        Horizontally, how far the point it turns about is moved so that it stands still: in the main phase from where it
-        is, in others from where it is in the frame of the phase next to it that is beside.
-    aside : (3,) array
-        Horizontally, how far all of the foot is moved, off an edge.
-    place : (3,) array
-        Where the point of the main phase is, on the floor of the clip.
-    lift : float
-        How much higher the ground is there.
-    normal, floor : (3,) arrays
-        Of the ground, as far as the sole follows it, and of what it stands on in the clip.
-    part : int
-        Which part of the ground it stands on; -1 if there is none.
-    middle : int
-        The frame in which it is at its place.
-    """
-
-    leg: int
+    point: str
     start: int
     stop: int
-    phases: tuple[Phase, ...]
-    main: int
-    flat: NDArray[np.intp]
-    clean: bool = False
-    slips: Array = field(default_factory=lambda: _NOWHERE[:0])
-    aside: Array = field(default_factory=lambda: _NOWHERE[0])
-    place: Array = field(default_factory=lambda: _NOWHERE[0])
-    lift: float = 0.0
-    normal: Array = field(default_factory=lambda: UNTURNED[:3])
-    floor: Array = field(default_factory=lambda: UNTURNED[:3])
-    part: int = -1
-    nearly: bool = False
-    middle: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.flat = np.asarray(self.flat, np.intp)  # as the core takes them; NumPy 1 makes narrower ones on Windows
-        self.middle = int(self.flat[len(self.flat) // 2])
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foot:
+    """A foot over time, as all stages read it."""
+
+    motion: LegMotion  # the leg in the source
+    floor: Floor  # what it stands on there
+    scene: Scene  # where it is to stand
 
     @property
-    def point(self) -> int:
-        """The number of the point of its main phase."""
-        return self.phases[self.main][0]
+    def turns(self) -> bool:
+        """Whether it has an ankle to turn about."""
+        return self.motion.leg.ankle is not None
 
     @property
-    def when(self) -> tuple[Any, ...]:
-        """When the foot does what, as the core takes it."""
-        return self.start, self.stop, self.phases, self.main, self.flat
+    def lowest(self) -> Array:
+        """The height of its lowest point above where that stands, (frames,)."""
+        return np.asarray(np.minimum.reduce([self.above(point) for point in self.motion.soles]))
+
+    def above(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """The height of a point of the sole in the source above where it stands."""
+        return np.asarray(self.motion.soles[point][frames, self.scene.axis] - self.floor.stood[point][frames])
+
+    @property
+    def keeps_heel(self) -> bool:
+        """Whether the heel is kept out of the ground: not of feet that roll over their balls all the time."""
+        thick = self.floor.thick
+        known = self.scene.settings.align > 0 and {"heel", "ball"} <= thick.keys()
+        return bool(known and thick["heel"] - thick["ball"] <= SOLE * self.motion.scale)
+
+    @property
+    def ends(self) -> tuple[Array, Array] | None:
+        """The tip of a foot, or where it bends, and its back; None if it is a point."""
+        motion, soles = self.motion, self.motion.soles
+        ahead = next((soles[name] for name in ("toe", motion.ball) if name in soles), None)
+        back = soles.get("heel", motion.ankle if self.turns else None)
+        return None if ahead is None or back is None or ahead is back else (ahead, back)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stance:
+    """One stance: an interval in which a foot is in contact."""
+
+    leg: int  # which one
+    # its first frame and the one after its last
+    start: int
+    stop: int
+    pivots: tuple[Pivot, ...]  # what the foot turns about, one after the other: heel, ball, toe
+    main: int  # the number of the pivot whose place on the ground counts
+    flat: NDArray[np.intp]  # (n,): frames in which the foot stands flat, or those of the main pivot
+    # (frames, 3): horizontally, how far the pivot is moved so that it stands still: the main one from where it is,
+    # others from where they are in the frame beside that of the pivot next to them. Zeros if it is planted.
+    slips: Array
+    rise: float  # how much higher than its floor the main pivot stands in the source: captured floors are not level
+    planted: bool  # whether the foot stands still as it is, within the plant tolerance
+
+    @property
+    def point(self) -> str:
+        """Its main pivot."""
+        return self.pivots[self.main].point
+
+    @property
+    def middle(self) -> int:
+        """The frame in which it is at its place."""
+        return int(self.flat[len(self.flat) // 2])
+
+    @property
+    def frames(self) -> slice:
+        """All of its frames."""
+        return slice(self.start, self.stop)
 
 
 def stances_of(
-    legs: list[LegMotion], feet: Mapping[str, Foot], planted: list[dict[str, Mask]], scene: Scene
+    feet: list[Foot], planted: list[dict[str, Mask]], scene: Scene, known: Mapping[str, list[Span]]
 ) -> list[Stance]:
-    """All stances of all legs, by their middle, of when points of their soles are planted.
+    """All stances of all feet, by their middle, of when points of their soles are planted.
 
-    About a contact a foot may stand exactly where it does in a frame beside, as after a bake: that is then its stance.
+    A contact with stances that an earlier bake is known to have planted has these.
     """
-    found, moves = [], ~held_for_a_moment(legs, scene.fps)
-    for number, (motion, held) in enumerate(zip(legs, planted, strict=True)):
-        foot, heel = feet[motion.leg.name], list(motion.soles).index("heel") if "heel" in motion.soles else -1
-        exact = moves & _core.exact(foot, heel, held.get("ball"), EXACT * motion.scale)
-        if exact.any():
-            exact[1:] &= ~(exact[:-1] & _jumps(motion, scene))
-        stands = runs(functools.reduce(np.logical_or, held.values())).tolist()
-        for (_, after), (start, stop), (until, _) in zip(
-            [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
-        ):
-            stays = _stays(motion, exact, (after, start, stop, until), scene)
-            settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
-            for span in stays or _pieces(motion, foot, *settled, scene):
-                stance = _stance(number, motion, foot, (heel, held.get("heel"), held.get("ball")), span, (start, stop))
-                _still(motion, stance, foot, scene, exact=bool(stays))
-                found.append(stance)
+    found = []
+    for leg, (foot, held) in enumerate(zip(feet, planted, strict=True)):
+        spans = known.get(foot.motion.leg.name, [])
+        for start, stop in runs(functools.reduce(np.logical_or, held.values())).tolist():
+            stays = [span for span in spans if start <= span[0] < stop]
+            own = stays or _pieces(foot.motion, start, stop, scene)
+            found += [_stance(leg, foot, held, span, (start, stop), known=bool(stays)) for span in own]
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
 
-def inside(start: int, stop: int, fps: float) -> slice:
-    """A stance without the time in which a foot arrives, and leaves. Never empty."""
-    cut = min(round(_ARRIVING * fps), (stop - start) // 5)
-    return slice(start + cut, stop - cut)
+def passing(leg: int, foot: Foot, frame: int) -> Stance:
+    """A stance of one frame, of a foot that passes over the ground."""
+    motion, here = foot.motion, np.array([frame])
+    pivot = Pivot(motion.ball if motion.ball in motion.soles else "heel", frame, frame + 1)
+    return Stance(leg, frame, frame + 1, (pivot,), 0, here, np.zeros((1, 3)), 0.0, planted=False)
 
 
-def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], scene: Scene) -> list[Span]:
-    """Where a foot stands exactly about a contact, if it does for a third of it; to the clip's end if that cuts it.
-
-    Around it are where the one before ends and the one after begins. Within it frames may be between that are not
-    exact, of a clip that was sampled at another rate: it has not stepped if it is where it was.
-    """
-    after, start, stop, until = around
-    if 3 * np.count_nonzero(exact[start:stop]) < stop - start:
-        return []
-    found: list[Span] = []
-    for first, last in (runs(exact[after:until]) + after).tolist():
-        near = found and (first - found[-1][1] < MOMENT * scene.fps or (found[-1][1] > start and first < stop))
-        if near and _is_there(motion, found[-1][1] - 1, first, scene):
-            first = found.pop()[0]
-        found.append((first, last))
-    stays = [(first, last) for first, last in found if first < stop and last > start]
-    if stays and start == 0:
-        stays[0] = 0, stays[0][1]
-    if stays and stop == len(exact):
-        stays[-1] = stays[-1][0], stop
-    return stays
+def edge_of(start: int, stop: int, scene: Scene) -> int:
+    """The frames at either end of a stance in which a foot arrives, or leaves."""
+    return int(min(round(_EDGE_TIME * scene.fps), (stop - start) // 5))
 
 
-def _jumps(motion: LegMotion, scene: Scene) -> Mask:
-    """Where a foot has gone somewhere else since the frame before (frames - 1,), as poses do that are held in turn."""
-    steps = np.minimum.reduce([size(points[1:] - points[:-1]) for points in motion.soles.values()])
-    return np.asarray(steps > scene.settings.tolerance * motion.scale)
-
-
-def _is_there(motion: LegMotion, before: int, now: int, scene: Scene) -> bool:
-    """Whether a point of a foot is where it was, which may have turned about it."""
-    at = np.stack([scene.gone(points, slice(before, now + 1)) for points in motion.soles.values()])
-    return bool((size(at[:, -1] - at[:, 0]) <= scene.settings.tolerance * motion.scale).any())
-
-
-def _landed(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) -> Span:
-    """A contact without frames in which a foot still arrives, or leaves, where the clip was made on this ground.
-
-    There it is off what it was put on then, though contacts that are found on a slope may begin earlier.
-    """
-    if not scene.made:
-        return start, stop
-    frames, most = slice(start, stop), scene.settings.tolerance * motion.scale
-    off = np.abs([at[frames, scene.axis] - stood[frames] for at, stood, *_ in foot[0]]).min(axis=0)
-    down, brief = np.flatnonzero(off <= most), BRIEF * scene.fps
-    if not len(down):
-        return start, stop
-    first, last = start + int(down[0]), start + int(down[-1]) + 1
-    return (
-        first if start > 0 and first - start <= brief else start,
-        last if stop < len(motion.chain) and stop - last <= brief else stop,
-    )
-
-
-def _settled(start: int, stop: int, frames: int, scene: Scene) -> Span:
-    """A contact without half of the time in which a foot arrives, or leaves, where the clip has it so."""
-    inner = inside(start, stop, scene.fps)
-    first = start if start == 0 else start + (inner.start - start) // 2
-    last = stop if stop == frames else stop - (stop - inner.stop) // 2
-    return first, last
-
-
-def _pieces(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) -> list[Span]:
+def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
     """A stance in which the foot slides too far is several, with a gap between them to step."""
-    far = scene.settings.unlock * motion.scale
-    if not scene.settings.lock or _core.strayed(foot, start, stop) <= far:
+    far, at = scene.settings.unlock * motion.scale, scene.gone(motion.reference, slice(start, stop))
+    if not scene.settings.lock or size(np.ptp(at, axis=0)) <= far:
         return [(start, stop)]
-    at, step, first = scene.gone(motion.reference, slice(start, stop)), max(1, round(scene.fps * MOMENT)), 0
+    step, first = max(1, round(scene.fps * MOMENT)), 0
     found: list[Span] = []
     while first < len(at):
         beyond = np.flatnonzero(size(at[first:] - at[first]) > far)
@@ -213,104 +152,146 @@ def _pieces(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) 
     return found
 
 
-def _stance(leg: int, motion: LegMotion, foot: Foot, held: Held, span: Span, contact: Span) -> Stance:
-    """What a foot does in a stance; frames beyond its contact are as the first, or the last one, that it has.
+def _stance(leg: int, foot: Foot, held: dict[str, Mask], span: Span, contact: Span, *, known: bool) -> Stance:
+    """What a foot does in some frames; those beyond its contact are as its first, or its last one."""
+    seen = np.clip(np.arange(*span), contact[0], contact[1] - 1)
+    pivots = _pivots(foot, held, span[0], seen)
+    ball = foot.motion.ball
+    main = max(range(len(pivots)), key=lambda at: (pivots[at].point == ball, pivots[at].stop - pivots[at].start))
+    both = np.flatnonzero(held["heel"][seen] & held["ball"][seen]) if len(held) > 1 else np.zeros(0, np.intp)
+    flat = span[0] + both if len(both) else np.arange(pivots[main].start, pivots[main].stop)
+    rise = median(foot.above(pivots[main].point, flat))
+    stance = Stance(leg, *span, pivots, main, flat, np.zeros((len(seen), 3)), rise, planted=True)
+    if known or _is_cut(foot, stance) or _is_planted(foot, stance):
+        return stance
+    return dataclasses.replace(stance, slips=_slips(foot, stance), planted=False)
 
-    It turns about the heel while the ball is in the air, else about the ball, and at the end about the toes if they
-    stay where that leaves.
+
+# --- what it turns about ---------------------------------------------------------------------------------------------
+
+
+def _pivots(foot: Foot, held: dict[str, Mask], start: int, seen: NDArray[np.intp]) -> tuple[Pivot, ...]:
+    """The heel while the ball is in the air, else the ball, and at the end the toes if they stay where that leaves."""
+    ball = foot.motion.ball
+    on_ball = _on_ball(foot, held, seen)
+    edges = [0, *(np.flatnonzero(on_ball[1:] != on_ball[:-1]) + 1).tolist(), len(seen)]
+    found = [
+        Pivot(ball if on_ball[first] else "heel", start + first, start + last)
+        for first, last in itertools.pairwise(edges)
+    ]
+    last = found[-1]
+    if last.point == ball and "toe" in foot.motion.soles and ball != "toe":
+        leaves = _toe_off(foot, held, last, seen[last.start - start :])
+        if leaves < last.stop:
+            found[-1:] = [Pivot(ball, last.start, leaves), Pivot("toe", leaves, last.stop)]
+    return tuple(found)
+
+
+def _on_ball(foot: Foot, held: dict[str, Mask], seen: NDArray[np.intp]) -> Mask:
+    """When it turns about its ball. A ball without a contact that is lower than the heel is not in the air."""
+    if "heel" not in foot.motion.soles:
+        return np.ones(len(seen), bool)
+    if "ball" not in held:
+        return np.zeros(len(seen), bool)
+    found = held["ball"][seen]
+    if "heel" in held:
+        found = found | (foot.above(foot.motion.ball, seen) < foot.above("heel", seen))
+    return np.asarray(found)
+
+
+def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot, seen: NDArray[np.intp]) -> int:
+    """The frame from which the ball moves away until the end of its part while the toes stay; else that end.
+
+    A foot whose heel is down does not roll.
     """
-    phases, main, flat = _core.phases(foot, *held, span, contact, TRACE * motion.scale, _STAYS)
-    return Stance(leg, *span, phases, main, flat)
+    motion, scene, frames = foot.motion, foot.scene, slice(last.start, last.stop)
+    ball, toe = (scene.gone(motion.soles[point], frames) for point in (motion.ball, "toe"))
+    down = np.flatnonzero(held["heel"][seen]) if "heel" in held else np.zeros(0, np.intp)
+    middle = max(len(ball) // 2, int(down[-1]) if len(down) else 0)
+    near = np.flatnonzero(size(ball[middle:] - ball[middle]) <= TRACE * motion.scale)
+    there = middle + int(near[-1]) if len(near) else middle
+    stays = size(toe[-1] - toe[there]) < _TOE_SHARE * size(ball[-1] - ball[there])
+    return last.start + there + 1 if stays else last.stop
 
 
-def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool) -> None:
-    """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
-    stance.slips, slid, spun, flat, off, sunk = _core.still(foot, stance.when)
-    most = scene.settings.tolerance * motion.scale
-    if exact and slid <= THICK * motion.scale:  # as far as a heel slides at most that is known otherwise than it was
-        stance.clean = scene.kept or flat <= SOLE / 2 * motion.scale
-        stance.nearly = stance.clean and slid > EXACT * motion.scale
-    elif scene.kept and stance.stop - stance.start < 2 * BRIEF * scene.fps:
-        stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
-    else:
-        again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
-        high = THICK * motion.scale if scene.kept else most
-        still = slid <= again * most and off <= high and spun < again * _SPIN
-        stance.nearly = still and slid <= TRACE * motion.scale
-        stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
-    stance.nearly &= not scene.made
-    if stance.clean and not stance.nearly:
-        stance.slips[:] = 0
+# --- whether it stands still -----------------------------------------------------------------------------------------
 
 
-def leave(stances: list[Stance], least: float) -> None:
-    """Feet that nearly stand still are left as they are; but where the ground is not one level they stand exactly.
+def beside(stance: Stance, number: int) -> int:
+    """The frame nearest to a pivot of that next to it, nearer to the main one: the foot turns about both between."""
+    return stance.pivots[number].stop if number < stance.main else stance.pivots[number].start - 1
 
-    By that it is known of what comes of it that feet have been put where they are. One level: lifts that differ by no
-    more than the least.
+
+def _slips(foot: Foot, stance: Stance) -> Array:
+    """How far pivots are moved to stand still, the main one at its mean place."""
+    scene, soles, found = foot.scene, foot.motion.soles, np.zeros((stance.stop - stance.start, 3))
+    if not scene.settings.lock:
+        return found
+    for number, pivot in enumerate(stance.pivots):
+        at = scene.gone(soles[pivot.point], slice(pivot.start, pivot.stop))
+        if number == stance.main:
+            cut = len(at) // _ENDS
+            kept = mean(at[cut : len(at) - cut])
+        else:
+            frame = beside(stance, number)
+            kept = scene.gone(soles[pivot.point], slice(frame, frame + 1))[0]
+        found[pivot.start - stance.start : pivot.stop - stance.start] = kept - at
+    return found
+
+
+def _is_planted(foot: Foot, stance: Stance) -> bool:
+    """Whether the foot stands still in the source, in the inside of its stance, where it should be in height."""
+    cut, most = edge_of(stance.start, stance.stop, foot.scene), foot.scene.settings.tolerance * foot.motion.scale
+    inside = slice(stance.start + cut, stance.stop - cut)
+    points = {pivot.point for pivot in stance.pivots}
+    off = np.minimum.reduce([np.abs(foot.above(point, inside) - stance.rise) for point in sorted(points)])
+    return bool(_slide(foot, stance, inside) <= most and off.max() <= most and _spin(foot, stance, cut) < _SPIN)
+
+
+def _is_cut(foot: Foot, stance: Stance) -> bool:
+    """Whether the clip begins or ends within a stance of which it shows less than the shortest contact."""
+    brief = stance.stop - stance.start < BRIEF * foot.scene.fps
+    return brief and (stance.start == 0) != (stance.stop == len(foot.motion.chain))
+
+
+def _slide(foot: Foot, stance: Stance, inside: slice) -> float:
+    """How far the points slide that touch the ground, pivot by pivot."""
+    slid, motion = 0.0, foot.motion
+    for pivot in stance.pivots if foot.scene.settings.lock else ():
+        frames = slice(max(pivot.start, inside.start), min(pivot.stop, inside.stop))
+        if frames.start < frames.stop:
+            slid += float(size(np.ptp(foot.scene.gone(motion.soles[motion.under(pivot.point)], frames), axis=0)))
+    return slid
+
+
+def _spin(foot: Foot, stance: Stance, cut: int) -> float:
+    """How far a foot turns on the spot that should not, a tangent."""
+    up = foot.scene.up
+    if (found := headings(foot, stance, up)) is None:
+        return 0.0
+    ways, wanted = found[0][cut : len(found[0]) - cut], found[1]
+    return float(np.ptp(dot(ways, np.cross(up, wanted)) / dot(ways, wanted)))
+
+
+def headings(foot: Foot, stance: Stance, normal: Array) -> tuple[Array, Array] | None:
+    """The directions of a foot in the plane of its floor (frames, 3), and the one it should have (3,).
+
+    By how the foot turns about the normal, not as it rolls and bends, which depends on which points of it are looked
+    at. None if it is to turn as it does: it is a point, or turns so far that this is meant.
     """
-    lifts = [stance.lift for stance in stances]
-    level = max(lifts, default=0.0) - min(lifts, default=0.0) <= least and not any(map(_turned, stances))
-    for stance in stances:
-        if stance.nearly:
-            stance.clean = level
-        if stance.clean:
-            stance.slips[:] = 0
-
-
-def stay(stances: list[Stance], least: float) -> bool:
-    """Whether all feet are left where they stand: what swings is left then too, but for what is in its way."""
-    return all(stance.clean and abs(stance.lift) <= least and not _turned(stance) for stance in stances)
-
-
-def _turned(stance: Stance) -> bool:
-    """Whether a foot is turned, or moved aside, from where it is in the clip."""
-    return bool(stance.aside.any()) or bool((np.abs(stance.normal - stance.floor) > EXACT).any())
-
-
-def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
-    """Whether the clip begins or ends so shortly before a stance ends or begins that the foot leaves, or arrives."""
-    brief = stance.stop - stance.start < BRIEF * scene.fps
-    return brief and (stance.start == 0) != (stance.stop == frames)
-
-
-def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:
-    """A foot as the core takes it (`ikcore._core.still`)."""
-    number = {name: at for at, name in enumerate(motion.soles)}
-    points = tuple(
-        (places, floor.stood[name], floor.thick[name], motion.on_toes(name), number[motion.under(name)])
-        for name, places in motion.soles.items()
-    )
-    front, back = _ends_of(motion) or (None, None)
-    heel = number["heel"] if scene.settings.align > 0 and _heel_is_known(motion, floor) else -1
-    which = scene.axis, number.get(motion.ball, -1), number.get("toe", -1), heel
-    turning = motion.foot_turn if motion.leg.ankle else None
-    rows = motion.reference, front, back, scene.way, turning, motion.toe_turn
-    ramp, ends = scene.fps * BRIEF, round(_ARRIVING * scene.fps)
-    return points, *which, *rows, motion.leg.ankle is not None, scene.settings.lock, ramp, ends
-
-
-def _heel_is_known(motion: LegMotion, floor: Floor) -> bool:
-    """Whether the height at which a heel stands is: it is not of feet that roll over their balls all the time."""
-    thick = floor.thick
-    return {"heel", "ball"} <= thick.keys() and thick["heel"] - thick["ball"] <= SOLE * motion.scale
-
-
-def headings(motion: LegMotion, frames: slice | NDArray[np.intp], scene: Scene) -> Array | None:
-    """Where a foot points in some frames, horizontally; None if it is a point."""
-    ahead = _ahead(motion, frames)
-    return None if ahead is None else scene.level(ahead)
-
-
-def _ends_of(motion: LegMotion) -> tuple[Array, Array] | None:
-    """The tip of a foot, or where it bends, and its back; None if it is a point."""
-    soles = motion.soles
-    ahead = next((soles[name] for name in ("toe", motion.ball) if name in soles), None)
-    back = soles.get("heel", motion.ankle if motion.leg.ankle else None)
-    return None if ahead is None or back is None or ahead is back else (ahead, back)
-
-
-def _ahead(motion: LegMotion, frames: slice | NDArray[np.intp]) -> Array | None:
-    """From its back to its tip."""
-    ends = _ends_of(motion)
-    return None if ends is None else np.asarray(ends[0][frames] - ends[1][frames])
+    ends, scene, middle = foot.ends, foot.scene, stance.middle
+    if ends is None or not foot.turns or not scene.settings.lock:
+        return None
+    ahead = ends[0][middle] - ends[1][middle]
+    ahead = unit(ahead - dot(ahead, normal) * normal)
+    turning = foot.motion.foot_turn
+    turn = quaternions.multiply(turning[stance.frames], quaternions.conjugate(turning[middle]))
+    w, p = turn[:, :1], dot(turn[:, 1:], normal)[:, np.newaxis]
+    both = w * w + p * p
+    both = np.where(both > 0, both, 1)
+    ways = (w * w - p * p) / both * ahead + 2 * w * p / both * np.cross(normal, ahead)
+    wanted = unit(mean(ways[stance.flat - stance.start]))
+    along, cut = dot(ways, wanted), edge_of(stance.start, stance.stop, scene)
+    if not (along[cut : len(along) - cut].min() >= _MEANT and along.min() >= _FAR):
+        return None
+    return ways, wanted

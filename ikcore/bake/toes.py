@@ -4,33 +4,49 @@ from __future__ import annotations
 
 import numpy as np
 
-from ikcore import _core
+from ikcore._arrays import size
 from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
+from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, tangent
-from ikcore.bake.way import Way
 from ikcore.feet.human import MOMENT, STEP
 
 
-def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
-    """How toes are bent more than in the clip: world rotations, after those of the foot."""
-    motion = way.motion
+def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
+    """How toes are bent more than in the source: world rotations, after those of the foot."""
+    motion = path.motion
     if not motion.on_toes("toe"):
-        return way.toes
-    tip, there, thick = way.sole("toe"), motion.soles["toe"], floor.thick["toe"]
-    stood = _under(there, motion, scene) + thick if scene.made else floor.stood["toe"]
-    least = scene.settings.tolerance * motion.scale
-    lack = _core.toe_lack(tip, there, stood, _under(tip, motion, scene), way.lies, thick, least, scene.axis)
-    if lack is None:
-        return way.toes
-    most = np.where(way.lies, lack, np.inf)
-    lack = smooth(0.0, fps=scene.fps, pull=1 / (MOMENT / 2) ** 4, lower=lack, upper=most, loop=loop)
-    arm = tip - (motion.reference + way.shift)
+        return path.toes
+    tip = path.sole("toe")
+    deficit = _deficit(path, tip, floor, scene)
+    if not deficit.any():
+        return path.toes
+    most = np.where(path.lies, deficit, np.inf)
+    lift = smooth(0.0, fps=scene.fps, pull=1 / (MOMENT / 2) ** 4, lower=deficit, upper=most, loop=loop)
+    arm = tip - (motion.reference + path.shift)
+    return quaternions.multiply(quaternions.shortest_arc(arm, _raised(arm, lift, scene)), path.toes)
+
+
+def _deficit(path: FootPath, tip: Array, floor: Floor, scene: Scene) -> Array:
+    """How much too low tips are (frames,), except what they are in the floor of the source where they do not lie."""
+    motion, axis, thick = path.motion, scene.axis, floor.thick["toe"]
+    there = motion.soles["toe"]
+    stood = _under(there, motion, scene) + thick if scene.on_ground else floor.stood["toe"]
+    own = np.where(path.lies, 0, np.minimum(there[:, axis] - stood, 0))
+    found = _under(tip, motion, scene) + thick + own - tip[:, axis]
+    return np.where(found > scene.settings.tolerance * motion.scale, found, 0)
+
+
+def _raised(arm: Array, lift: Array, scene: Scene) -> Array:
+    """The ends of arms (frames, 3) that are lifted, no farther than toes bend; to the vertical at most."""
+    most, high, far = tangent(scene.settings.toe), arm[:, scene.axis], size(scene.level(arm))
+    left = far - high * most  # in proportion to the cosine of the pitch
+    up = np.where(left > 0, (high * high + far * far) * most / np.where(left > 0, left, 1), np.inf)
     raised = arm.copy()
-    _core.raise_arms(raised, lack, tangent(scene.settings.toe), scene.axis)
-    return quaternions.multiply(quaternions.shortest_arc(arm, raised), way.toes)
+    raised[:, scene.axis] += np.minimum(lift, up)
+    return raised
 
 
 def _under(tip: Array, motion: LegMotion, scene: Scene) -> Array:

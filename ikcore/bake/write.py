@@ -10,8 +10,8 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import loops
-from ikcore.bake.body import Body
 from ikcore.bake.motion import ROUNDING, LegMotion
+from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import Array, Mask
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
@@ -24,21 +24,11 @@ _PELVIS = 0.35  # of the length of a leg: joints that are nearer to the hips are
 
 
 class Turn(NamedTuple):
-    """How joints turn in the world, each of which carries the next.
+    """How joints turn in the world, each of which carries the next."""
 
-    Attributes
-    ----------
-    joints : list of int
-        Which.
-    world : tuple of (frames, n, 4) or (frames, 4) array
-        How they are turned, some of them in each part.
-    deltas : tuple of (frames, n, 4) or (frames, 4) array
-        And how they turn from there.
-    """
-
-    joints: list[int]
-    world: tuple[Array, ...]
-    deltas: tuple[Array, ...]
+    joints: list[int]  # which
+    world: tuple[Array, ...]  # (frames, n, 4): how they are turned, some of them in each part
+    deltas: tuple[Array, ...]  # (frames, n, 4): and how they turn from there
 
 
 # A foot without a leg, and how it moves in the world: from, and to.

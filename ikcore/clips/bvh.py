@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core, files, rotations
 from ikcore.clips.clip import Clip, FormatError
+from ikcore.clips.origin import Origin
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -47,7 +49,7 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     -------
     Clip
         A clip with the joints in the order of the file, float64, without rest rotations. It has translations if any
-        joint has positions.
+        joint has positions, and its origin if that is in the file beside it, `origin_path`.
 
     Raises
     ------
@@ -64,7 +66,8 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     )
     pose = Pose(_rotations(values, joints), _translations(values, joints))
     channels = tuple(joint.channels for joint in joints)
-    return Clip(skeleton, pose, 1 / frame_time, up=up, unit=unit, channels=channels)
+    origin = _read_origin(path)
+    return Clip(skeleton, pose, 1 / frame_time, up=up, unit=unit, channels=channels, origin=origin)
 
 
 def write(clip: Clip, path: str | os.PathLike[str]) -> None:
@@ -74,6 +77,7 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
     channels and other joints three rotations, ZXY. Angles continue from frame to frame without jumps. A childless joint
     that does not move and is named as `read` names an ``End Site`` becomes one. Scales, which BVH lacks, are merged
     into the translations, so joint positions are kept. Rest rotations are lost, because BVH has none.
+    The origin of the clip is written to a file beside it, `origin_path`, which is removed if there is none.
 
     Parameters
     ----------
@@ -105,6 +109,36 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
     head = "\n".join(_hierarchy(skeleton, channels, tree))
     head += f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n"
     files.write(path, chain([head], _frames(values)))
+    _write_origin(clip, path)
+
+
+def origin_path(path: str | os.PathLike[str]) -> Path:
+    """The file beside a BVH file that holds the origin of its clip, as BVH has no place for it.
+
+    Parameters
+    ----------
+    path : path
+        The BVH file.
+
+    Returns
+    -------
+    Path
+        Its name with ``.ikcore.json`` after it.
+    """
+    return Path(f"{os.path.realpath(path)}.ikcore.json")
+
+
+def _write_origin(clip: Clip, path: str | os.PathLike[str]) -> None:
+    beside = origin_path(path)
+    if clip.origin is not None:
+        files.write(beside, [clip.origin.to_json(), "\n"])
+    elif beside.is_file():  # it belongs to a clip that was replaced
+        beside.unlink()
+
+
+def _read_origin(path: str | os.PathLike[str]) -> Origin | None:
+    beside = origin_path(path)
+    return Origin.from_json(files.read(beside).decode("utf-8", "replace")) if beside.is_file() else None
 
 
 # --- reading: the hierarchy ------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import transformed
+from ikcore.clips.origin import Origin
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -44,6 +45,9 @@ class Clip:
     channels : sequence of str, optional
         What a BVH file animates of every joint, in its order: small letters are positions, capitals rotations, so
         "xyzZXY" stands for ``Xposition Yposition Zposition Zrotation Xrotation Yrotation``. Kept for writing.
+    origin : Origin, optional
+        Provenance: what `bake_feet` did to it, which the next bake on the same ground reads. Another pose of as many
+        frames keeps it, and the bake finds which stances were moved; other frames, axes or units drop it.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Clip:
     up: str = "Y"
     unit: float = 1.0
     channels: tuple[str, ...] | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (("skeleton", Skeleton), ("pose", Pose)):
@@ -79,6 +84,8 @@ class Clip:
             raise ValueError(f"up: expected 'Y' or 'Z', got {self.up!r}")
         if self.channels is not None:
             object.__setattr__(self, "channels", _checked_channels(self.channels, len(self.skeleton)))
+        if self.origin is not None and self.origin.frames != len(self):
+            object.__setattr__(self, "origin", None)
 
     @classmethod
     def read(
@@ -143,7 +150,8 @@ class Clip:
         if step < 0 or len(range(start, stop, step)) == 0:
             raise ValueError(f"expected frames among 0 to {len(self) - 1}, ascending, got {_text(frames)}")
         whole = (start, step) == (0, 1) and stop == len(self)
-        return dataclasses.replace(self, pose=self.pose[frames], fps=self.fps / step, loop=self.loop and whole)
+        loop, origin = self.loop and whole, self.origin if whole else None
+        return dataclasses.replace(self, pose=self.pose[frames], fps=self.fps / step, loop=loop, origin=origin)
 
     def cut(self, start: float = 0.0, end: float | None = None) -> Clip:
         """The frames from one time to another, both included.
@@ -193,11 +201,12 @@ class Clip:
         fps, last = _positive("fps", fps), len(self) - 1
         if self.loop and last:
             steps = max(1, round(self.duration * fps))
-            return dataclasses.replace(
-                self, pose=self._between(np.arange(steps + 1) * last / steps), fps=steps / self.duration
-            )
+            pose = self._between(np.arange(steps + 1) * last / steps)
+            return dataclasses.replace(self, pose=pose, fps=steps / self.duration, origin=None)
         steps = math.floor(last * fps / self.fps + 1e-6)  # a frame that rounding puts beyond the end is none
-        return dataclasses.replace(self, pose=self._between(np.arange(steps + 1) * self.fps / fps), fps=fps)
+        return dataclasses.replace(
+            self, pose=self._between(np.arange(steps + 1) * self.fps / fps), fps=fps, origin=None
+        )
 
     def _between(self, frames: NDArray[Any]) -> Pose:
         """The poses at so many frames from the start, which may be fractions."""
@@ -252,7 +261,7 @@ class Clip:
         channels = None if self.channels is None else tuple(self.channels[joint] for joint in partner)
         skeleton = facing.skeleton(self.skeleton)
         pose = Pose(facing.turned(pose.rotations), moved, scales)
-        return dataclasses.replace(self, skeleton=skeleton, pose=pose, channels=channels)
+        return dataclasses.replace(self, skeleton=skeleton, pose=pose, channels=channels, origin=None)
 
     def convert(self, *, up: str | None = None, unit: float | None = None) -> Clip:
         """The same motion with another axis up, or in another unit of length.
@@ -280,7 +289,8 @@ class Clip:
         >>> centimetres.skeleton.offsets[0]
         array([  0.,   0., 100.])
         """
-        changed = dataclasses.replace(self, up=self.up if up is None else up, unit=self.unit if unit is None else unit)
+        up, unit = self.up if up is None else up, self.unit if unit is None else unit
+        changed = dataclasses.replace(self, up=up, unit=unit, origin=None)
         if any(limit and limit.position is not None for limit in self.skeleton.limits):
             raise ValueError("convert: limits of positions are not converted: make the skeleton without them")
         turn = _Turn(self, changed)
@@ -317,7 +327,7 @@ class Clip:
             values = [getattr(clip, name) for clip in clips]
             if any(value != values[0] for value in values):
                 raise ValueError(f"concatenate: expected clips of one {name}, got {', '.join(map(str, values[:4]))}")
-        return dataclasses.replace(clips[0], pose=_joined(clips), loop=False)
+        return dataclasses.replace(clips[0], pose=_joined(clips), loop=False, origin=None)
 
     def __repr__(self) -> str:
         unit = "" if self.unit == 1 else f", unit {self.unit:g} m"

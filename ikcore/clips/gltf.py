@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 from ikcore import files, rotations
 from ikcore._arrays import transformed
+from ikcore.clips import origin
 from ikcore.clips.clip import Clip, FormatError
+from ikcore.clips.origin import Origin
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -63,7 +65,8 @@ def read(path: str | os.PathLike[str], animation: str | None = None, *, up: str 
     Clip
         The joints of all skins and the nodes above them; all nodes if there is no skin. A node without a name is named
         by its number, such as "node 7". The rest pose is the file's own without an animation. The rate is that of the
-        joint with most keys. The last frame is at the last key, or the first one after it.
+        joint with most keys. The last frame is at the last key, or the first one after it. Its origin is that in the
+        extras of the animation, "ikcore origin", `Origin.to_json`.
 
     Raises
     ------
@@ -163,7 +166,8 @@ def _clip(file: _File, animation: str | None, up: str, unit: float) -> Clip:
     skeleton = Skeleton(
         [place[above[node]] if node in above else -1 for node in nodes], offsets, rest, [names[node] for node in nodes]
     )
-    tracks = _tracks(file, animation, place)
+    chosen, name = _chosen(file, animation)
+    tracks = _tracks(file, chosen, name, place)
     times, fps = _times([keys for keys, _, _ in tracks.values()])
     file.check_room(len(times) * len(nodes) * 10, f"{len(times)} frames between keys, at {fps:g} a second")
     parts = {"translation": offsets, "rotation": rest, "scale": scales}
@@ -173,7 +177,8 @@ def _clip(file: _File, animation: str | None, up: str, unit: float) -> Clip:
     if not all(np.isfinite(part).all() for part in moved.values()):
         raise FormatError("a damaged glTF file: motion that is not finite")
     scaled = None if (moved["scale"] == 1).all() else moved["scale"]
-    return Clip(skeleton, Pose(moved["rotation"], moved["translation"], scaled), fps, up=up, unit=unit)
+    pose = Pose(moved["rotation"], moved["translation"], scaled)
+    return Clip(skeleton, pose, fps, up=up, unit=unit, origin=_origin(chosen))
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
@@ -480,8 +485,8 @@ def _most(file: _File, attributes: dict[str, Any]) -> NDArray[np.int64]:
 _Track = tuple[Array, Array, str]  # times of the keys, their values, interpolation
 
 
-def _tracks(file: _File, animation: str | None, place: dict[int, int]) -> dict[tuple[int, str], _Track]:
-    """The keys of each animated translation, rotation and scale of a joint."""
+def _chosen(file: _File, animation: str | None) -> tuple[dict[str, Any], str]:
+    """An animation and its name."""
     given = file.json.get("animations", [])
     names = _names(given)
     if animation is None and len(names) != 1:
@@ -489,7 +494,19 @@ def _tracks(file: _File, animation: str | None, place: dict[int, int]) -> dict[t
         raise FormatError(f"expected one animation, got {found}")
     if animation is not None and animation not in names:
         raise FormatError(f"there is no animation {animation!r} among {_listed(names) or 'none'}")
-    chosen = given[0 if animation is None else names.index(animation)]
+    at = 0 if animation is None else names.index(animation)
+    return given[at], names[at]
+
+
+def _origin(chosen: dict[str, Any]) -> Origin | None:
+    """The origin in the extras of an animation, as text or as an object."""
+    extras = chosen.get("extras")
+    said = extras.get(origin.NAME) if isinstance(extras, dict) else None
+    return None if said is None else Origin.from_json(said if isinstance(said, str) else json.dumps(said))
+
+
+def _tracks(file: _File, chosen: dict[str, Any], name: str, place: dict[int, int]) -> dict[tuple[int, str], _Track]:
+    """The keys of every joint's translation, rotation and scale that moves."""
     tracks = {}
     for channel in chosen["channels"]:
         node, part = channel["target"].get("node"), channel["target"]["path"]
@@ -497,7 +514,7 @@ def _tracks(file: _File, animation: str | None, place: dict[int, int]) -> dict[t
             sampler = chosen["samplers"][channel["sampler"]]
             tracks[place[node], part] = _track(file, sampler, 4 if part == "rotation" else 3)
     if not tracks:
-        raise FormatError(f"expected an animation of joints, got none in {files.quoted(names[given.index(chosen)])}")
+        raise FormatError(f"expected an animation of joints, got none in {files.quoted(name)}")
     return tracks
 
 

@@ -1,16 +1,36 @@
-"""A clip made by procedure, of which everything is known: what finds contacts and judges feet is tested with it."""
+"""Clips made by procedure, of which everything is known: what finds contacts and judges feet is tested with them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore.clips.clip import Clip
+from ikcore.clips.flights import hop, sprint
+from ikcore.clips.sampled import (
+    ANKLE,
+    FLAT,
+    LATER,
+    LEG,
+    LIFT,
+    OFF,
+    SHIN,
+    SOLES,
+    THIGH,
+    TOE,
+    TOE_JOINT,
+    TRACK,
+    Plant,
+    Walk,
+    about,
+    cosine_sine,
+    skeleton_of_samples,
+    turned,
+)
 from ikcore.goals import Reach
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -18,64 +38,7 @@ from ikcore.solving.by_name import solve
 
 Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plant:
-    """A point of a foot that stands still on the ground for a while.
-
-    Attributes
-    ----------
-    point : str
-        Which one, a key of `Walk.soles`.
-    start, end : float
-        Seconds, both included. They may lie before the clip begins or after it ends.
-    position : (3,) array
-        Where it stands, in the world.
-    """
-
-    point: str
-    start: float
-    end: float
-    position: Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Walk:
-    """A walk and the truth about its feet.
-
-    Attributes
-    ----------
-    clip : Clip
-        The motion.
-    soles : dict of str to (str, (3,) array)
-        Of the points "LeftHeel", "LeftBall", "LeftToe" and those on the right: the joint that carries it, and where it
-        is in that joint's space.
-    plants : tuple of Plant
-        All that touch the time of the clip, by their start.
-    """
-
-    clip: Clip
-    soles: dict[str, tuple[str, Array]]
-    plants: tuple[Plant, ...]
-
-    def planted(self, point: str) -> NDArray[np.bool_]:
-        """In which frames a point is planted.
-
-        Parameters
-        ----------
-        point : str
-            A key of `soles`.
-
-        Returns
-        -------
-        (frames,) array of bool
-        """
-        seconds = np.arange(len(self.clip)) / self.clip.fps
-        found = np.zeros(len(seconds), bool)
-        for plant in self.plants:
-            if plant.point == point:
-                found |= (plant.start - 1e-9 <= seconds) & (seconds <= plant.end + 1e-9)  # rounding
-        return found
+__all__ = ["Plant", "Walk", "hop", "sprint", "walk"]
 
 
 def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: float = 60.0) -> Walk:
@@ -129,70 +92,24 @@ def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: fl
             raise ValueError(f"{name}: expected a positive number, got {value!r}")
     stride = 2 * step / speed
     times = np.arange(math.floor(seconds * fps + 1e-6) + 1) / fps
-    skeleton, strides = _body(), times / stride
+    skeleton, strides = skeleton_of_samples(), times / stride
     clip = Clip(skeleton, _pose(skeleton, strides, step), fps)
-    soles = {f"{side}{name}": (f"{side}{joint}", at) for side in _LATER for name, (joint, at, *_) in _SOLES.items()}
+    soles = {f"{side}{name}": (f"{side}{joint}", at) for side in LATER for name, (joint, at, *_) in SOLES.items()}
     return Walk(clip, soles, _plants(stride, step, times[-1]))
 
 
 def _plants(stride: float, step: float, end: float) -> tuple[Plant, ...]:
     found = []
-    for side, later in _LATER.items():
+    for side, later in LATER.items():
         for number in range(-1, math.floor(end / stride) + 1):
-            for name, (_, _, first, last, at) in _SOLES.items():
-                position = np.array([_TRACK[side], 0, 2 * step * (number + later) + at])
+            for name, (_, _, first, last, at) in SOLES.items():
+                position = np.array([TRACK[side], 0, 2 * step * (number + later) + at])
                 plant = Plant(
                     f"{side}{name}", (number + later + first) * stride, (number + later + last) * stride, position
                 )
                 if plant.start <= end and plant.end >= 0:
                     found.append(plant)
     return tuple(sorted(found, key=lambda plant: plant.start))
-
-
-# --- the body --------------------------------------------------------------------------------------------------------
-
-_LATER = {"Left": 0.0, "Right": 0.5}  # strides
-_TRACK = {"Left": 0.06, "Right": -0.06}  # where the feet go
-_THIGH, _SHIN = 0.43, 0.42
-_ANKLE = np.array([0.0, -0.09, -0.05])  # from the ankle to the heel's point on the ground
-_TOE = np.array([0.0, -0.065, 0.13])  # to the toe joint, in the air
-_FLAT, _OFF, _LIFT = 0.12, 0.40, 0.62  # when the ball comes down, the heel and the ball go up, in strides
-
-# Joint, place in its space, first and last stride of the plant, how far ahead of the heel's point it is.
-_SOLES = {
-    "Heel": ("Foot", _ANKLE, 0.0, _OFF, 0.0),
-    "Ball": ("ToeBase", np.array([0, -0.025, 0]), _FLAT, _LIFT, 0.18),
-    "Toe": ("ToeBase", np.array([0, -0.025, 0.07]), _FLAT, _LIFT, 0.25),
-}
-
-_TRUNK = {
-    "Hips": (0, 1.0, 0),
-    "Spine": (0, 0.12, 0),
-    "Chest": (0, 0.18, 0),
-    "Neck": (0, 0.25, 0),
-    "Head": (0, 0.1, 0.02),
-}
-_ARM = {"Arm": ("Chest", (0.18, 0.2, 0)), "ForeArm": ("Arm", (0, -0.28, 0)), "Hand": ("ForeArm", (0, -0.25, 0))}
-_LEG = {
-    "UpLeg": ("Hips", (0.09, -0.06, 0)),
-    "Leg": ("UpLeg", (0, -_THIGH, 0)),
-    "Foot": ("Leg", (0, -_SHIN, 0)),
-    "ToeBase": ("Foot", tuple(_TOE)),
-    "ToeBase_end": ("ToeBase", (0, 0, 0.07)),
-}
-
-
-def _body() -> Skeleton:
-    """Without rotations at rest, where it stands upright with arms hanging."""
-    names, offsets = list(_TRUNK), list(_TRUNK.values())
-    parents = list(range(-1, len(names) - 1))
-    for limb in (_ARM, _LEG):
-        for side, mirrored in (("Left", 1), ("Right", -1)):
-            for name, (parent, (x, y, z)) in limb.items():
-                parents.append(names.index(parent if parent in _TRUNK else f"{side}{parent}"))
-                names.append(f"{side}{name}")
-                offsets.append((mirrored * x, y, z))
-    return Skeleton(parents, np.array(offsets), names=names)
 
 
 # --- the motion, over strides ----------------------------------------------------------------------------------------
@@ -208,48 +125,44 @@ def _pose(skeleton: Skeleton, strides: Array, step: float) -> Pose:
     for joint, rotation in _swings(strides).items():
         turned[:, skeleton.index(joint)] = rotation
     goals = []
-    for side, later in _LATER.items():
+    for side, later in LATER.items():
         foot = _foot(strides - later, step)
-        turned[:, skeleton.index(f"{side}ToeBase")] = _about("x", foot.toes)
-        ankle = np.stack([np.full(len(strides), _TRACK[side]), foot.y, foot.z + 2 * step * later], axis=-1)
+        turned[:, skeleton.index(f"{side}ToeBase")] = about("x", foot.toes)
+        ankle = np.stack([np.full(len(strides), TRACK[side]), foot.y, foot.z + 2 * step * later], axis=-1)
         ahead = (moved[:, 0] + ankle) / 2 + [0, 0, 2]
-        goals.append(Reach(f"{side}Foot", ankle, _about("x", foot.pitch), chain=f"{side}UpLeg", pole=ahead))
+        goals.append(Reach(f"{side}Foot", ankle, about("x", foot.pitch), chain=f"{side}UpLeg", pole=ahead))
     return solve(skeleton, Pose(turned, moved), goals, "two_bone").pose
-
-
-def _about(axis: str, angle: Array) -> Array:
-    return rotations.from_axis_angle(np.eye(3)["xyz".index(axis)], angle)
 
 
 def _wave(strides: Array, highest: float) -> Array:
     """A cosine that is highest at this part of the stride."""
-    return _cosine_sine(2 * np.pi * (strides - highest))[0]
+    return cosine_sine(2 * np.pi * (strides - highest))[0]
 
 
-_STANDING = (_FLAT + _OFF) / 2  # the middle of the left foot's stance
+_STANDING = (FLAT + OFF) / 2  # the middle of the left foot's stance
 
 
 def _root(strides: Array, step: float) -> Array:
     """Where the hips are but for their height: lowest on both feet."""
-    bob = -0.02 * (step / 0.7) * _wave(2 * strides, 2 * _LIFT - 1)
+    bob = -0.02 * (step / 0.7) * _wave(2 * strides, 2 * LIFT - 1)
     return np.stack([0.02 * _wave(strides, _STANDING), bob, 2 * step * strides - step / 2 + 0.04], axis=-1)
 
 
 def _hips_turned(strides: Array) -> Array:
     """The leg that swings goes ahead, and its hip sinks."""
-    return rotations.multiply(_about("y", -0.1 * _wave(strides, 0)), _about("z", 0.05 * _wave(strides, _STANDING)))
+    return rotations.multiply(about("y", -0.1 * _wave(strides, 0)), about("z", 0.05 * _wave(strides, _STANDING)))
 
 
 def _swings(strides: Array) -> dict[str, Array]:
     """Local rotations of trunk and arms: the chest turns against the hips, arms swing against legs."""
     found = {
-        "Spine": _about("z", -0.05 * _wave(strides, _STANDING)),
-        "Chest": _about("y", 0.2 * _wave(strides, 0)),
-        "Head": _about("y", -0.1 * _wave(strides, 0)),
+        "Spine": about("z", -0.05 * _wave(strides, _STANDING)),
+        "Chest": about("y", 0.2 * _wave(strides, 0)),
+        "Head": about("y", -0.1 * _wave(strides, 0)),
     }
-    for side, later in _LATER.items():
+    for side, later in LATER.items():
         swing = _wave(strides - later, 0)
-        found |= {f"{side}Arm": _about("x", 0.35 * swing), f"{side}ForeArm": _about("x", 0.2 * swing - 0.4)}
+        found |= {f"{side}Arm": about("x", 0.35 * swing), f"{side}ForeArm": about("x", 0.2 * swing - 0.4)}
     return found
 
 
@@ -257,9 +170,9 @@ def _height(step: float) -> float:
     """As high as the hips can be without a leg being straighter than 99 % of its length at any time."""
     strides = np.linspace(0, 1, 1001)
     foot = _foot(strides, step)
-    hip = _root(strides, step) + rotations.rotate(_hips_turned(strides), _LEG["UpLeg"][1])
-    across = (hip[:, 0] - _TRACK["Left"]) ** 2 + (hip[:, 2] - foot.z) ** 2
-    below = (0.99 * (_THIGH + _SHIN)) ** 2 - across
+    hip = _root(strides, step) + rotations.rotate(_hips_turned(strides), LEG["UpLeg"][1])
+    across = (hip[:, 0] - TRACK["Left"]) ** 2 + (hip[:, 2] - foot.z) ** 2
+    below = (0.99 * (THIGH + SHIN)) ** 2 - across
     highest = (foot.y - hip[:, 1] + np.sqrt(np.maximum(below, 0))).min()
     if below.min() < 0 or highest < 0.6:
         raise ValueError(f"step: expected one that legs of 0.85 m can take, got {step:g}")
@@ -269,7 +182,6 @@ def _height(step: float) -> float:
 # --- a foot, over strides since it struck ----------------------------------------------------------------------------
 
 _STRIKE, _ROLL = math.radians(15), math.radians(45)  # how far the toes are up at the strike, the heel at the end
-_TOE_JOINT = np.array([0.025, 0.18])  # height, and how far ahead of the heel's point, of a flat foot
 
 
 class _Foot(NamedTuple):
@@ -282,28 +194,28 @@ class _Foot(NamedTuple):
 def _foot(strides: Array, step: float) -> _Foot:
     number = np.floor(strides)
     now = strides - number
-    y, z, pitch, toes = np.select([now < _OFF, now < _LIFT], [_on_heel(now), _on_toes(now)], _swung(now, step))
+    y, z, pitch, toes = np.select([now < OFF, now < LIFT], [_on_heel(now), _on_toes(now)], _swung(now, step))
     return _Foot(y, z + 2 * step * number, pitch, toes)
 
 
 def _on_heel(now: Array) -> Array:
     """From the strike until it lifts; flat soon."""
-    pitch = -_STRIKE * _eased(np.maximum(1 - now / _FLAT, 0))
-    return np.array([*(np.zeros((2, 1)) - _turned(_ANKLE, pitch)), pitch, 0 * pitch])
+    pitch = -_STRIKE * _eased(np.maximum(1 - now / FLAT, 0))
+    return np.array([*(np.zeros((2, 1)) - turned(ANKLE, pitch)), pitch, 0 * pitch])
 
 
 def _on_toes(now: Array) -> Array:
     """The foot turns about the toe joint, the toes stay flat."""
-    pitch = _ROLL * _eased((now - _OFF) / (_LIFT - _OFF))
-    return np.array([*(_TOE_JOINT[:, np.newaxis] - _turned(_TOE, pitch)), pitch, -pitch])
+    pitch = _ROLL * _eased((now - OFF) / (LIFT - OFF))
+    return np.array([*(TOE_JOINT[:, np.newaxis] - turned(TOE, pitch)), pitch, -pitch])
 
 
 def _swung(now: Array, step: float) -> Array:
     """Polynomials that go on from one stance to the next with position, velocity and acceleration, and a hop."""
-    share = 1 - _LIFT
-    s = (now - _LIFT) / share
-    at0, v0, a0 = _end(_TOE_JOINT, _TOE, _ROLL, 2 * _ROLL / (_LIFT - _OFF), -1, share)
-    at1, v1, a1 = _end(np.array([0, 2 * step]), _ANKLE, -_STRIKE, 2 * _STRIKE / _FLAT, 0, share)
+    share = 1 - LIFT
+    s = (now - LIFT) / share
+    at0, v0, a0 = _end(TOE_JOINT, TOE, _ROLL, 2 * _ROLL / (LIFT - OFF), -1, share)
+    at1, v1, a1 = _end(np.array([0, 2 * step]), ANKLE, -_STRIKE, 2 * _STRIKE / FLAT, 0, share)
     way = at1 - at0
     coefficients = (
         *(at0, v0, a0 / 2, 10 * way - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1),
@@ -322,25 +234,12 @@ def _end(pivot: Array, arm: Array, pitch: float, rate: float, toes: float, share
     There the foot turns about `pivot`, by `rate` a stride, and the toes in it `toes` times as much; a swing is this
     share of a stride.
     """
-    y, z = _turned(arm, pitch)
+    y, z = turned(arm, pitch)
     rate *= share
     position, velocity = [*(pivot - [y, z]), pitch, toes * pitch], [rate * z, -rate * y, rate, toes * rate]
     return np.array([position, velocity, [rate * rate * y, rate * rate * z, 0, 0]])
 
 
-def _turned(arm: Array, pitch: Any) -> Array:
-    """Height and way ahead of a point of the foot from the ankle."""
-    _, y, z = arm
-    cosine, sine = _cosine_sine(pitch)
-    return np.array([y * cosine - z * sine, y * sine + z * cosine])
-
-
 def _eased(share: Array) -> Array:
     """From 0 to 1, where the slope is 2; no acceleration at either end."""
     return share * share * share * (2 - share)
-
-
-def _cosine_sine(angle: Any) -> tuple[Array, Array]:
-    """Those of the core, which are the same on every processor; NumPy's are not."""
-    q = rotations.from_axis_angle([1, 0, 0], 2 * angle)
-    return q[..., 0], q[..., 1]

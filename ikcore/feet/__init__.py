@@ -1,7 +1,7 @@
 """Feet: which joints are legs, where their soles are, and how well they stand on the ground."""
 
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet import metrics, verdicts
-from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.measured import Measured, before_and_after, measure

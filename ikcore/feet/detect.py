@@ -20,7 +20,6 @@ from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, below, under
 from ikcore.feet.names import Named, by_name, side_of
 from ikcore.feet.structure import KNOWN, Chain, Stance, chains, farthest, length, resting, stance, standing
-from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -67,7 +66,6 @@ class Feet:
         up: str | None = None,
         vertices: Mapping[str, ArrayLike] | None = None,
         clip: Clip | None = None,
-        ground: Ground | None = None,
     ) -> Feet:
         """Find the legs of a skeleton: by the names of many rigs (`ikcore.feet.names`), else by structure.
 
@@ -78,10 +76,10 @@ class Feet:
         hang on neither shin nor thigh; and what is a foot from where it hangs on, if there are no legs.
 
         The soles are measured where the feet stand flat: in frames of the clip in which they are low and still, without
-        a clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is
-        at height 0 there if the feet end a little above it, else as far below the lowest joint as at rest if that
-        stands at height 0, else at that joint. Heel and sides have usual proportions unless there are vertices; an
-        animal that goes on its toes has no heel.
+        a clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The floor there
+        is at height 0 if the lowest joint is up to 0.08 m above it, for a leg of 0.87 m; as far below that joint as at
+        rest, where it is 0.16 m up or more; and gradually between the two. Heel and sides have usual proportions
+        unless there are vertices; an animal that goes on its toes has no heel.
 
         Parameters
         ----------
@@ -94,8 +92,6 @@ class Feet:
             The skin of the feet: for joints by name the vertices that follow them most, in the space of the joint.
         clip : Clip, optional
             A motion of this skeleton with both feet on the ground somewhere, for rest poses that do not stand.
-        ground : Ground, optional
-            What the clip was made on, if that is no level floor: low is what is low above it, flat what lies on it.
 
         Returns
         -------
@@ -121,8 +117,6 @@ class Feet:
             raise TypeError("skeleton: expected a Skeleton, got a Clip: Feet.detect(clip.skeleton, clip=clip)")
         if clip is not None and clip.skeleton != skeleton:
             raise ValueError("clip: expected one of this skeleton, got one of another")
-        if ground is not None and clip is None:
-            raise ValueError("ground: expected a clip that was made on it, got none")
         if up not in (None, "Y", "Z"):
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
         up = up or (clip.up if clip else _upright(skeleton))
@@ -132,11 +126,9 @@ class Feet:
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
             return cls(soles.at_rest(skeleton, seen, legs, skin))
-        return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin, ground))
+        return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin))
 
-    def with_soles(
-        self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None, ground: Ground | None = None
-    ) -> Feet:
+    def with_soles(self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
         """The same legs with soles, measured as `detect` does it; legs that have some keep them.
 
         Parameters
@@ -145,8 +137,6 @@ class Feet:
             A motion with both feet on the ground somewhere.
         vertices : mapping of str to (n, 3) array_like, optional
             The skin of the feet, as for `detect`.
-        ground : Ground, optional
-            What the clip was made on, as for `detect`.
 
         Returns
         -------
@@ -164,7 +154,7 @@ class Feet:
         seen = stance(clip.skeleton, clip.up, clip)
         skin = None if vertices is None else _checked_skin(clip.skeleton, vertices)
         bare = [leg for leg in self.legs if not leg.soles]
-        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin, ground) if bare else ()
+        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin) if bare else ()
         measured = {leg.name: leg for leg in found}
         return Feet(tuple(measured.get(leg.name, leg) for leg in self.legs))
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import cross
 from ikcore.clips.clip import Clip
+from ikcore.contacts.contacts import Contacts, with_soles
+from ikcore.contacts.tracks import surface_under
 from ikcore.feet import free, metrics
 from ikcore.feet.carried import carried_back
-from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import Measure, Track
-from ikcore.feet.paths import surface_under
 from ikcore.feet.soles import points
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.root_motion import add_root_motion

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import cross, dot, median, size
+from ikcore._arrays import dot, extent, size
 from ikcore.feet import free, structure
-from ikcore.feet.human import DEEP, EDGE, HIGH, LEG, LOW, STEP
-from ikcore.feet.intervals import blocks
+from ikcore.feet.human import EDGE, LEG, STEP
 from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
-from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -30,8 +28,7 @@ _HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22  # where the heel is behind the ankle, th
 _TIPTOE = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
 _STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
 _EQUAL = 1e-4  # metres for a leg of 0.87 m: ways from frame to frame that differ by less are as long
-_RESTLESS = 4.0  # times as fast as its partner, where both move the least: a foot that never stands
-_TOES_BENT = 0.1  # the sine of how far toes are bent up at least where they say how a foot is turned
+_ROOM = 0.16  # m: what stands higher above 0 is on a floor of its own; up to half of that it is above a floor at 0
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
@@ -73,7 +70,7 @@ def at_rest(
         return tuple(legs)  # their tips are known
     low = _low_at_rest(skeleton, seen, legs)
     scale = min(length(skeleton, leg, seen.at) for leg in legs) / LEG
-    depths = _depths(legs, low, scale) or [0.0] * len(low)
+    depths = _depths(legs, low, scale)
     hips = [(leg, skeleton.index(leg.hip)) for leg in legs if leg.hip is not None]
     if any(seen.height[hip] - seen.height[skeleton.index(leg.foot)] < STEP * scale for leg, hip in hips):
         return tuple(legs)
@@ -87,151 +84,63 @@ def at_rest(
 
 
 def over_time(
-    skeleton: Skeleton,
-    seen: Stance,
-    legs: Sequence[Leg],
-    pose: Pose,
-    vertices: Mapping[str, Array] | None,
-    ground: Ground | None = None,
+    skeleton: Skeleton, seen: Stance, legs: Sequence[Leg], pose: Pose, vertices: Mapping[str, Array] | None
 ) -> tuple[Leg, ...]:
     """Legs with the soles of frames in which their feet are low and still: these are flat.
 
-    Low above the ground that the clip was made on, and flat on that; without one in the world. Paws have those of the
-    rest pose if it stands, as they are never seen to be flat; so have all feet of a clip that holds a pose, or is too
-    short to show which of them stand, of whatever kind.
+    Paws have those of the rest pose if it stands, as they are never seen to be flat; so have all feet of a clip that
+    holds a pose, or is too short to show which of them stand, of whatever kind.
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
     chains = _chains(skeleton, pose, legs)
     scale = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True)) / LEG
     feet = [chain[:, _foot(leg)] for leg, chain in zip(legs, chains, strict=True)]
-    known = _depths(legs, _low_at_rest(skeleton, seen, legs), scale)
-    if known is not None and (len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)):
-        resting = at_rest(skeleton, seen, legs, vertices)
-        if all(leg.soles for leg in resting):
-            return resting
-    heights = [_over(ground, foot, seen.up, scale) for foot in feet]
-    low = [_low(height.min(axis=1)) for height in heights]
-    paws = [leg.ball is None and leg.toe is None for leg in legs]
-    depths = _depths(legs, low, scale)
-    at_ease = at_rest(skeleton, seen, legs, vertices) if depths is None or any(paws) else tuple(legs)
-    if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
-        depths = known
-    steps = [_core.steps(foot) for foot in feet]
-    flat = [_flat(step, height, _EQUAL * scale) for step, height in zip(steps, heights, strict=True)]
-    found = []
-    for leg, resting, paw, depth, chain, frames in zip(
-        legs, at_ease, paws, depths or [0.0] * len(low), chains, flat, strict=True
+    resting = at_rest(skeleton, seen, legs, vertices)
+    if all(leg.soles for leg in resting) and (
+        len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)
     ):
-        if paw and resting.soles:
-            found.append(resting)
+        return resting
+    heights = [np.asarray(dot(foot.swapaxes(0, 1), seen.up)).T for foot in feet]  # each joint lies in one piece
+    low = [_low(height.min(axis=1)) for height in heights]
+    depths = _depths(legs, low, scale, _low_at_rest(skeleton, seen, legs))
+    found = []
+    for leg, at_ease, depth, chain, height in zip(legs, resting, depths, chains, heights, strict=True):
+        if leg.ball is None and leg.toe is None and at_ease.soles:
+            found.append(at_ease)
             continue
+        frames = _flat(_steps(chain[:, _foot(leg)]), height, _EQUAL * scale)
         here = chain[frames]
-        ups = _ups(ground, here[:, -1], frames, seen.up, scale)
+        ups = np.full((len(frames), 3), seen.up)
         found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
-    if vertices is None:
-        moves = [_moves(step, frames) for step, frames in zip(steps, flat, strict=True)]
-        stands = list(zip(found, chains, moves, flat, strict=True))
-        found = [_mirrored(skeleton, pose, at, stands, _EQUAL * scale) or leg for at, leg in enumerate(found)]
     return tuple(found)
+
+
+def depth_of(height: float, scale: float) -> float:
+    """How far the floor is below what stands at a height, of a leg `scale` times 0.87 m long.
+
+    At height 0, if that is a little lower: soles and joints of feet are so much above the floor. What stands much
+    higher, or below 0, is on a floor of its own. Between the two the floor rises gradually.
+    """
+    return max(0.0, min(height, _ROOM * scale - height))
 
 
 # As `_core.stood` has a foot that stands flat: where its joints are, what is up there, where it points if it is a
 # point, whether it has ball and toe, and its side; how far the ground is below, how long a point is, where the ball is.
 Flat = tuple[Array, Array, Array, tuple[bool, bool, float], tuple[float, float, float]]
-Part = tuple[Array, tuple[Array, Array, Array]]  # of a foot: where it begins (frames, 3), and axes
-# Where joints of a leg are (frames, joints, 3), how far its foot goes from frame to frame where it moves the least, and
-# when.
-Stood = tuple[Leg, Array, float, NDArray[np.intp]]
-
-
-def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood], least: float) -> Leg | None:
-    """A foot that never stands with the soles of its partner, that does, in a mirror; None of others.
-
-    Feet are turned to each other by their ankles, balls and toes, so these must not be in line, nor bent the other way:
-    soles would be above the foot.
-    """
-    leg, chain, moves, _ = feet[number]
-    others = [other for other in feet if row(other[0].name) == row(leg.name) and other[0] is not leg]
-    if len(others) != 1 or not all(each.ball and each.toe and each.soles for each in (leg, others[0][0])):
-        return None
-    partner, theirs, theirs_moves, stood = others[0]
-    if moves <= _RESTLESS * (theirs_moves + least):
-        return None
-    at, out = chain[:, _foot(leg)], _direction(chain[:, 0] - theirs[:, 0])
-    parts, bent = _parts(theirs[stood][:, _foot(partner)], out[stood])
-    wanted = float(median(bent))
-    near = np.argsort(np.abs(_parts(at, out)[1] - wanted), kind="stable")[: max(1, min(len(at) // _STANDS, _SEEN))]
-    here, (mine, bends) = pose[near], _parts(at[near], out[near])
-    joints = leg.foot, leg.ball or ""
-    origins, sides = _spaces(skeleton, here, joints)
-    axes = sides.swapaxes(-1, -2)
-    straight = abs(wanted) * (2 - abs(wanted)) < _TOES_BENT * _TOES_BENT
-    if straight or (bends * wanted < 0).any() or not _solid(axes).all():
-        return None
-    soles, places = {}, points(skeleton, pose[stood], partner.soles.values())
-    for name, place in zip(partner.soles, np.moveaxis(places, -2, 0), strict=True):
-        toes = partner.soles[name].joint == partner.ball
-        origin, ways = parts[toes]
-        ahead, across, over = (float(median(dot(place - origin, axis))) for axis in ways)
-        start, (first, second, third) = mine[toes]
-        way = start + ahead * first - across * second + over * third - origins[:, int(toes)]
-        x, y, z = median(within(axes[:, int(toes)], way)).tolist()
-        soles[name] = Sole(joints[toes], (x, y, z))
-    return replace(leg, soles=soles)
 
 
 def _extent(at: Array) -> float:
     """How far apart the places are where joints (frames, joints, 3) are, of the one that goes the farthest."""
-    return float(_core.extent(at.swapaxes(0, 1)).max())
+    return float(extent(at.swapaxes(0, 1)).max())
 
 
-def _moves(step: Array, frames: NDArray[np.intp]) -> float:
-    """How far joints move from frame to frame, the median of some."""
-    return float(median(np.minimum(step[frames], step[frames + 1])))
-
-
-def _parts(at: Array, out: Array) -> tuple[tuple[Part, Part], Array]:
-    """Foot and toes, of ankle, ball and toe (frames, 3, 3): each an origin and axes ahead, across and square to both.
-
-    And 1 less the cosine of how far toes are bent from the line of the foot, less than 0 where that is the other way
-    about what is out from the body (frames, 3).
-    """
-    ankle, ball, toe = (at[:, joint] for joint in range(3))
-    across = _direction(cross(ball - ankle, toe - ball))
-    foot, toes = _direction(ball - ankle), _direction(toe - ball)
-    foot_axes, toes_axes = ((ahead, across, cross(across, ahead)) for ahead in (foot, toes))
-    return ((ankle, foot_axes), (ball, toes_axes)), np.where(dot(across, out) < 0, -1.0, 1.0) * (1 - dot(foot, toes))
-
-
-def _direction(ways: Array) -> Array:
-    return np.asarray(ways / np.maximum(size(ways), 1e-300)[:, np.newaxis])
-
-
-def _over(ground: Ground | None, at: Array, up: Array, scale: float) -> Array:
-    """How high joints (frames, joints, 3) are over the ground, infinitely where there is none."""
-    if ground is None:
-        return np.asarray(dot(at.swapaxes(0, 1), up)).T  # each joint lies in one piece
-    ground._check_frames(len(at))
-    height = np.empty(at.shape[:-1])
-    for block in blocks(len(at)):
-        height[block] = _surface(ground, at[block], block, up, scale)[0]
-    return height
-
-
-def _ups(ground: Ground | None, at: Array, frames: NDArray[np.intp], up: Array, scale: float) -> Array:
-    """What is up on the ground under a joint (frames, 3)."""
-    return np.full(at.shape, up) if ground is None else _surface(ground, at, frames, up, scale)[1]
-
-
-def _surface(
-    ground: Ground, at: Array, frames: slice | NDArray[np.intp], up: Array, scale: float
-) -> tuple[Array, Array]:
-    """How high points (frames, ..., 3) are over the ground, infinitely where there is none; and its normals there."""
-    found = ground.still(frames).at(at, above=HIGH * scale, below=DEEP * scale)
-    hit = found.hit[..., np.newaxis]
-    ups = np.where(hit, found.normals, up)
-    return np.where(found.hit, dot(np.where(hit, at - found.points, 0), ups), np.inf), ups
+def _steps(points: Array) -> Array:
+    """The largest step of some points (frames, n, 3) to each frame, and on from the last."""
+    if len(points) < 2:
+        return np.zeros(len(points) + 1)
+    far = np.maximum.reduce(size(points[1:] - points[:-1]), axis=1)
+    return np.concatenate([far[:1], far, far[-1:]])
 
 
 def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
@@ -255,11 +164,14 @@ def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[
     return [min(height[joint] for joint in _chain(skeleton, leg)[_foot(leg)]) for leg in legs]
 
 
-def _depths(legs: Sequence[Leg], low: list[float], scale: float) -> list[float] | None:
-    """How far the ground is below the lowest joint of every foot, where that says so by being at height 0."""
-    if not 0 <= min(low) <= LOW * scale:
-        return None
-    return _lower_of_pairs(legs, low)
+def _depths(legs: Sequence[Leg], low: list[float], scale: float, known: list[float] | None = None) -> list[float]:
+    """How far the floor is below the lowest joint of every foot: as at rest, where that is known, else `depth_of`."""
+    least = min(low)
+    if not math.isfinite(least):
+        return [0.0] * len(low)
+    at_rest = depth_of(min(known), scale) if known else 0.0
+    depth = min(abs(least), at_rest) if at_rest > 0 else depth_of(least, scale)
+    return [depth + height - least for height in _lower_of_pairs(legs, low)]
 
 
 def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
-from ikcore._arrays import cross, dot, median, size
+from ikcore._arrays import cross, dot, extent, median, size
 from ikcore.clips.clip import Clip
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import ancestors, below
@@ -128,7 +127,7 @@ def _tallest(skeleton: Skeleton, rest: Stance, clip: Clip) -> Pose | None:
         return None
     tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - rest.up
     for block in blocks(len(clip)):
-        spans = _core.extent(skeleton.forward(clip.pose[block]).positions, rest.body)
+        spans = extent(skeleton.forward(clip.pose[block]).positions[:, rest.body])
         tall[block], wide[block] = dot(spans, rest.up), size(spans * level)
     upright = np.flatnonzero(tall >= _LIES * wide)
     if not len(upright) or rest.tall >= _LIES * median(tall[upright]):
@@ -145,7 +144,7 @@ def _span(skeleton: Skeleton, pose: Pose) -> float:
     if pose.scales is not None or parents.count(-1) > 1:
         return np.inf
     moved = skeleton.offsets[np.newaxis] if pose.translations is None else pose.translations
-    bones = _core.longest(moved).tolist()
+    bones = np.maximum.reduce(size(moved)).tolist()
     span, under = 0.0, [0.0] * len(skeleton)  # how far what hangs on every joint goes
     for joint in reversed(skeleton._data.order.tolist()):
         if (parent := parents[joint]) >= 0:

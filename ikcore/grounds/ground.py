@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from dataclasses import dataclass, field
@@ -379,6 +380,30 @@ class Ground:
         if not math.isfinite(height):
             raise ValueError(f"height: expected a finite number, got {height!r}")
         return cls((Part(Plane(n / length, float(height))),), up)
+
+    def fingerprint(self) -> str:
+        """A hash of all triangles, planes and placements: two grounds with the same one are the same.
+
+        Returns
+        -------
+        str
+            16 hexadecimal digits.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> ik.Ground.plane().fingerprint() == ik.Ground.plane(height=0.1).fingerprint()
+        False
+        """
+        found = hashlib.blake2b(self.up.encode(), digest_size=8)
+        for part in self.parts:
+            body = part.body
+            shape = (body.normal, body.height) if isinstance(body, Plane) else (body.vertices, body.faces)
+            for values in (*shape, *part._placing):
+                array = np.ascontiguousarray(np.nan if values is None else values)
+                found.update(repr((array.shape, array.dtype.str)).encode())
+                found.update(array.tobytes())
+        return found.hexdigest()
 
     def __repr__(self) -> str:
         return f"Ground({', '.join(map(_name_of, self.parts)) or 'nothing'}; {self.up} is up)"

@@ -305,6 +305,9 @@ def _worst(
 def _to_look_at(measured: Measured, source: Measured | None) -> Iterator[str]:
     """In words, the worst first."""
     found = verdicts.moments(measured, source)
+    if legs := measured.contacts.uncertain():
+        words = " and ".join(f"{leg} ({100 * sure:.0f} %)" for leg, sure in legs.items())
+        yield f'<p class="fair">{_WORDS["fair"]} Contacts are uncertain, by their confidence: {text(words)}.</p>'
     if not any(held.any() for held in measured.held.values()):
         yield '<p class="fair">No foot is ever on the ground: sliding, sinking and floating cannot be judged.</p>'
     elif not found:

@@ -12,8 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
-from ikcore._arrays import dot, size
+from ikcore._arrays import dot, path_lengths, size
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
 from ikcore.feet import free
@@ -99,7 +98,7 @@ def _leg_length(clip: Clip, leg: Leg) -> float:
         return free.length_in(clip[:1], leg)
     tip = [] if leg.ankle else [leg.soles["ball"]]
     end, joints = points_and_joints(clip.skeleton, clip.pose[:1], tip, leg.bones)
-    return float(_core.lengths(np.concatenate([joints, end], axis=1))[0])
+    return float(path_lengths(np.concatenate([joints, end], axis=1))[0])
 
 
 def _mean(values: Array) -> Array:
@@ -109,7 +108,8 @@ def _mean(values: Array) -> Array:
 
 def _deviation(values: Array) -> float:
     """Standard deviation of the noise along each axis, of values (frames, axes)."""
-    usual = _core.usual_difference(values, 4) / _MEDIAN_TO_DEVIATION
+    rough = np.sort(np.abs(np.diff(values, n=4, axis=0)), axis=0)
+    usual = rough[len(rough) // 2] / _MEDIAN_TO_DEVIATION
     return float(np.sqrt(_mean((usual * usual)[:, np.newaxis])[0] / _FOURTH_VARIANCE))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ikcore._arrays import plain, size
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.note import Note
 from ikcore.grounds.ground import Ground

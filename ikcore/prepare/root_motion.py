@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from ikcore.clips.clip import Clip
-from ikcore.feet.contacts import Contacts
+from ikcore.contacts.contacts import Contacts
 from ikcore.pose import Pose
 
 

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core, rotations
-from ikcore._arrays import dot, size
+from ikcore import rotations
+from ikcore._arrays import dot, path_lengths, size
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
+from ikcore.contacts.contacts import Contacts
 from ikcore.feet import free
-from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import FAR, HIGH, LEG, STEP, THICK, WHILE
 from ikcore.feet.leg import Leg
@@ -206,7 +206,7 @@ def _leg(clip: Clip, leg: Leg, feet: Feet) -> _Leg:
         length = free.length_in(clip, leg)
     else:
         chain = bones if leg.ankle else np.concatenate([bones, named["ball"][:, np.newaxis]], axis=1)
-        length = float(np.sort(_core.lengths(chain))[len(chain) // 2])
+        length = float(np.sort(path_lengths(chain))[len(chain) // 2])
     return _Leg(leg.name, joints[:, 0], sole, pair, length / LEG)
 
 

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { AT_ONCE = 512 }; /* numbers that stay in the fastest cache */
-
 /* --- prolonged ---------------------------------------------------------------------------------------------------- */
 
 static void go_round(const ik_path *path, ptrdiff_t more, double *wide) {
@@ -48,60 +46,6 @@ void ik_prolong(const ik_path *path, ptrdiff_t more, double *wide) {
     }
     for (ptrdiff_t row = 0; row <= 2 * more; row++)
         memcpy(wide + row * path->columns, path->rows, (size_t)path->columns * sizeof *wide);
-}
-
-/* --- smoothed ----------------------------------------------------------------------------------------------------- */
-
-/* By how much twice the start of a line is off a first row, in one column: of the line that is nearest to that row and
- * those after it, each `step` on, as they weigh. */
-static double off_line(const double *first, ptrdiff_t step, const double *weights, ptrdiff_t most) {
-    double none = 0, once = 0, twice = 0, sum = 0, moment = 0;
-    for (ptrdiff_t at = 0; at <= most; at++) {
-        const double weight = weights[at], far = (double)at, value = first[at * step];
-        none += weight, once += weight * far, twice += weight * (far * far);
-        sum += weight * value, moment += weight * far * value;
-    }
-    return 2 * ((twice * sum - once * moment) / (none * twice - once * once) - first[0]);
-}
-
-static void go_on_from_lines(const ik_smooth_path_job *job) {
-    const ptrdiff_t columns = job->path.columns, end = (job->path.frames - 1) * columns;
-    const double *weights = job->factors + job->most;
-    double *after = job->wide + (job->path.frames + job->most) * columns;
-    for (ptrdiff_t k = 0; k < columns; k++) {
-        const double first = off_line(job->path.rows + k, columns, weights, job->most);
-        const double last = off_line(job->path.rows + end + k, -columns, weights, job->most);
-        for (ptrdiff_t row = 0; row < job->most; row++) {
-            job->wide[row * columns + k] += first;
-            after[row * columns + k] += last;
-        }
-    }
-}
-
-static void blur(const ik_smooth_path_job *job) {
-    const ptrdiff_t columns = job->path.columns, size = job->path.frames * columns;
-    for (ptrdiff_t start = 0; start < size; start += AT_ONCE) {
-        const ptrdiff_t count = size - start < AT_ONCE ? size - start : AT_ONCE;
-        double *found = job->smoothed + start;
-        for (ptrdiff_t k = 0; k < count; k++)
-            found[k] = 0;
-        for (ptrdiff_t tap = 0; tap <= 2 * job->most; tap++) {
-            const double *from = job->wide + start + tap * columns, factor = job->factors[tap] / job->total;
-            for (ptrdiff_t k = 0; k < count; k++)
-                found[k] += from[k] * factor;
-        }
-    }
-}
-
-void ik_smooth_path(const ik_smooth_path_job *job) {
-    const ptrdiff_t columns = job->path.columns, size = job->path.frames * columns;
-    ik_prolong(&job->path, job->most, job->wide);
-    if (!job->path.loop && 1 < job->most && job->most < job->path.frames) go_on_from_lines(job);
-    blur(job);
-    const ik_path found = {job->smoothed, job->path.frames, columns, job->path.loop};
-    ik_prolong(&found, 1, job->wide);
-    for (ptrdiff_t k = 0; k < size; k++)
-        job->velocities[k] = (job->wide[k + 2 * columns] - job->wide[k]) * (job->fps / 2);
 }
 
 /* --- between knots ------------------------------------------------------------------------------------------------ */

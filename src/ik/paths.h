@@ -15,19 +15,6 @@ typedef struct {
  * wide: (frames + 2 more, columns). */
 void ik_prolong(const ik_path *path, ptrdiff_t more, double *wide);
 
-/* The mean of every row and `most` before and after, by factors of these 2 most + 1 whose sum is total; at the ends of
- * what is no loop they go on from where a line ends. And how fast that is, from the rows beside.
- * wide: (frames + 2 max(most, 1), columns), to work in; smoothed, velocities: (frames, columns). */
-typedef struct {
-    ik_path path;
-    const double *factors;
-    ptrdiff_t most;
-    double total, fps;
-    double *wide, *smoothed, *velocities;
-} ik_smooth_path_job;
-
-void ik_smooth_path(const ik_smooth_path_job *job);
-
 /* Values (knots, columns) between knots that ascend, of which there is one at least, straight in time; before the first
  * knot and after the last as there. Times that ascend are found fastest. found: (count, columns). */
 typedef struct {

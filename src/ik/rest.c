@@ -267,29 +267,4 @@ ik_rested ik_rest(const ik_rest_job *job, void *scratch) {
     ik_fpmode_leave(before);
     return found;
 }
-
-/* --- a foot that passes ------------------------------------------------------------------------------------------- */
-
-static double above_at(const ik_foot *foot, int point, ptrdiff_t frame) {
-    const ik_rows *places = &foot->soles[point], *stood = &foot->stood[point];
-    return *(const double *)((const char *)places->data + frame * places->stride +
-                             foot->axis * ik_step(places, sizeof(double))) -
-           *(const double *)((const char *)stood->data + frame * stood->stride);
-}
-
-double ik_passing_lift(const ik_foot *foot, ptrdiff_t frame, const double (*points)[3], const double (*ground)[3],
-                       const double *place, const double *normal) {
-    double least = INFINITY, most = NAN, slope[3];
-    slope_of(normal, foot->axis, slope);
-    for (int k = 0; k < foot->points; k++)
-        if (above_at(foot, k, frame) < least) least = above_at(foot, k, frame);
-    for (int k = 0; k < foot->points; k++) {
-        double arm[3];
-        away(points[k], place, arm);
-        const double plane = three_dot(arm, slope) + above_at(foot, k, frame) - least;
-        const double lift = ground[k][foot->axis] - place[foot->axis] - plane;
-        if (lift > most || isnan(most)) most = lift;
-    }
-    return most;
-}
 #endif

@@ -4,8 +4,6 @@
 
 #include <stddef.h>
 
-#include "stances.h"
-
 /* How a rigid foot lies that has come down on the ground: on as steep a plane as the ground under its heel and its
  * ball, from which it sinks along its way and across about what it stands on, until it rests on a point to either side,
  * no steeper than the ground is anywhere under it. All numbers are doubles, in one block; lengths are in the unit of
@@ -38,11 +36,5 @@ typedef struct ik_rested {
 /* `scratch` is as large as ik_rest_scratch says, and aligned as doubles are. */
 size_t ik_rest_scratch(int count);
 ik_rested ik_rest(const ik_rest_job *job, void *scratch);
-
-/* How much higher a place of the sole comes where a foot passes over that on a plane of a normal: what of the sole is
- * higher above where it stands than its lowest point may be as much deeper in the ground. NaN over none. `points` are
- * those of its sole, `ground` is under them. */
-double ik_passing_lift(const ik_foot *foot, ptrdiff_t frame, const double (*points)[3], const double (*ground)[3],
-                       const double *place, const double *normal);
 
 #endif

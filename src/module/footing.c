@@ -1,4 +1,4 @@
-/* How a foot lies on the ground, as a function of Python. ikcore/bake/footing.py makes what it is called with. */
+/* How a foot lies on the ground, as a function of Python. ikcore/bake/footholds.py makes what it is called with. */
 #include "footing.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../ik/rest.h"
 #include "arrays.h"
-#include "foot.h"
-#include "rest.h"
 
 /* The numbers of an array of `count` rows in one block; NULL with an exception set. */
 static const void *block_of(const char *name, PyObject *object, int type, npy_intp count, int columns) {
@@ -103,40 +102,11 @@ static PyObject *rest(PyObject *module, PyObject *args) {
     return Py_BuildValue("(Ndid)", normal, found.lift, (int)parts[found.point], high);
 }
 
-static PyObject *passing_lift(PyObject *module, PyObject *args) {
-    PyObject *given, *points, *ground, *at, *up;
-    npy_intp frame;
-    double place[3], normal[3];
-    const double (*sole)[3], (*under)[3];
-    foot_over_time over_time = {0};
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!nOOOO", &PyTuple_Type, &given, &frame, &points, &ground, &at, &up) ||
-        take_foot(&over_time, given) < 0)
-        return NULL;
-    const ik_foot *foot = &over_time.foot;
-    const npy_intp count = PyArray_Check(points) && PyArray_NDIM((PyArrayObject *)points) == 2
-                               ? PyArray_DIM((PyArrayObject *)points, 0)
-                               : 0;
-    if (frame < 0 || frame >= foot->frames || count < foot->points) {
-        PyErr_SetString(PyExc_TypeError, "passing_lift: the frame or the points do not fit the job");
-        return NULL;
-    }
-    if (!(sole = block_of("points", points, NPY_DOUBLE, count, 3)) ||
-        !(under = block_of("ground", ground, NPY_DOUBLE, count, 3)) || take_vector("place", at, place) < 0 ||
-        take_vector("normal", up, normal) < 0)
-        return NULL;
-    return PyFloat_FromDouble(ik_passing_lift(foot, frame, sole, under, place, normal));
-}
-
 static PyMethodDef functions[] = {
     {"rest", rest, METH_VARARGS,
      "rest(points, main, (hit, ground, normals, parts), ahead, (axis, heel, ball, toe, joint, between, parts), (scale, "
      "align, pitch, roll, bends, step), /)\n--\n\nNormal, lift, the part that it touches, and how high the ground is; "
      "None where there is none. ahead may be None."},
-    {"passing_lift", passing_lift, METH_VARARGS,
-     "passing_lift(foot, frame, points, ground, place, normal, /)\n--\n\nHow much higher the place of a foot comes "
-     "that "
-     "passes over ground; see still."},
     {NULL, NULL, 0, NULL},
 };
 

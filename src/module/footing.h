@@ -5,7 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Adds the functions rest and passing_lift to the module. 0, or -1 with an exception set. */
+/* Adds the function rest to the module. 0, or -1 with an exception set. */
 int add_footing(PyObject *module);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "../ik/bake_numbers.h"
 #include "block.h"
-#include "body.h"
 #include "carried.h"
 #include "footing.h"
 #include "gufuncs.h"
@@ -16,7 +15,6 @@
 #include "mesh_object.h"
 #include "metrics.h"
 #include "numbers.h"
-#include "obstacles.h"
 #include "paths.h"
 #include "result.h"
 #include "row.h"
@@ -25,11 +23,8 @@
 #include "smooth.h"
 #include "soles.h"
 #include "solve.h"
-#include "stances.h"
 #include "state.h"
-#include "swings.h"
 #include "table_object.h"
-#include "treadmill.h"
 #include "vectors.h"
 
 static PyObject *isa(PyObject *module, PyObject *unused) {
@@ -108,9 +103,8 @@ static int execute(PyObject *module) {
         return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
     if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0 || add_footing(module) < 0 ||
-        add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 || add_stances(module) < 0 ||
-        add_carried(module) < 0 || add_swings(module) < 0 || add_paths(module) < 0 || add_treadmill(module) < 0 ||
-        add_body(module) < 0 || add_obstacles(module) < 0 || add_metrics(module) < 0)
+        add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 || add_carried(module) < 0 ||
+        add_paths(module) < 0 || add_metrics(module) < 0)
         return -1;
     if (add_bake_numbers(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../ik/filters.h"
 #include "../ik/order.h"
 #include "../ik/soles.h"
 #include "arrays.h"
@@ -103,40 +102,6 @@ static PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t given
     return (PyObject *)found;
 }
 
-static PyObject *unit(PyObject *module, PyObject *object) {
-    vectors a;
-    (void)module;
-    if (!read_vectors(object, &a)) Py_RETURN_NONE;
-    PyArrayObject *found = empty(&a, 0);
-    if (!found) return NULL;
-    double *to = PyArray_DATA(found);
-    for (npy_intp row = 0; row < a.count; row++, to += 3) {
-        const double length = __builtin_sqrt(product(&a, &a, row)), by = length > 0 ? length : 1;
-        for (int axis = 0; axis < 3; axis++)
-            to[axis] = part(&a, row, axis) / by;
-    }
-    return (PyObject *)found;
-}
-
-/* Of rows (n, m), added one after the other. */
-static PyObject *mean(PyObject *module, PyObject *object) {
-    PyArrayObject *rows = (PyArrayObject *)object;
-    (void)module;
-    if (!PyArray_CheckExact(object) || !holds(rows, NPY_DOUBLE) || !PyArray_ISBEHAVED_RO(rows) ||
-        PyArray_NDIM(rows) != 2 || PyArray_DIM(rows, 0) == 0)
-        Py_RETURN_NONE;
-    npy_intp count = PyArray_DIM(rows, 0), columns = PyArray_DIM(rows, 1);
-    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &columns, NPY_DOUBLE);
-    for (npy_intp column = 0; found && column < columns; column++) {
-        const char *at = PyArray_BYTES(rows) + column * PyArray_STRIDE(rows, 1);
-        double sum = *(const double *)at;
-        for (npy_intp row = 1; row < count; row++)
-            sum += *(const double *)(at + row * PyArray_STRIDE(rows, 0));
-        ((double *)PyArray_DATA(found))[column] = sum / (double)count;
-    }
-    return (PyObject *)found;
-}
-
 /* What a way is along three axes, rows from `first` on. */
 static void along(const vectors *axes, npy_intp first, const vectors *ways, npy_intp row, double to[3]) {
     double sides[3][3], way[3];
@@ -222,46 +187,6 @@ static PyObject *solid(PyObject *module, PyObject *const *args, Py_ssize_t given
     return found ? PyArray_Return(found) : NULL;
 }
 
-/* --- over time: rows, whose first is as they were before it, and whose last as they are after --------------------- */
-
-/* An array of doubles in one block, of one row at least. */
-static PyArrayObject *rows_of(const char *name, PyObject *object) {
-    PyArrayObject *array = (PyArrayObject *)object;
-    if (PyArray_Check(object) && holds(array, NPY_DOUBLE) && PyArray_NDIM(array) > 0 && PyArray_SIZE(array) > 0 &&
-        PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array))
-        return array;
-    PyErr_Format(PyExc_TypeError, "%s: expected doubles in one block, one row at least", name);
-    return NULL;
-}
-
-/* Rows through a filter, of so many frames before and after. NULL with an exception set. */
-static PyObject *through(const char *name, PyObject *const *args, Py_ssize_t given,
-                         void (*filter)(const ik_filter_job *, double *, double *)) {
-    PyArrayObject *array = given == 2 ? rows_of(name, args[0]) : NULL;
-    ik_filter_job job = {0};
-    if (given != 2) PyErr_Format(PyExc_TypeError, "%s: expected rows, and how many before and after", name);
-    if (!array || ((job.reach = PyFloat_AsDouble(args[1])) == -1 && PyErr_Occurred())) return NULL;
-    job.rows = PyArray_DATA(array), job.frames = PyArray_DIM(array, 0);
-    job.columns = PyArray_SIZE(array) / job.frames;
-    const ptrdiff_t numbers = ik_filter_work(&job);
-    if (numbers < 0) return PyErr_Format(PyExc_TypeError, "%s: expected a number of rows, 0 or more", name);
-    double *work = malloc((size_t)numbers * sizeof *work);
-    PyObject *found = work ? PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE) : PyErr_NoMemory();
-    if (found) filter(&job, work, PyArray_DATA((PyArrayObject *)found));
-    free(work);
-    return found;
-}
-
-static PyObject *filtered(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    (void)module;
-    return through("filtered", args, given, ik_filter_bell);
-}
-
-static PyObject *spread(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    (void)module;
-    return through("spread", args, given, ik_filter_largest);
-}
-
 /* --- the largest distance ----------------------------------------------------------------------------------------- */
 
 /* A point, and how far it is from some place near all of them. */
@@ -345,18 +270,12 @@ static PyMethodDef functions[] = {
     {"dot", FAST(dot), "dot(a, b, /)\n--\n\nProducts of vectors (..., 3); None where NumPy must do it."},
     {"size", size, METH_O, "size(a, /)\n--\n\nLengths of vectors (..., 3); None where NumPy must do it."},
     {"cross", FAST(cross), "cross(a, b, /)\n--\n\nVectors (..., 3) at right angles; None where NumPy must do it."},
-    {"unit", unit, METH_O, "unit(a, /)\n--\n\nDirections of vectors (..., 3); None where NumPy must do it."},
-    {"mean", mean, METH_O, "mean(rows, /)\n--\n\nOf rows (n, m), in their order; None where NumPy must do it."},
     {"within", FAST(within),
      "within(axes, ways, /)\n--\n\nWhat ways (n, 3) are along axes (n, 3, 3), or the same (3, 3)."},
     {"usual_within", FAST(usual_within),
      "usual_within(axes, ways, /)\n--\n\nOf what ways are along axes, see within, the median of each number, of those "
      "that are numbers; None of none."},
     {"solid", FAST(solid), "solid(axes, least, /)\n--\n\nWhether axes, columns of (..., 3, 3), span some volume."},
-    {"filtered", FAST(filtered),
-     "filtered(rows, reach, /)\n--\n\nRows (n, ...) through a kernel (1 - t^2)^2 that reaches so many rows before and "
-     "after."},
-    {"spread", FAST(spread), "spread(rows, reach, /)\n--\n\nThe largest of rows (n, ...) nearer to each than that."},
     {"widest", FAST(widest),
      "widest(points, ends, /)\n--\n\nThe largest distance between two points of a group, for every group: points (n, "
      "3) "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
-from ikcore._arrays import rows
+from ikcore._arrays import path_lengths, rows
 
 Array = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ def speeds(points: ArrayLike, fps: float) -> Array:
 
 def lengths(chain: Array) -> Array:
     """Of the bones together, in every frame."""
-    return _core.lengths(chain)
+    return path_lengths(chain)
 
 
 def highest(values: Array, percent: float = 100) -> float:

@@ -6,13 +6,6 @@
 #include "../forms/rotations.h"
 #include "words.h"
 #include "bend.h"
-#if IK_BYTES == 0
-#include "../fpmode.h"
-#include "../stances.h"
-#include "stand.h"
-#include "../swings.h"
-#include "swing.h"
-#endif
 
 size_t IK_NAME(smooth_scratch)(const ik_smooth_job *job) { return smooth_bytes(job); }
 

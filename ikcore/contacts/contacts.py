@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import plain, size
 from ikcore.clips.clip import Clip
-from ikcore.feet import floor, rules, treadmill
+from ikcore.contacts import floor, in_place, rules
+from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import BRIEF
 from ikcore.feet.intervals import runs
-from ikcore.feet.paths import POINTS, Key, Paths, keys, straight
+from ikcore.feet.paths import straight
 from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]
@@ -52,7 +53,7 @@ class Contacts:
     >>> contacts = ik.Contacts.detect(walk.clip)
     >>> contacts.intervals("left", "ball")
     array([[  5,  41],
-           [ 70, 106],
+           [ 70, 105],
            [135, 170]])
     """
 
@@ -74,15 +75,15 @@ class Contacts:
     ) -> Contacts:
         """Find contacts by how high points of the soles are above the ground and how fast they move relative to it.
 
-        Both after a low-pass of 8 Hz without delay. A contact lasts from a frame that is low and still to another one,
-        with none between that is high or fast. Low is below 0.05 m, high above 0.1 m, for a leg of 0.87 m, and in
-        proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
-        usual walk, and at least 0.075 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
-        that. Where what is low and slow slides by one share of the way of the body, 5 % or more, and hardly moves
-        otherwise, as after a path was scaled, speeds are relative to that.
-        Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped. Where the clip begins or ends
-        within a time that is neither high nor fast, a contact goes on to there, unless that is for less than a gap; and
-        none is dropped that reaches there: a foot that stands in the first frame is in contact.
+        A contact lasts from a frame that is low and still to another one, with none between that is high or fast. Low
+        is less than 0.05 m above the lowest level of the point, the 5th percentile of its heights, for a leg of 0.87 m,
+        and in proportion for others. Still is slower than 0.12 m/s, or than twice the slowest fifth of what is low, up
+        to 1 m/s: feet may slide throughout. High and fast are 1.5 times as much. Speeds are means over 1/30 s before
+        and after a frame; their vertical part counts half. Where feet slide by one share of the travel of the body, 5 %
+        or more, and hardly move otherwise, as after a path was scaled, speeds are relative to that.
+        Gaps of less than 0.12 s are closed, of a point and of a leg, and contacts of less than 0.067 s dropped. Where
+        the clip begins or ends within a time that is neither high nor fast, a contact goes on to there, unless that is
+        for less than a gap; and none is dropped that reaches there.
         Loops go on at their ends. In a clip of one frame what is low is in contact.
 
         Parameters
@@ -92,9 +93,8 @@ class Contacts:
         feet : Feet, optional
             Its legs, with soles (default: `Feet.detect(clip.skeleton, clip=clip)`).
         ground : Ground, optional
-            What it walks on, at rest or moving (default: a level floor, at the 2nd percentile of the heights of the
-            points, and under legs that stand higher up to 0.03 m above that, but in a single frame; where a foot is
-            still somewhere else and carries the body, as on stairs, the floor is there).
+            What it walks on, at rest or moving (default: a level floor, at the 5th percentile of the heights of the
+            points; where a foot is still somewhere else and carries the body, as on stairs, the floor is there).
         modes : {"auto", "always", "never", "ground"} or mapping of str to these, optional
             For all legs, or by leg: as above; planted throughout; never; or by height alone, however fast.
         curves : mapping, optional
@@ -122,19 +122,14 @@ class Contacts:
             raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}")
         feet = with_soles(clip, feet)
         chosen, given = _modes(feet, modes), _curves(feet, curves or {}, len(clip))
-        paths = Paths(clip, feet, ground)
-        belt, slide = treadmill.moving(paths)
-        speeds, sizes = paths.speeds(belt), paths.sizes[:, np.newaxis]
-        still = rules.stillness((paths.speeds(belt + slide) if slide.any() else speeds) / sizes)
-        if ground is None:
-            paths.ground = floor.find(paths, speeds, still)
-        heights, speeds = paths.heights / sizes, speeds / sizes
-        held = _held(paths, heights, still, chosen)
-        said = [key in given or chosen[key[0]] in ("always", "never") for key in paths.keys]
-        sure = _sure(paths, heights, speeds, held, said)
-        weights = dict(zip(paths.keys, rules.ramped(held, clip), strict=True)) | given
-        below = dict(zip(paths.keys, paths.ground, strict=True))
-        return cls(clip.fps, weights, below, dict(zip(paths.keys, sure, strict=True)), -belt + 0)
+        found = _Detection(tracks_of(clip, feet, ground), ground is not None)
+        names = [key for leg in feet for key in keys(leg)]
+        held = found.held(names, chosen)
+        said = [key in given or chosen[key[0]] in ("always", "never") for key in names]
+        sure = found.confidence(names, held, said)
+        weights = dict(zip(names, rules.ramped(held, clip), strict=True)) | given
+        below = {key: found.ground[found.tracks.keys.index(key)] for key in names}
+        return cls(clip.fps, weights, below, dict(zip(names, sure, strict=True)), -found.belt + 0)
 
     def planted(self, leg: str, point: str | None = None) -> Mask:
         """In which frames a leg is in contact.
@@ -170,6 +165,13 @@ class Contacts:
             Of each its first frame, and the first one after it.
         """
         return runs(self.planted(leg, point))
+
+    def uncertain(self) -> dict[str, float]:
+        """The legs whose contacts are as likely wrong as right, and their least confidence: below one half."""
+        least: dict[str, float] = {}
+        for (leg, _), sure in self.confidence.items():
+            least[leg] = min(sure, least.get(leg, 1.0))
+        return {leg: sure for leg, sure in least.items() if sure < 0.5}
 
     @property
     def airborne(self) -> NDArray[np.intp]:
@@ -268,36 +270,78 @@ def _listed(points: Iterable[Key]) -> str:
     return ", ".join(map(str, points))
 
 
-# --- what is found ---------------------------------------------------------------------------------------------------
+# --- detection -------------------------------------------------------------------------------------------------------
 
 
-def _held(paths: Paths, heights: Array, still: rules.Still, modes: Mapping[str, Mode]) -> Mask:
-    """When every point is in contact."""
-    said = [modes[leg] for leg, _ in paths.keys]
-    for at, mode in enumerate(said):
-        if mode == "ground":  # at any speed
-            for each in still:
-                each[at] = True
-    held = rules.contact(heights, still, paths.clip)
-    for at, mode in enumerate(said):
-        if mode in ("always", "never"):
-            held[at] = mode == "always"
-    return held
+class _Detection:
+    """Heights and speeds of the tracked points of a clip, and contacts from them.
+
+    Attributes
+    ----------
+    belt : (frames, 3) array
+        The velocity of the ground of an in-place clip.
+    ground : (points, frames) array
+        How high the ground is under each point.
+    """
+
+    def __init__(self, tracks: Tracks, given: bool) -> None:
+        self.tracks, clip = tracks, tracks.clip
+        heights = tracks.heights - rules.lowest_level(tracks, given=given)
+        self.belt, slide = in_place.ground_velocity(tracks, heights)
+        self.speeds = tracks.speeds(_travel(self.belt, clip))
+        slid = tracks.speeds(_travel(self.belt + slide, clip)) if slide.any() else self.speeds
+        self.over_ground, self.ground = slid, tracks.ground
+        if not given:
+            still = rules.stillness(slid, heights < rules.LOW * tracks.scales[:, np.newaxis], tracks.scales)
+            raised = floor.elevations(tracks, heights, tracks.speeds(level=False) < still)
+            up = np.stack([raised[leg] for leg, _ in tracks.keys])
+            heights, self.ground = heights - up, tracks.sole_level + up
+        self.heights = heights
+
+    def held(self, names: list[Key], modes: Mapping[str, Mode]) -> Mask:
+        """When each contact holds (names, frames): when any point that tells it is down."""
+        tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
+        speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
+        still = rules.stillness(speeds, self.heights < rules.LOW * tracks.scales[:, np.newaxis], tracks.scales)
+        down = rules.contact(self.heights, speeds, still, tracks.scales, tracks.clip)
+        found = np.stack([down[[key == each for key in tracks.keys]].any(axis=0) for each in names])
+        for leg in modes:
+            own = [name == leg for name, _ in names]
+            found[own] = rules.bridged(found[own], tracks.clip)
+        found &= np.isfinite(tracks.places).all(axis=(0, 2))
+        for at, (leg, _) in enumerate(names):
+            if modes[leg] in ("always", "never"):
+                found[at] = modes[leg] == "always"
+        return found
+
+    def confidence(self, names: list[Key], held: Mask, said: list[bool]) -> list[float]:
+        """The share of frames of each contact without doubt; 1 where the caller has said it."""
+        tracks = self.tracks
+        by_point = held[[names.index(key) for key in tracks.keys]]
+        sure = rules.clear(by_point, self.heights, self.speeds, tracks.scales)
+        clear = np.stack(
+            [
+                np.where(now, *(both(sure[[key == each for key in tracks.keys]], axis=0) for both in (np.any, np.all)))
+                for each, now in zip(names, held, strict=True)
+            ]
+        )
+        if not any(said):
+            clear &= ~self._hovers(held)
+        shares = (clear.sum(axis=1) / held.shape[1]).tolist()
+        return [1.0 if known else share for known, share in zip(said, shares, strict=True)]
+
+    def _hovers(self, held: Mask) -> Mask:
+        """When nothing carries the body for long though it does not fall: a contact is missing."""
+        found, falls = np.asarray(~held.any(axis=0)), self.tracks.falls
+        for start, stop in runs(found).tolist():
+            brief = stop - start < BRIEF * self.tracks.clip.fps
+            found[start:stop] = not brief and 2 * np.count_nonzero(falls[start:stop]) < stop - start
+        return found
 
 
-def _sure(paths: Paths, heights: Array, speeds: Array, held: Mask, said: list[bool]) -> list[float]:
-    """Of every point the share of frames without doubt. What is said is certain, and may be what carries the body."""
-    clear = rules.clear(held, heights, speeds)
-    if not any(said):
-        clear &= ~_hovers(paths, held)
-    shares = (clear.sum(axis=1) / len(paths.points)).tolist()
-    return [1.0 if known else share for known, share in zip(said, shares, strict=True)]
-
-
-def _hovers(paths: Paths, held: Mask) -> Mask:
-    """In which frames nothing carries the body for long, though it does not fall: a contact is missing."""
-    found = np.asarray(~held.any(axis=0))
-    for start, stop in runs(found).tolist():
-        brief = stop - start < BRIEF * paths.clip.fps
-        found[start:stop] = not brief and 2 * np.count_nonzero(paths.falls[start:stop]) < stop - start
-    return found
+def _travel(velocity: Array, clip: Clip) -> Array | None:
+    """How far the ground has travelled (frames, 3); None if it rests."""
+    if not velocity.any():
+        return None
+    steps = (velocity[1:] + velocity[:-1]) / (2 * clip.fps)
+    return np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)

@@ -1,0 +1,221 @@
+"""Clearance: how much higher a foot goes in swing so that its sole does not come into the ground."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore._arrays import dot, size
+from ikcore.bake.curves import smooth
+from ikcore.bake.filters import in_rounds
+from ikcore.bake.progress import Told
+from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.bake.stances import Foot
+from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
+from ikcore.feet.intervals import blocks
+from ikcore.grounds.ground import Ground, Hits
+
+if TYPE_CHECKING:
+    from ikcore.bake.paths import FootPath
+
+_TENSION = 180.0  # 1 / s^2, of the beam over obstacles: those nearer to each other than 0.075 s are passed at once
+_HARDEST = 30.0  # m / s^2 for a leg of 0.87 m: the greatest acceleration of a foot to get over something
+_TOUCHES = 1e-6  # of the plant tolerance: a point that is this near to a surface touches it, and is not in it
+
+Need = tuple[Array, Mask]  # how much higher a foot has to be, and when it may be
+
+
+def clearance_of(
+    foot: Foot,
+    path: FootPath,
+    swings: list[tuple[int, int]],
+    still: list[tuple[int, int]],
+    copied: Mask,
+    rounds: bool,
+    told: Told,
+) -> Need:
+    """How much higher a foot has to be, as far as it can rise in time, and when it is in swing.
+
+    Swings that are `still`, between stances that stay where they are, stay so within the plant tolerance.
+    """
+    count, scene, scale = len(path.shift), foot.scene, path.motion.scale
+    near = _nearer(swings, count, scene.fps)
+    among = _second_round(count) if rounds else near > 0
+    if not among.any():
+        return np.zeros(count), near > 0
+    needed = _deficit(foot, path, among, told)
+    needed = in_rounds(needed) if rounds else needed
+    possible = 0.5 * _HARDEST * scale * near * near
+    if scene.on_ground:
+        possible = np.maximum(possible - _risen(path, swings, scene), 0)
+    needed[copied] = 0
+    needed = np.minimum(np.fmax(needed, 0), possible)
+    for start, stop in still:
+        if needed[start:stop].max() <= scene.settings.tolerance * scale:
+            needed[start:stop] = 0
+    return needed, near > 0
+
+
+def lifted(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> list[FootPath]:
+    """Paths over obstacles: a thin beam under tension is laid over them, for each swing."""
+    some = [at for at, (needed, _) in enumerate(needs) if needed.any()]
+    if not some:
+        return list(paths)
+    needed, free = np.stack([needs[at][0] for at in some], axis=1), np.stack([needs[at][1] for at in some], axis=1)
+    found, lifts = list(paths), beam(needed, free, scene.fps)
+    for at, lift in zip(some, lifts.T, strict=True):
+        shift = paths[at].shift.copy()
+        shift[:, scene.axis] += lift
+        found[at] = dataclasses.replace(paths[at], shift=shift)
+    return found
+
+
+def beam(needed: Array, free: Mask, fps: float) -> Array:
+    """How much higher a foot goes.
+
+    What is more than one frame on the ground ends the beam, so each swing is a curve of its own.
+
+    Parameters
+    ----------
+    needed : (frames, ...) array
+        How much higher it has to be.
+    free : (frames, ...) array of bool
+        When it does not stand. Before the first frame and after the last it may be in the air for a while.
+    fps : float
+        Frames a second.
+    """
+    before = round(WHILE * fps) + 2
+    own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
+    lower, upper = np.zeros(shape), np.full(shape, np.inf)
+    lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
+    return smooth(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)[own]
+
+
+def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
+    """How many seconds frames are from the nearer end of their swing; what the clip cuts goes on for a while."""
+    near = np.zeros(frames)
+    for start, stop in swings:
+        at = np.arange(start, stop)
+        first = start - 1 if start > 0 else start - WHILE * fps
+        last = stop if stop < frames else stop - 1 + WHILE * fps
+        near[start:stop] = np.minimum(at - first, last - at) / fps
+    return near
+
+
+def _risen(path: FootPath, swings: list[tuple[int, int]], scene: Scene) -> Array:
+    """How high a foot is above the lower of the places between which it swings: so far it has risen in any case."""
+    height = (path.motion.reference + path.shift)[:, scene.axis]
+    risen = np.zeros(len(height))
+    for start, stop in swings:
+        ends = [at for at in (start - 1, stop) if 0 <= at < len(height)]
+        if ends:
+            risen[start:stop] = np.maximum(height[start:stop] - height[ends].min(), 0)
+    return risen
+
+
+def _second_round(count: int) -> Mask:
+    """Of all frames of three rounds."""
+    once, found = (count - 1) // 3, np.zeros(count, bool)
+    found[once : 2 * once] = True
+    return found
+
+
+# --- the deficit of clearance ----------------------------------------------------------------------------------------
+
+
+def _deficit(foot: Foot, path: FootPath, among: Mask, told: Told) -> Array:
+    """How much too low a foot is in some frames, by the worst point of its sole; NaN over no ground, 0 elsewhere."""
+    beside = among.copy()
+    beside[1:] |= among[:-1]
+    beside[:-1] |= among[1:]
+    frames, found = np.flatnonzero(beside), np.zeros(len(among))
+    for block in told.over(list(blocks(len(frames)))):
+        wide = slice(max(block.start - 1, 0), block.stop + 1)
+        own = slice(block.start - wide.start, block.stop - wide.start)
+        found[frames[block]] = _deficits(foot, path, frames[wide])[own]
+    return found
+
+
+def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
+    """In frames that are each beside the one before."""
+    scene, motion, names = foot.scene, foot.motion, list(foot.motion.soles)
+    scale, clear = motion.scale, scene.settings.clearance * motion.scale
+    points = np.stack([path.sole(name, frames) for name in names], axis=1)
+    origin = (motion.reference[frames] + path.shift[frames])[:, np.newaxis]
+    look = _made_here if scene.on_ground else _swept
+    points, heights = look(foot, points, origin, frames)
+    above = np.stack([foot.above(name, frames) for name in names], axis=1)
+    high = np.maximum(above, np.minimum(-2 * EDGE * scale - above, 0))  # a point deep in its floor comes to another
+    thick = np.array([foot.floor.thick[name] for name in names])
+    lack = heights + thick + np.minimum(high, clear) - points[..., scene.axis]
+    if motion.toe is not None and "toe" in names:
+        lack[:, names.index("toe")] -= EDGE * scale  # toes bend
+    return np.asarray(np.fmax.reduce(lack, axis=1))
+
+
+def _made_here(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Points, and the ground under them that their source was made for: not what they touch the edge of alone."""
+    inner = _away(points, origin, np.full(points.shape[1], -SOLE * foot.motion.scale), foot.scene)
+    ground = foot.scene.ground.still(frames)
+    return points, np.fmin(*(_under(ground, at, foot) for at in (points, inner)))
+
+
+def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Points, their ends kept off steps, and the ground that they pass: what is between two frames counts in both.
+
+    At a step its upper side is there before; not in the first of two frames if the point, were it not kept off, gets
+    there later.
+    """
+    names, scale, scene = list(foot.motion.soles), foot.motion.scale, foot.scene
+    margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in names])
+    kept = _away(points, origin, margin, scene)
+    ground, way = scene.ground.still(frames), kept[1:] - kept[:-1]
+    start = kept[:-1] + _TOUCHES * TRACE * scale * scene.up  # what they touch they do not go through
+    met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
+    reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
+    later = met.hit & (dot(reached, way) > dot(way, way))
+    heights = _risers(_under(ground, kept, foot), later, THICK * scale)
+    return kept, _between(foot, heights, way, met, later, frames)
+
+
+def _away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
+    """Points (frames, n, 3) moved horizontally away from the reference of the foot, or to it by less than 0."""
+    arm = scene.level(points - origin)
+    return np.asarray(points + arm * (by / np.maximum(size(arm), np.maximum(np.abs(by), 1e-300)))[..., np.newaxis])
+
+
+def _under(ground: Ground, points: Array, foot: Foot) -> Array:
+    scale = foot.motion.scale
+    there = np.ascontiguousarray(points)
+    return ground._heights(there, HIGH * scale, DEEP * scale, foot.scene.workers)
+
+
+def _risers(heights: Array, later: Mask, riser: float) -> Array:
+    """Ground that is higher by a riser in a frame beside is there already, more and more up to twice that."""
+    known = np.where(np.isnan(heights), -np.inf, heights)
+    around = np.concatenate([known[:1], known, known[-1:]])
+    ahead = np.where(np.concatenate([later, np.zeros_like(known[:1], bool)]), known, around[2:])
+    most = np.maximum(np.maximum(ahead, around[:-2]), known)
+    with np.errstate(invalid="ignore"):
+        share = np.minimum((most - known) / riser - 1, 1)
+        return np.where(share >= 1, most, np.where(share > 0, heights + share * (most - heights), heights))
+
+
+def _between(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:
+    """With the upper side of what points go through from frame to frame."""
+    at, points = np.nonzero(met.hit)
+    if not len(at):
+        return heights
+    scale, along = foot.motion.scale, way[at, points]
+    inside = met.points[at, points] + along * (TRACE * scale / np.maximum(size(along), 1e-12))[:, np.newaxis]
+    there = np.ascontiguousarray(inside)
+    top = foot.scene.ground.still(frames[at])._heights(there, HIGH * scale, TRACE * scale, 1)
+    found = heights.copy()
+    first = ~later[at, points]
+    for frame, point, high in ((at[first], points[first], top[first]), (at + 1, points, top)):
+        found[frame, point] = np.fmax(found[frame, point], high)
+    return found

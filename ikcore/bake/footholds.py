@@ -1,0 +1,280 @@
+"""Footholds: where on the ground a foot stands, and how it is turned to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore import _core
+from ikcore._arrays import dot, size
+from ikcore.bake.filters import spread
+from ikcore.bake.floors import height_of
+from ikcore.bake.motion import ROUNDING
+from ikcore.bake.scene import Array, Scene, mean, tangent, unit
+from ikcore.bake.stances import Foot, Stance, passing
+from ikcore.feet.human import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
+from ikcore.grounds.ground import Ground, Surface
+
+_ROOM = 2.2  # metres for a leg of 0.87 m: the height of what people walk under
+WALL = 0.5  # the upward part of a normal below which it is a wall
+_LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
+_PARTS = 8  # of such a line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foothold:
+    """Position and orientation of a planted foot on the ground."""
+
+    stance: Stance  # what stands there
+    place: Array  # (3,): where its main pivot is, on the floor of the source
+    aside: Array  # (3,): horizontally, how far all of the foot is moved, off an edge
+    lift: float  # how much higher the ground is there
+    # (3,): of the ground, as far as the sole follows it, and of what it stands on in the source
+    normal: Array
+    floor: Array
+    part: int  # which part of the ground it stands on; -1 if there is none
+    copied: bool  # whether the foot is within the plant tolerance of it, and stays exactly where it is
+
+    @property
+    def tilted(self) -> bool:
+        """Whether the ground slopes otherwise than the floor of the source."""
+        return bool((np.abs(self.normal - self.floor) > EXACT).any())
+
+
+class Footing:
+    """Finds the ground under one stance after another, each as one walks there from the one before."""
+
+    def __init__(self, scene: Scene, feet: list[Foot]) -> None:
+        self.scene, self.feet = scene, feet
+        settings = scene.settings
+        self.pitch, self.roll, self.bends = (tangent(most) for most in (settings.pitch, settings.roll, settings.toe))
+        self.walls = height_of(scene.ground) is None  # a level plane has none
+        self.soles = [_Sole.of(foot) for foot in feet]
+        self.last: Array | None = None
+        self.until = 0
+        self.lift = 0.0
+
+    def place(self, stance: Stance) -> Foothold:
+        """The foothold of a stance."""
+        ground, sole, scene = self.scene.ground.still(stance.middle), self.soles[stance.leg], self.scene
+        points, ahead, aside = *self._tread(stance), np.zeros(3)
+        flown, self.until = stance.start > self.until, max(self.until, stance.stop)
+        found = self._at(ground, points, sole.scale, flown)
+        if self.walls and not (scene.on_ground and stance.planted):
+            aside = self._off_edge(ground, sole, points, found)
+            if aside.any():
+                points = points + aside
+                found = self._at(ground, points, sole.scale, flown)
+        return self._rest(stance, points, ahead, aside, found)
+
+    def pass_over(self, stance: Stance) -> Foothold:
+        """The ground under a foot without a contact.
+
+        What of the sole is higher than its lowest point may be so much deeper in the ground. A foot over the ground
+        that its clip was made for is as much too high or too deep as before.
+        """
+        sole, foot, lift = self.soles[stance.leg], self.feet[stance.leg], self.lift
+        points, ahead = self._tread(stance)
+        found = self._at(self.scene.ground.still(stance.middle), points, sole.scale, flown=False)
+        hold = self._rest(stance, points, ahead, np.zeros(3), found)
+        if not self.scene.on_ground and hold.part >= 0:
+            lift = self._passing_lift(foot, stance.middle, points, found, hold)
+        elif not self.scene.on_ground:
+            lift = hold.lift
+        self.lift = lift
+        floor = hold.normal if self.scene.on_ground else hold.floor
+        return Foothold(stance, hold.place, hold.aside, lift, hold.normal, floor, hold.part, copied=False)
+
+    def go_on_from(self, hold: Foothold, frame: int) -> None:
+        """Walk on from a foothold, and from where the ground has carried it by a frame."""
+        self.last, self.lift = hold.place.copy(), hold.lift
+        self.last[self.scene.axis] += hold.lift
+        if hold.part >= 0 and (part := self.scene.ground.parts[hold.part]).moves:
+            self.last = part.still(frame).world(part.still(hold.stance.middle).local(self.last))
+
+    def _tread(self, stance: Stance) -> tuple[Array, Array | None]:
+        """Points of the sole, and between those, on the floor of the source; and where it points, if it is no point."""
+        foot, sole, axis, middle = self.feet[stance.leg], self.soles[stance.leg], self.scene.axis, stance.middle
+        flat, slip = stance.flat, stance.slips[stance.middle - stance.start]
+        points = mean(np.stack([foot.motion.soles[name][flat] for name in sole.names], axis=1)) + slip
+        level = [foot.floor.stood[name][middle] - foot.floor.thick[name] for name in sole.names]
+        points[:, axis] = np.array(level) + stance.rise
+        share = (np.arange(1, _PARTS) / _PARTS)[:, np.newaxis]
+        between = [points[a] + (points[b] - points[a]) * share for a, b in sole.lines]
+        ends = foot.ends
+        ahead = None if ends is None else unit(self.scene.level(mean(ends[0][flat]) - mean(ends[1][flat])))
+        return np.concatenate([points, *between]), ahead
+
+    def _rest(self, stance: Stance, points: Array, ahead: Array | None, aside: Array, found: Surface) -> Foothold:
+        """On what was found; where that is nothing, as high as before.
+
+        It rests on a plane over all of the ground under its sole, but for what toes bend over. A foot on the ground
+        that its clip was made for is turned as it is.
+        """
+        scene, sole = self.scene, self.soles[stance.leg]
+        limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
+        under, main = (found.hit, found.points, found.normals, found.part), sole.names.index(stance.point)
+        rested = _core.rest(points, main, under, ahead, (scene.axis, *sole.rests), limits)
+        place = points[main].copy()
+        if rested is None:
+            return self._held(stance, place, aside, self.lift, scene.up, scene.up, -1, sole.scale)
+        normal, lift, part, high = rested
+        own = float(found.height[main] - place[scene.axis])
+        if abs(own - lift) <= TRACE / 10 * sole.scale:  # next to nothing over what is under it: on that
+            lift = own
+        self.last = points[0].copy()
+        self.last[scene.axis] = high
+        if scene.on_ground:
+            return self._held(stance, place, aside, -stance.rise, normal, normal, part, sole.scale)
+        return self._held(stance, place, aside, lift, normal, scene.up, part, sole.scale)
+
+    def _held(
+        self,
+        stance: Stance,
+        place: Array,
+        aside: Array,
+        lift: float,
+        normal: Array,
+        floor: Array,
+        part: int,
+        scale: float,
+    ) -> Foothold:
+        """A foothold; a planted foot within the plant tolerance of it is left exactly where it is."""
+        self.lift = lift
+        hold = Foothold(stance, place, aside, lift, normal, floor, part, copied=False)
+        near = abs(lift) <= self.scene.settings.tolerance * scale and not hold.tilted and not aside.any()
+        if not (stance.planted and near) or (part >= 0 and self.scene.ground.parts[part].moves):
+            return hold
+        self.lift = 0.0
+        return Foothold(stance, place, aside, 0.0, floor, floor, part, copied=True)
+
+    def _passing_lift(self, foot: Foot, frame: int, points: Array, found: Surface, hold: Foothold) -> float:
+        """How much higher a foot comes so that no point is deeper in the plane than it is above the lowest one."""
+        names, axis = self.soles[hold.stance.leg].names, self.scene.axis
+        above = np.array([foot.above(name)[frame] for name in names])
+        plane = dot(points[: len(names)] - hold.place, self.scene.slope(hold.normal)) + above - np.fmin.reduce(above)
+        under = found.points[: len(names), axis] - hold.place[axis] - plane
+        return float(np.fmax.reduce(under))
+
+    def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
+        """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
+        if self.last is None:
+            points = self._on_top(ground, points, scale)
+            windows = [(HIGH * scale, HIGH * scale), (HIGH * scale, np.inf), (FAR * scale, 0.0)]
+            every = (ground.at(points, above=above, below=below) for above, below in windows)
+            found = next((found for found in every if found.hit.any()), None)
+            if found is None:
+                return ground.at(points, above=0.0, below=0.0)
+            if found.hit.all():
+                return found
+            points[:, self.scene.axis] = found.height[found.hit].max()  # from there, as one would walk on
+            return ground.at(points, above=HIGH * scale, below=HIGH * scale)
+        step, window, same = STEP * scale, (HIGH * scale, HIGH * scale), ROUNDING * scale
+        return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
+
+    def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
+        """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
+        up, points = self.scene.up, points.copy()
+        while not self.scene.on_ground:
+            ceiling = ground._ceiling(mean(points) + HIGH * scale * up, (_ROOM - HIGH) * scale)
+            if ceiling is None:
+                break
+            points[:, self.scene.axis] = ceiling
+        return points
+
+    def _off_edge(self, ground: Ground, sole: _Sole, points: Array, found: Surface) -> Array:
+        """How far a foot is moved: back from a step its toes would be in, or onto it, ahead from its heel, or aside."""
+        scene, names, moved = self.scene, sole.names, np.zeros(3)
+        if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit[: len(names)].all():
+            return moved
+        ball, scale = names.index("ball"), sole.scale
+        start = points[ball].copy()
+        start[scene.axis] = found.height[ball] + 0.75 * EDGE * scale
+        ways = scene.level(points[[names.index(name) for name in sole.ends]] - points[ball])
+        far = size(ways)
+        walls = ground.cast(start, ways, length=far + sole.gaps)
+        met = walls.hit & (np.abs(walls.normals[:, scene.axis]) < WALL)
+        for sides in (("toe", "heel"), ("inner", "outer")) if met.any() else ():
+            for at in (at for at, name in enumerate(sole.ends) if name in sides and met[at]):
+                back = float(far[at] + sole.gaps[at] - walls.distance[at])
+                if back < STEP * scale:
+                    moved -= ways[at] * (back / far[at])
+                elif sole.ends[at] == "toe":  # alone on the step: its ball comes onto it
+                    moved += ways[at] * ((float(walls.distance[at]) + EDGE * scale) / far[at])
+                break
+        return moved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sole:
+    """The points of a sole by number."""
+
+    names: list[str]  # what they are called
+    scale: float  # how long the leg is compared with that of a human
+    lines: list[tuple[int, int]]  # between which others are looked at
+    ends: list[str]  # those that are kept off walls, of what there is of them
+    gaps: Array  # (n,): how far
+    # heel, ball, toe, and where toes bend, -1 where there is none, or toes do not bend; and which points are between
+    # others, as the core takes them
+    rests: tuple[int, ...]
+
+    @classmethod
+    def of(cls, foot: Foot) -> _Sole:
+        motion = foot.motion
+        names = list(motion.soles)
+        number = {name: at for at, name in enumerate(names)}
+        lines = [(number[start], number[end]) for start, end in _LINES if {start, end} <= number.keys()]
+        ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
+        off = 2 * EDGE * motion.scale  # the edge of a step
+        gaps = np.array([off if name in ("toe", "heel") else 0.0 for name in ends])
+        toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
+        rests = number.get("heel", -1), number.get("ball", -1), toe, joint, len(names), _PARTS
+        return cls(names, motion.scale, lines, ends, gaps, rests)
+
+
+# --- before the first stance and after the last one ------------------------------------------------------------------
+
+
+def passed_by(leg: int, footing: Footing, mine: list[Foothold], every: list[Foothold]) -> list[Foothold]:
+    """Footholds of one frame in which a foot has ground under it and keeps its own height above that.
+
+    They are in the first frame of the clip and in the last one, if the foot does not stand there; and between these and
+    its stances where it comes down, in case it stands unseen. The ground is found as one walks there from its nearest
+    stance, or from the first one of any leg.
+    """
+    if not every:
+        return []
+    foot, fps = footing.feet[leg], footing.scene.fps
+    first, last = (mine[0], mine[-1]) if mine else (every[0], every[0])
+    before, after = (first.stance.start, last.stance.stop) if mine else (first.stance.middle, first.stance.middle)
+    end, found = len(foot.motion.chain) - 1, list[Foothold]()
+    low = _low(foot, fps)
+    backwards = (end - frame for frame in _down([end - frame for frame in reversed(low)], end + 1 - before, end, fps))
+    for hold, frames in ((first, backwards), (last, _down(low, after, end, fps))):
+        for number, frame in enumerate(frames):
+            if number == 0:
+                footing.go_on_from(hold, frame)
+            found.append(footing.pass_over(passing(leg, foot, frame)))
+    return sorted(found, key=lambda hold: hold.stance.start)
+
+
+def _low(foot: Foot, fps: float) -> list[int]:
+    """Frames in which the lowest point of a sole is near the floor of the source, and as low as around."""
+    above = foot.lowest
+    lowest = (above <= -spread(-above, WHILE / 2, fps)) & (above < LOW * foot.motion.scale)
+    found: list[int] = np.flatnonzero(lowest).tolist()
+    return found
+
+
+def _down(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
+    """From a frame to the last one: where a foot comes down, none near another, the last one in any case."""
+    apart, at = WHILE * fps, start - 1
+    if start > end:
+        return
+    for frame in low:
+        if frame - at >= apart and end - frame >= apart:
+            at = frame
+            yield frame
+    yield end

@@ -1,0 +1,292 @@
+"""Foot paths: where a foot should be in every frame, and how it is turned to the ground."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core
+from ikcore._arrays import dot, size
+from ikcore.bake import quaternions
+from ikcore.bake.clearance import clearance_of, lifted
+from ikcore.bake.curves import smooth
+from ikcore.bake.footholds import Foothold
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.planting import Planted, planted_on
+from ikcore.bake.progress import Told
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
+from ikcore.bake.stances import Foot
+from ikcore.feet.human import BRIEF, STEP
+from ikcore.feet.intervals import blocks, runs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FootPath:
+    """How a foot departs from the source, over all frames."""
+
+    motion: LegMotion  # the leg in the source
+    shift: Array  # (frames, 3): of its reference point
+    turn: Array  # (frames, 4): a world rotation, about that point
+    # (frames, 4): that of the toes before it, where they bend: while they lie on the ground they do not turn with the
+    # foot
+    toes: Array
+    lies: Mask  # (frames,): when they are made to lie
+    plain: Array  # (frames,): how much of the shift upwards is not for obstacles: what the pelvis follows
+    stands: Array  # (frames,): how much the foot stands: 1 in its stances, less and less before and after, then 0
+
+    def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """Where points of the foot (frames, 3) go."""
+        turn = None if self.motion.leg.ankle is None else self.turn[frames]
+        return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
+
+    def sole(self, name: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """Where a point of the sole goes."""
+        points = self.motion.soles[name][frames]
+        if not self.motion.on_toes(name):
+            return self.carried(points, frames)
+        turn = quaternions.multiply(self.toes[frames], self.turn[frames])
+        return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
+
+    @property
+    def ankle(self) -> Array:
+        """Where the leg should end."""
+        return self.carried(self.motion.ankle)
+
+    def without_source(self) -> FootPath:
+        """Only where the leg goes: how it was, and how its toes were to bend, is let go."""
+        self.motion.forget()
+        return dataclasses.replace(self, toes=self.toes[:0].copy(), lies=self.lies[:0].copy())
+
+    def weighed(self, weight: float) -> FootPath:
+        """Some of it."""
+        return dataclasses.replace(self, shift=self.shift * weight, turn=quaternions.weighed(self.turn, weight))
+
+    def part(self, motion: LegMotion, frames: slice) -> FootPath:
+        """Some of the frames."""
+        shift, turn, toes = self.shift[frames], self.turn[frames], self.toes[frames]
+        return FootPath(motion, shift, turn, toes, self.lies[frames], self.plain[frames], self.stands[frames])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """What a foot does on the ground."""
+
+    foot: Foot  # in the source
+    # where it stands, and what it passes before the first stance and after the last
+    holds: list[Foothold]
+    passed: list[Foothold]
+    copied: Mask  # (frames,): when it stays exactly where it is
+
+
+def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[FootPath]:
+    """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
+    stand, over, share = told.part(0.0, 0.4), told.part(0.4, 1.0), 1 / len(steps)
+    stood = [_stood(each, scene, stand.part(at * share, (at + 1) * share)) for at, each in enumerate(steps)]
+    if not any(each.holds for each in steps):  # nothing says where the ground is to be
+        return [_path(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
+    released = _released(steps, stood, scene)
+    paths = [
+        _path(each, _swung(each, planted, *moved, scene), scene)
+        for each, planted, moved in zip(steps, stood, released, strict=True)
+    ]
+    needs = []
+    for at, (each, path) in enumerate(zip(steps, paths, strict=True)):
+        spans = _swings(each)
+        still, part = _still(each, spans), over.part(at * share, (at + 1) * share)
+        needs.append(clearance_of(each.foot, path, spans, still, each.copied, rounds, part))
+    return lifted(paths, needs, scene)
+
+
+def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
+    stances = [(hold.stance.start, hold.stance.stop) for hold in steps.holds]
+    stands, plain = _standing(stances, len(planted.shift), scene.fps * BRIEF), planted.shift[:, scene.axis].copy()
+    return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, stands)
+
+
+def _standing(stances: list[tuple[int, int]], frames: int, ramp: float) -> Array:
+    """1 in stances, and from there to 0 within a ramp."""
+    at, away = np.arange(frames), np.full(frames, np.inf)
+    for start, stop in stances:
+        away = np.minimum(away, np.maximum(np.maximum(start - at, at - (stop - 1)), 0))
+    return 1 - eased(np.minimum(away / ramp, 1))
+
+
+def _swings(steps: Steps) -> list[tuple[int, int]]:
+    """The frames between what a foot stands on, or passes."""
+    frames = len(steps.foot.motion.chain)
+    passed = [hold for hold in steps.passed if 0 < hold.stance.start < frames - 1]
+    down = sorted((hold.stance.start, hold.stance.stop) for hold in [*steps.holds, *passed])
+    edges = [0, *(edge for span in down for edge in span), frames]
+    return [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if stop > start]
+
+
+def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The swings between stances that stay exactly where they are."""
+    moved = {edge for hold in steps.holds if not hold.copied for edge in (hold.stance.start, hold.stance.stop)}
+    return [span for span in swings if not moved & {*span}]
+
+
+# --- on the ground ---------------------------------------------------------------------------------------------------
+
+
+def _stood(steps: Steps, scene: Scene, told: Told) -> Planted:
+    """A path in its stances; elsewhere none."""
+    frames = len(steps.foot.motion.chain)
+    shift, lies = np.zeros((frames, 3)), np.zeros(frames, bool)
+    turn, toes = np.tile(UNTURNED, (2, frames, 1))
+    for hold in told.over(steps.holds):
+        if not hold.copied:
+            own, planted = hold.stance.frames, _ridden(steps.foot, hold, planted_on(steps.foot, hold), scene)
+            shift[own], turn[own], toes[own], lies[own] = planted.shift, planted.turn, planted.toes, planted.lies
+    return Planted(shift, turn, toes, lies)
+
+
+def _ridden(foot: Foot, hold: Foothold, planted: Planted, scene: Scene) -> Planted:
+    """The path on a part of the ground that moves, from where that is in the middle of the stance."""
+    if hold.part < 0 or not scene.ground.parts[hold.part].moves:
+        return planted
+    frames, whole = hold.stance.frames, scene.ground.parts[hold.part]
+    part, then = whole.still(frames), whole.still(hold.stance.middle)
+    source = foot.motion.reference[frames]
+    shift, turn = part.world(then.local(source + planted.shift)) - source, planted.turn
+    if part.rotations is not None and then.rotations is not None:
+        turned = quaternions.multiply(part.rotations, quaternions.conjugate(then.rotations))
+        turn = quaternions.multiply(turned, turn)
+    return Planted(shift, turn, planted.toes, planted.lies)
+
+
+# --- in swing --------------------------------------------------------------------------------------------------------
+
+
+def _released(steps: list[Steps], stood: list[Planted], scene: Scene) -> list[tuple[Array, Array]]:
+    """What stances do to feet and their toes, in swing as smoothly as it can be: offsets, and rotations of toes.
+
+    Where the clip begins or ends before that is nothing, it is drawn to nothing.
+    """
+    offsets = [_offset(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
+    bent = [(quaternions.log(planted.toes), _laid(each, planted)) for each, planted in zip(steps, stood, strict=True)]
+    curves = [*offsets, *bent]
+    free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
+    whole = free and len(list(blocks(len(curves[0][0])))) == 1  # of a long clip one by one, as that takes memory
+    found = [values for values, _ in curves]
+    for some in [free] if whole else [[at] for at in free]:
+        for at, smoothed in zip(some, _smoothed([curves[at] for at in some], scene), strict=True):
+            found[at] = smoothed
+    toes = [
+        np.where(pinned, planted.toes, quaternions.exp(values)) if pinned.any() else planted.toes
+        for planted, (_, pinned), values in zip(stood, bent, found[len(steps) :], strict=True)
+    ]
+    return list(zip(found[: len(steps)], toes, strict=True))
+
+
+def _offset(steps: Steps, planted: Planted, scene: Scene) -> tuple[Array, Mask]:
+    """What stances move a foot by besides what the ground does, and where that is pinned, along each axis.
+
+    A swing that the end of the clip soon cuts goes on beside its way along the ground: it would hurry back.
+    """
+    reference, frames = steps.foot.motion.reference, len(planted.shift)
+    moved, pinned = np.zeros((frames, 3)), np.zeros((frames, 3), bool)
+    for hold in steps.holds:
+        own = hold.stance.frames
+        moved[own], pinned[own] = planted.shift[own], True
+        level = scene.level(planted.shift[own])
+        moved[own, scene.axis] -= _followed(hold, reference[own], level, scene)
+    known, along = np.flatnonzero(pinned[:, scene.axis]), np.arange(3) != scene.axis
+    if len(known):
+        first, last = int(known[0]), int(known[-1])
+        for cut, near in ((slice(0, first), first), (slice(last + 1, frames), last)):
+            if 0 < cut.stop - cut.start < 2 * scene.blend:
+                moved[cut, along], pinned[cut, along] = moved[near, along], True
+    return moved, pinned
+
+
+def _laid(steps: Steps, planted: Planted) -> Mask:
+    """When toes turn as they should, (frames, 1), if they are made to lie anywhere."""
+    pinned = planted.lies.copy()
+    if pinned.any():
+        for hold in steps.holds:
+            pinned[hold.stance.frames] |= hold.stance.planted
+    return pinned[:, np.newaxis]
+
+
+def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
+    time, frames = max(scene.settings.blend / 3, 1 / scene.fps), len(curves[0][0])
+    low, high, pull = np.empty((3, frames, len(curves), 3))
+    for at, (values, pinned) in enumerate(curves):
+        held, pull[:, at] = _held(values, pinned, scene.blend, 1 / (time * time * time * time))
+        low[:, at], high[:, at] = np.where(held, values, -np.inf), np.where(held, values, np.inf)
+    return list(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
+
+
+def _held(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Mask, Array]:
+    """Where values are known, if they are let go for so many frames on either side of a swing; what draws the rest."""
+    held, pulls = np.broadcast_to(pinned, values.shape).copy(), np.zeros_like(values)
+    for start, stop in runs(~held.all(axis=1)).tolist():
+        pulls[start:stop] = pull * (start == 0 or stop == len(held))
+        held[start + blend if start > 0 else 0 : max(stop - blend, 0) if stop < len(held) else stop] = True
+    return held, pulls
+
+
+def _followed(hold: Foothold, source: Array, moved: Array, scene: Scene) -> Array:
+    """How far up a foot goes that follows the plane of a foothold."""
+    ground, floor = scene.slope(hold.normal), scene.slope(hold.floor)
+    return np.asarray(hold.lift + dot(source + moved - hold.place, ground) - dot(source - hold.place, floor))
+
+
+def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Scene) -> Planted:
+    """A path in its swings as well, but for obstacles: from the plane it leaves to the one it comes to.
+
+    What is passed is followed by itself; before the first plane and after the last a foot follows none.
+    """
+    shift, turn, axis, reference = planted.shift.copy(), planted.turn.copy(), scene.axis, steps.foot.motion.reference
+    swings = np.ones(len(shift), bool)
+    for hold in steps.holds:
+        swings[hold.stance.frames] = False
+    shift[swings] = moved[swings]
+    for hold in steps.passed:
+        turn[hold.stance.frames] = quaternions.shortest_arc(hold.floor, hold.normal)
+    planes = sorted(
+        [*((hold, True) for hold in steps.holds), *((hold, False) for hold in steps.passed)],
+        key=lambda plane: plane[0].stance.middle,
+    )
+    for leaves, comes in pairwise(planes):
+        _between(reference, shift, turn, leaves, comes, steps.foot.motion.scale, scene)
+    for hold in steps.passed:
+        own = hold.stance.frames
+        shift[own, axis] += _followed(hold, reference[own], shift[own], scene)
+    shift[steps.copied], turn[steps.copied] = 0.0, UNTURNED
+    return Planted(shift, turn, toes, planted.lies)
+
+
+def _between(
+    reference: Array,
+    shift: Array,
+    turn: Array,
+    leaves: tuple[Foothold, bool],
+    comes: tuple[Foothold, bool],
+    scale: float,
+    scene: Scene,
+) -> None:
+    """Write the frames between two planes: by how far the foot has got, or by time where it hardly travels."""
+    (last, stood), (following, stands) = leaves, comes
+    own = slice(last.stance.stop, following.stance.start)
+    count = own.stop - own.start
+    if count <= 0:
+        return
+    # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside
+    at = scene.level((reference + shift)[own.start - 1 : own.stop + 1])
+    first, end = at[1 if stood else 0], at[-2 if stands else -1]
+    chord, way = end - first, at[1:-1] - first
+    far = float(size(chord))
+    timed = eased(np.arange(1, count + 1) / (count + 1))
+    travels = float(eased(np.minimum(far / (STEP * scale), np.ones(1)))[0])
+    done = np.clip(dot(way, chord) / max(far * far, 1e-300), 0, 1)
+    share = timed + travels * (done - timed)
+    low, high = (_followed(hold, reference[own], shift[own], scene) for hold in (last, following))
+    shift[own, scene.axis] += low + share * (high - low)
+    before, after = (np.broadcast_to(turn[frame], (count, 4)) for frame in (own.start - 1, own.stop))
+    turn[own] = quaternions.slerp(before, after, timed)

@@ -1,0 +1,312 @@
+"""The pelvis: how it moves so that legs reach the ground and keep their bend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore import _core
+from ikcore._arrays import size
+from ikcore.bake import quaternions
+from ikcore.bake.curves import smooth
+from ikcore.bake.filters import in_rounds, smoothed, spread
+from ikcore.bake.motion import ROUNDING
+from ikcore.bake.paths import FootPath
+from ikcore.bake.scene import Array, Scene, tangent
+from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
+
+# 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
+_KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
+_RISE_TIME = 0.075  # seconds: a pelvis that would rise and fall faster is smoothed, if no knee is straight
+_MORE_JERK = 1.2  # times its own jerk: more is too much
+_TRIES = 5  # how often it is tried to have less
+_UNBENT, _SOFT = 0.02, 0.1  # sines of half the knee angle: what knees may unbend for a moment, and keep at most
+_SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
+_TILT = 30.0  # degrees: the most that the body leans with the slope
+_KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: coming down brings them hardly nearer to a foot aside
+
+Bounds = tuple[Array, Array]  # of a height, from below and from above
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """How the body departs from the source, over all frames."""
+
+    pivot: Array  # (frames, 3): where the pelvis is in the source
+    tilt: Array | None  # (frames, 4): a world rotation, about that point, if it turns
+    shift: Array  # (frames, 3): of the pelvis
+
+    def part(self, frames: slice) -> Body:
+        """Some of the frames."""
+        return Body(self.pivot[frames], None if self.tilt is None else self.tilt[frames], self.shift[frames])
+
+    def weighed(self, weight: float) -> Body:
+        """Some of it."""
+        tilt = None if self.tilt is None else quaternions.weighed(self.tilt, weight)
+        return Body(self.pivot, tilt, self.shift * weight)
+
+    def carried(self, points: Array) -> Array:
+        """Where points of the body (frames, 3) go."""
+        return _core.displaced(points, self.pivot, self.shift, self.tilt)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Leg:
+    """A leg between the body, as far as that tilts and goes along, and its foot."""
+
+    # (frames, 3): where its hip is carried to, and where it should end
+    hip: Array
+    ankle: Array
+    own: Array  # (frames,): the distance of these in the source
+    height: Array  # (frames,): how high the hip is over the ankle there, as the body tilts
+    over: Array  # (frames,): how much the foot is lifted over obstacles
+    # (frames,): how far from its hip it may end, and how much it stands
+    reach: Array
+    stands: Array
+    size: float  # the length of the leg
+
+
+def body_of(pivot: Array, paths: list[FootPath], reaches: list[Array], scene: Scene, *, rounds: bool) -> Body:
+    """The body above its feet. Those without legs ask for nothing where others have some.
+
+    Over three rounds of a loop, or all of a clip.
+    """
+    chosen = [at for at, path in enumerate(paths) if not path.motion.leg.free]
+    legs = [paths[at] for at in chosen]
+    tilt, shift = _tilt(pivot, legs or paths, scene), np.zeros_like(pivot)
+    if legs:
+        along = Body(pivot, tilt, _along(legs, scene, rounds=rounds))
+        hung = [_hung(path, reaches[at], along, scene) for at, path in zip(chosen, legs, strict=True)]
+        rise = _rise(hung, legs, scene, rounds=rounds)
+        shift = _aside(along.shift, hung, rise, legs, scene)
+        shift[:, scene.axis] += rise
+    else:
+        shift[:, scene.axis] = _followed(paths, scene)
+    rounding = ROUNDING * max(path.motion.scale for path in paths)
+    shift[(np.abs(shift) <= rounding).all(axis=1)] = 0.0
+    return Body(pivot, tilt, shift)
+
+
+def reach_of(path: FootPath, scene: Scene) -> Array:
+    """How far a leg may reach: as straight as in the source, or as it may be anyway, whichever is more."""
+    own = size(path.motion.ankle - path.motion.chain[:, 0])
+    return np.asarray(np.maximum(own, scene.settings.straight * path.motion.size))
+
+
+def _hung(path: FootPath, reach: Array, body: Body, scene: Scene) -> _Leg:
+    hip, ankle = path.motion.chain[:, 0], path.motion.ankle
+    over, carried = path.shift[:, scene.axis] - path.plain, body.carried(hip)
+    top, foot = (hip, ankle) if body.tilt is None else (carried, body.carried(ankle))
+    height = top[:, scene.axis] - foot[:, scene.axis]
+    return _Leg(carried, path.ankle, size(ankle - hip), height, over, reach, path.stands, path.motion.size)
+
+
+def _agreed(wanted: list[Array], paths: list[FootPath]) -> tuple[Array, Array, Array]:
+    """What legs want (frames, axes) together; how much one stands, and how straight it is (frames,), 1 if bent.
+
+    Legs count as they stand, and as knees bend for how far hips are moved, squared: 1 / (1 - (distance / length)^2).
+    One that others want to move by a step bends all the same.
+    """
+    want = np.stack(wanted)
+    stands = np.maximum(np.stack([path.stands for path in paths]), _SWING_WEIGHT)
+    usual, bent = _weighed(want, stands), np.empty_like(stands)
+    for at, path in enumerate(paths):
+        far, long = size(path.motion.ankle - path.motion.chain[:, 0]), path.motion.size
+        off, much = want[at] - usual, STEP / LEG * long
+        straight = np.maximum(1 - far * far / (long * long), _KNEE_STRAIGHT)
+        bent[at] = straight + _KNEE_BENT / (much * much) * np.add.accumulate(off * off, axis=1)[:, -1]
+    heeds = stands * (_KNEE_BENT / np.minimum(bent, _KNEE_BENT))
+    most = np.maximum.reduce(stands)
+    return _weighed(want, heeds), most, np.maximum.reduce(heeds) / most
+
+
+def _weighed(values: Array, weights: Array) -> Array:
+    """The mean over legs, added one after the other."""
+    return np.asarray(_summed(weights[..., np.newaxis] * values) / _summed(weights)[:, np.newaxis])
+
+
+# --- up and down -----------------------------------------------------------------------------------------------------
+
+
+def _rise(hung: list[_Leg], paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
+    """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
+    wanted = [_as_in_source(leg, scene) for leg in hung]
+    highest = np.minimum.reduce([_highest(leg, own, scene) for leg, own in zip(hung, wanted, strict=True)])
+    agreed, stands, straight = _agreed([own[:, np.newaxis] for own in wanted], paths)
+    rise = agreed[:, 0]
+    if scene.settings.pelvis == "lowest":
+        rise, straight = np.minimum.reduce([path.plain for path in paths]), np.ones(len(rise))
+    rise = np.minimum(rise, highest)
+    lower, upper = _about(rise, highest, scene)
+    hips = _summed(np.stack([path.motion.chain[:, 0] for path in paths])) / len(paths)
+    rough = _MORE_JERK * _jerk(hips, scene)
+
+    def under(upper: Array, start: Array | None = None) -> Array:
+        """As straight legs want it; where that makes it jerk too much, as it is by itself, which it does not heed."""
+        heeds = straight
+        for _ in range(_TRIES):
+            found = start = _smoothed(rise, (lower, upper), stands * heeds, scene, start)
+            rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
+            if not rougher.any():
+                break
+            share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
+            share = in_rounds(share) if rounds else share
+            heeds = heeds + share * (np.sqrt(heeds) - heeds)
+        return found
+
+    found = under(upper)
+    most = np.minimum.reduce([_unstraightened(leg, found, scene) for leg in hung])
+    if (most < found).any():
+        found = under(np.minimum(upper, most), found)
+    return _bounded(found, paths, scene)
+
+
+def _until(leg: _Leg, height: Array, length: Array, side: Array | float, scene: Scene) -> Array:
+    """How far up a hip goes until it is as far from an ankle of some height as a length, above it or below."""
+    flat = size(scene.level(leg.ankle - leg.hip))
+    up = np.sqrt(np.maximum(length * length - flat * flat, 0))
+    return np.asarray(height - leg.hip[:, scene.axis] + side * np.maximum(up, _KEPT_HEIGHT * side * leg.height))
+
+
+def _plain(leg: _Leg, scene: Scene) -> Array:
+    """How high an ankle would be but for obstacles."""
+    return np.asarray(leg.ankle[:, scene.axis] - leg.over)
+
+
+def _as_in_source(leg: _Leg, scene: Scene) -> Array:
+    """How far up a hip goes to be as far from its ankle as in the source; one far aside is kept low."""
+    side, height = np.where(leg.height < 0, -1.0, 1.0), _plain(leg, scene)
+    found = _until(leg, height, leg.own, side, scene)
+    most = height - leg.hip[:, scene.axis] + leg.height / _KEPT_HEIGHT
+    return np.where(side < 0, np.maximum(found, most), np.minimum(found, most))
+
+
+def _highest(leg: _Leg, wanted: Array, scene: Scene) -> Array:
+    """How far up a hip may go, as far as its leg reaches: one that is about to be at its limit gives before it is."""
+    reached = _until(leg, leg.ankle[:, scene.axis], leg.reach, 1.0, scene)
+    return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
+
+
+def _bend(far: Array, leg: _Leg) -> Array:
+    """About the sine of half of what a knee bends, by the distance from hip to ankle."""
+    return np.sqrt(np.maximum(1 - far * far / (leg.size * leg.size), 0))
+
+
+def _unstraightened(leg: _Leg, rise: Array, scene: Scene) -> Array:
+    """How far up a hip that has risen may go, lest its leg be straight for a moment; infinite where it may.
+
+    A leg that stands bends less than in the source by no more than a little of what it does about then, over obstacles
+    as well, or bends softly.
+    """
+    height, own = _plain(leg, scene), _bend(leg.own, leg)
+    way = leg.ankle - leg.hip
+    way[:, scene.axis] = height - leg.hip[:, scene.axis] - rise
+    now = _bend(size(way), leg)
+    way[:, scene.axis] += leg.over
+    more = np.minimum(np.maximum(now - own, 0), _SOFT)
+    more += np.where(leg.over > 0, np.maximum(_bend(size(way), leg) - now, 0), 0)
+    least = np.minimum(own + smoothed(more, MOMENT, scene.fps) - _UNBENT, _SOFT)
+    may = _until(leg, height, leg.size * np.sqrt(1 - least * least), 1.0, scene)
+    return np.where((now < least) & (leg.stands > 0), may, np.inf)
+
+
+def _jerk(places: Array, scene: Scene) -> Array:
+    """That of the middle of the hips about every frame: how large third differences are, through a filter."""
+    apart, frames = max(1, round(MOMENT / 2 * scene.fps)), len(places)
+    if frames <= 3 * apart:
+        return np.zeros(frames)
+    for _ in range(3):
+        places = places[apart:] - places[:-apart]
+    near = np.clip(np.arange(frames) - (frames - len(places)) // 2, 0, len(places) - 1)
+    return smoothed(size(places), 2 * WHILE, scene.fps)[near]
+
+
+def _followed(paths: list[FootPath], scene: Scene) -> Array:
+    """How far up it goes with feet that are free: as the lowest does, as nothing says how far up legs would reach."""
+    lowest = np.minimum.reduce([path.plain for path in paths])
+    bounds = _about(lowest, np.full(len(lowest), np.inf), scene)
+    return _bounded(_smoothed(lowest, bounds, np.ones(len(lowest)), scene), paths, scene)
+
+
+def _bounded(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
+    """No farther from where feet go than it may be."""
+    plain, scale = [path.plain for path in paths], max(path.motion.scale for path in paths)
+    low = np.minimum.reduce(plain) - scene.settings.drop * scale
+    high = np.maximum.reduce(plain) + scene.settings.lift * scale
+    return np.asarray(np.minimum(np.maximum(rise, low), high))
+
+
+def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
+    """Never above the highest, nor above all of what is wanted about then; exactly as wanted where that stays."""
+    least, most = -spread(-wanted, WHILE, scene.fps), spread(wanted, WHILE, scene.fps)
+    return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
+
+
+def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
+    """Near to what is wanted, by a share, and within bounds."""
+    return smooth(wanted, fps=scene.fps, pull=share / _RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
+
+
+# --- aside -----------------------------------------------------------------------------------------------------------
+
+
+def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
+    """How far the pelvis goes along with feet that are moved over the ground; not with ground that moves."""
+    if scene.ground.moves:
+        return np.zeros_like(paths[0].shift)
+    wanted, stands, straight = _agreed([scene.level(path.shift) for path in paths], paths)
+    once = (len(wanted) - 1) // 3
+    own = slice(once, 2 * once + 1) if rounds else slice(None)
+    most, pull = scene.settings.shift / 2 * max(path.motion.scale for path in paths), stands * straight / WHILE**4
+    curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
+    return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
+
+
+def _aside(along: Array, hung: list[_Leg], rise: Array, paths: list[FootPath], scene: Scene) -> Array:
+    """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
+    lack = np.zeros_like(along)
+    for leg in hung:
+        flat, up = scene.level(leg.ankle - leg.hip), leg.ankle[:, scene.axis] - (leg.hip[:, scene.axis] + rise)
+        may = np.sqrt(np.maximum(leg.reach * leg.reach - up * up, 0))
+        lack += flat * np.clip(1 - may / np.maximum(size(flat), 1e-12), 0, 1)[:, np.newaxis]
+    found = along.copy()
+    for axis in np.flatnonzero(lack.any(axis=0)).tolist():
+        ahead, back = (spread(np.maximum(each, 0), WHILE, scene.fps) for each in (lack[:, axis], -lack[:, axis]))
+        found[:, axis] += smoothed(ahead - back, WHILE, scene.fps)
+    most, far = scene.settings.shift * max(path.motion.scale for path in paths), size(found)
+    return np.asarray(found * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
+
+
+# --- tilt ------------------------------------------------------------------------------------------------------------
+
+
+def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
+    """The rotation from level to the slope of the ground under all feet, the plane nearest to where they are on it."""
+    chosen = scene.settings.tilt
+    share = chosen if chosen is not None else float(len(paths) > 2)
+    if share == 0 or len(paths) < 2:
+        return None
+    first, second = ((scene.axis + more) % 3 for more in (1, 2))
+    at = np.stack([path.ankle - pivot for path in paths])
+    up = np.stack([path.plain for path in paths])
+    x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
+    xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
+    few = STEP * max(path.motion.scale for path in paths)  # feet in one line tilt nothing aside
+    xx, yy = xx + few * few, yy + few * few
+    determinant = xx * yy - xy * xy
+    slope = np.zeros_like(pivot)
+    slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, WHILE, scene.fps) * share
+    slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, WHILE, scene.fps) * share
+    steep = size(slope)
+    slope *= (np.minimum(steep, tangent(_TILT)) / np.maximum(steep, 1e-12))[:, np.newaxis]
+    return quaternions.shortest_arc(scene.up, scene.up - slope)
+
+
+def _centred(values: Array) -> Array:
+    return np.asarray(values - _summed(values) / len(values))
+
+
+def _summed(values: Array) -> Array:
+    """Over legs, one after the other."""
+    return np.asarray(np.add.accumulate(values, axis=0)[-1])

@@ -1,0 +1,93 @@
+"""The level on which each leg stands, where no ground is given."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore._arrays import extent, median, size
+from ikcore.contacts.rules import LOW, cleaned
+from ikcore.contacts.tracks import Tracks
+from ikcore.feet.human import BRIEF, STEP, UNEVEN
+from ikcore.feet.intervals import runs
+from ikcore.feet.leg import row
+from ikcore.feet.paths import straight
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+_RESTS = 0.3  # s: no foot hangs still in the air for so long while nothing else carries the body
+
+
+class _Leg(NamedTuple):
+    """Heights of the lowest point of a leg above its usual level, and when a point of it is still."""
+
+    name: str
+    scale: float
+    height: Array
+    still: Mask
+    place: Array
+
+
+def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
+    """How much higher than the level floor each leg stands (frames,): on stairs that the clip has climbed.
+
+    A foot stands elsewhere where it is still and not only hangs in the air: no other foot is lower meanwhile for 0.3 s,
+    or the body moves over it by 0.1 m.
+    Between two stances the floor rises or falls steadily, for both legs of a pair.
+    """
+    legs = [_leg(tracks, heights, still, name) for name in tracks.legs()]
+    stood = {leg.name: _stances(leg, legs, tracks) for leg in legs}
+    climbing = {row(leg.name) for leg in legs if stood[leg.name][2]}
+    frames, found = np.arange(len(tracks.hips)), {}
+    for leg in legs:
+        knots, levels, _ = stood[leg.name]
+        climbs = row(leg.name) in climbing and knots
+        found[leg.name] = straight(frames, np.array(knots), np.array(levels)) if climbs else np.zeros(len(frames))
+    return found
+
+
+def _leg(tracks: Tracks, heights: Array, still: Mask, name: str) -> _Leg:
+    own = tracks.of(name)
+    stands = np.asarray(still[own].any(axis=0))
+    return _Leg(
+        name,
+        float(tracks.scales[own[0]]),
+        heights[own].min(axis=0),
+        cleaned(stands, stands, tracks.clip),
+        tracks.places[own[0]],
+    )
+
+
+def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], list[float], bool]:
+    """The first and last frames of its stances, their elevations, and whether any is off the level."""
+    knots, levels, uneven = [], [], False
+    stances = runs(leg.still)
+    for start, stop in stances.tolist():
+        height = float(median(leg.height[start:stop]))
+        elsewhere = abs(height) > UNEVEN * leg.scale
+        if elsewhere and not _carries(leg, slice(start, stop), height, legs, tracks):
+            continue
+        uneven |= elsewhere
+        knots += [start, stop - 1]
+        levels += [height, height]
+    return knots, levels, uneven
+
+
+def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: Tracks) -> bool:
+    """Whether the body stands on a foot that is still there: alone for long, or it moves over the foot meanwhile."""
+    supported = ~tracks.falls[frames]
+    alone = supported.copy()
+    for other in legs:
+        if other is not leg:
+            lowest = other.height[frames]
+            alone &= ~((lowest < height - UNEVEN * leg.scale) & (other.still[frames] | (lowest < LOW * other.scale)))
+    time, time_alone = (int(np.count_nonzero(each)) / tracks.clip.fps for each in (supported, alone))
+    travel = tracks.hips[frames] - leg.place[frames]
+    travel[:, tracks.axis] = 0.0
+    if size(extent(travel)) >= STEP * leg.scale:
+        return bool(time >= BRIEF)
+    return bool(time_alone >= _RESTS)

@@ -1,0 +1,144 @@
+"""The velocity of the ground under an in-place clip, and of feet on it where a path was scaled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core
+from ikcore._arrays import dot, extent, median, size
+from ikcore.contacts.rules import LOW, MIN_TIME
+from ikcore.contacts.tracks import Tracks
+from ikcore.feet.human import BRIEF, STEP, TRACE, WHILE
+from ikcore.feet.intervals import runs
+from ikcore.feet.paths import straight
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_WINDOW = 2.0  # s in which the velocity is taken as constant; windows overlap by half
+_VARIES = 0.1  # share of the velocity within which it counts as constant
+_ROUNDS = 8  # of the search for the commonest velocity
+_SAME = 0.3  # m/s: velocities that differ by less are equal; a point on the ground rises half as fast at most
+_COMMON = 0.25  # share of the low samples that has the velocity of a ground
+_ALONG = 0.2  # of the ground's speed: a body that goes with it so fast travels
+_SLIDE = 0.05  # of the body's speed: feet slide by more where a path was scaled
+
+
+class _Low(NamedTuple):
+    """Level velocities of points (frames, points, 3), which of them are low and neither rise nor sink, the body."""
+
+    fps: float
+    velocities: Array
+    low: Mask
+    limits: Array  # (points,): velocities that differ by less are equal
+    body: Array  # (frames, 3)
+
+
+def ground_velocity(tracks: Tracks, heights: Array) -> tuple[Array, Array]:
+    """Velocity of the ground of an in-place clip, and of feet that slide on it (frames, 3), or zeros.
+
+    Both are unknown where ground moves, and zero where the body moves over a foot that stands.
+    """
+    none = np.zeros((len(tracks.hips), 3))
+    if tracks.carried or len(none) < 2:
+        return none, none
+    seen = _low(tracks, heights)
+    belt, slide = _belt(seen), _slide(seen)
+    return (none, none) if (belt.any() or slide.any()) and _goes_over(tracks) else (belt, slide)
+
+
+def _goes_over(tracks: Tracks) -> bool:
+    """Whether the body moves over a foot that stands exactly, which never happens on a belt."""
+    for places, scale, speeds in zip(tracks.places, tracks.scales.tolist(), tracks.speeds(level=False), strict=True):
+        for start, stop in runs(speeds < TRACE * scale).tolist():
+            way = extent(tracks.hips[start:stop] - places[start:stop])
+            if stop - start >= BRIEF * tracks.clip.fps and size(way) >= STEP * scale:
+                return True
+    return False
+
+
+def _low(tracks: Tracks, heights: Array) -> _Low:
+    fps, scales = tracks.clip.fps, tracks.scales
+    one = [at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]]  # one point a contact, no toe tips
+    span = max(1, round(MIN_TIME / 2 * fps))
+    places = _core.prolonged(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
+    velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
+    limits, body = _SAME * scales[one], tracks.hips.copy()
+    low = (LOW * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)
+    velocities[..., tracks.axis] = body[:, tracks.axis] = 0
+    return _Low(fps, velocities, low, limits, body)
+
+
+def _belt(seen: _Low) -> Array:
+    """The velocity of the ground; zeros if feet stand as it is, or the body travels."""
+    found = _velocity(seen)
+    near = seen.low & (size(seen.velocities - found[:, np.newaxis]) < seen.limits)
+    common = np.count_nonzero(near) >= _COMMON * np.count_nonzero(seen.low)
+    return found if common else np.zeros_like(found)
+
+
+def _velocity(seen: _Low) -> Array:
+    """The velocity that most low points have: of the whole clip, or of windows if it varies."""
+    frames, still = len(seen.body), np.zeros((len(seen.body), 3))
+    wide = max(1, round(_WINDOW * seen.fps))
+    whole = _constant(seen, slice(0, frames))
+    if frames < 2 * wide:
+        return np.asarray(still + whole)
+    starts = range(0, frames - wide + 1, max(1, round(_WINDOW / 2 * seen.fps)))
+    found = np.stack([_constant(seen, slice(start, start + wide)) for start in starts])
+    if size(found - whole).max() <= _VARIES * size(whole):
+        return np.asarray(still + whole)
+    varied = _varying(seen, straight(np.arange(frames), np.array(starts) + wide / 2, found))
+    return varied if _extent(np.cumsum(varied, axis=0) / seen.fps) > 2 * _extent(seen.body) else still
+
+
+def _constant(seen: _Low, frames: slice) -> Array:
+    """The velocity that most low points have in some frames; zeros if it is slow, or the body goes with it."""
+    low = seen.low[frames]
+    velocities, limits = seen.velocities[frames][low], np.broadcast_to(seen.limits, low.shape)[low]
+    near, found = np.ones(len(limits), bool), np.zeros(3)
+    for _ in range(_ROUNDS):
+        if not near.any():
+            return np.zeros(3)
+        found, before = np.asarray(median(velocities[near])), near
+        near = np.asarray(size(velocities - found) < limits)
+        if (near == before).all():
+            break
+    speed, body = float(size(found)), seen.body[frames]
+    travel = (body[-1] - body[0]) * (seen.fps / max(len(body) - 1, 1))
+    travels = size(travel) >= speed / 2 or dot(travel, found) >= _ALONG * speed**2
+    return np.zeros(3) if travels or speed <= seen.limits.max() else found
+
+
+def _varying(seen: _Low, about: Array) -> Array:
+    """Velocities near those, frame by frame and then smoothed; where there are none, straight in between."""
+    near = seen.low & (size(seen.velocities - about[:, np.newaxis]) < seen.limits)
+    frames = np.flatnonzero(near.any(axis=1))
+    if not len(frames):
+        return about
+    means = (seen.velocities * near[..., np.newaxis])[frames].sum(axis=1) / near[frames].sum(axis=1)[:, np.newaxis]
+    found = straight(np.arange(len(about)), frames, means)
+    half = round(WHILE * seen.fps)
+    wide = np.pad(found, ((half + 1, half), (0, 0)), mode="reflect", reflect_type="odd")
+    sums = np.cumsum(wide, axis=0)
+    return np.asarray((sums[2 * half + 1 :] - sums[: -2 * half - 1]) / (2 * half + 1))
+
+
+def _slide(seen: _Low) -> Array:
+    """The velocity of feet that all slide by one share of the travel of the body, as on a scaled path; else zeros."""
+    way = np.gradient(seen.body, axis=0) * seen.fps
+    moves = (size(way) > seen.limits.max())[:, np.newaxis]
+    slow = seen.low & moves & (size(seen.velocities) < 1.5 * seen.limits)
+    velocities, ways = seen.velocities[slow], way[np.nonzero(slow)[0]]
+    if not len(ways):
+        return np.zeros_like(way)
+    share = float(median(dot(velocities, ways) / dot(ways, ways)))
+    rest = float(median(size(velocities - share * ways) / size(ways)))
+    return way * share if abs(share) >= max(_SLIDE, 2 * rest) else np.zeros_like(way)
+
+
+def _extent(way: Array) -> float:
+    return float(size(extent(way)))

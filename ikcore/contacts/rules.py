@@ -1,0 +1,85 @@
+"""Whether points are in contact, from their height and speed: low and slow, with hysteresis."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core
+from ikcore.clips.clip import Clip
+from ikcore.contacts.tracks import Tracks
+from ikcore.feet.intervals import runs
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# For a leg of 0.87 m; lengths and speeds scale with leg length.
+LOW = 0.05  # m above its own lowest level: a point in contact is lower in some frame
+STILL = 0.12  # m/s: a point in contact is slower in some frame
+RAMP_TIME = 0.1  # s: rise and fall of weights about the edges of contacts
+MIN_TIME = 0.067  # s: the shortest contact
+_MIN_GAP = 0.12  # s: the shortest time between two contacts
+_FOOT = 0.05  # m: points of the sole are known to this height
+_STAY = 1.5  # times as high or as fast ends a contact
+_FASTEST = 1.0  # m/s: what is faster is not still, however feet slide
+_SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
+_LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
+
+
+def lowest_level(tracks: Tracks, *, given: bool) -> Array:
+    """The usual lowest height of each point above the ground (points, 1); NaN without ground.
+
+    No more than a foot is high above the ground, or above the lowest point: a foot may be in the air throughout.
+    """
+    usual = np.array([_core.percentile(each, _LEVEL) for each in tracks.heights])
+    lowest = 0.0 if given else np.fmin.reduce(usual)
+    usual = np.minimum(usual, lowest + _FOOT * tracks.scales)
+    return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
+
+
+def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
+    """The speed (points, 1) below which each point is still."""
+    slowest = [_core.percentile(each[near & np.isfinite(each)], _SLOW) for each, near in zip(speeds, low, strict=True)]
+    sliding = np.minimum(_SLIDING * np.nan_to_num(np.array(slowest)), _FASTEST * scales)
+    return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
+
+
+def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
+    """When points are in contact: heights above their level, speeds over the ground (points, frames)."""
+    low = LOW * scales[:, np.newaxis]
+    enters = (heights < low) & (speeds < still)
+    stays = (heights < _STAY * low) & (speeds < _STAY * still)
+    return cleaned(stays, enters, clip)
+
+
+def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
+    """From the first to the last frame of `enters` in each run of `stays`; no short gaps, then no short contacts.
+
+    A contact that the clip's end cuts goes on beyond it, so it may be short.
+    """
+    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MIN_TIME))
+    once = stays.shape[-1] - 1
+    if clip.loop and once > 0:
+        rounds = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
+        return rounds[..., once : 2 * once + 1]
+    return _core.contact(np.ascontiguousarray(stays), np.ascontiguousarray(enters), gap, least)
+
+
+def bridged(held: Mask, clip: Clip) -> Mask:
+    """Contacts of the points of a leg (points, frames) without short gaps between those of one and of another."""
+    found = held.copy()
+    for start, stop in runs(np.asarray(~held.any(axis=0))).tolist():
+        if start > 0 and stop < held.shape[1] and stop - start < _MIN_GAP * clip.fps:
+            found[:, start:stop] = held[:, start - 1 : start]
+    return found
+
+
+def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
+    """In which frames a contact, or its absence, is beyond doubt by the thresholds of a clean clip."""
+    low, still = LOW * scales[:, np.newaxis], STILL * scales[:, np.newaxis]
+    return np.where(held, (heights < _STAY * low) & (speeds < _STAY * still), (heights >= low) | (speeds >= still))
+
+
+def ramped(held: Mask, clip: Clip) -> Array:
+    """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
+    return _core.ramp(held, clip.fps * RAMP_TIME, clip.loop)
