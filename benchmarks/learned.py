@@ -1,9 +1,9 @@
 """What poses of other clips are worth: every iterative method on clips left out, with and without them.
 
 A character with 76 clips (IKCORE_BODIES, tests/knight.py): 60 to learn from, 16 left out. Its hips are where the clip
-has them, and five ends should be where the clip has those. Methods start from rest, from what is learned, and with that
-as a prior. Counted are iterations, and how far joints that goals turn are off the clip, in degrees. Prints Markdown, for
-docs/postures.md.
+has them, and five ends should be where the clip has those. Methods start from rest, from what is learned, and with
+that as a prior. Counted are iterations, and how far joints that goals turn are off the clip, in degrees. Prints
+Markdown, for docs/postures.md.
 """
 
 from __future__ import annotations

@@ -886,7 +886,9 @@ def test_a_path_of_a_captured_walk_that_was_scaled(file: str, unit: float, facto
     way = clip.skeleton.forward(clip.pose).positions[:, 0] * [1, 0, 1]
     clean, found = ik.Contacts.detect(clip), ik.Contacts.detect(moved(clip, (factor - 1) * way))
     for key in KEYS:
-        assert (clean.planted(*key) != found.planted(*key)).mean() < 0.045, key  # what slides counts as still a little longer
+        assert (clean.planted(*key) != found.planted(*key)).mean() < 0.045, (
+            key
+        )  # what slides counts as still a little longer
 
 
 CLIPS = json.loads((MOCAP / "clips.json").read_text())["clips"] if (MOCAP / "clips.json").exists() else []

@@ -108,6 +108,7 @@ def test_a_body_takes_the_walk_that_is_as_fast_as_its_path() -> None:
 
 def test_a_jump_has_a_price() -> None:
     path = np.array([[0, 1.8 * time] for time in TIMES])
+
     def priced(transition: float) -> ik.MotionMatching:
         return library(weights={"path": 5.0}, transition=transition)
 
