@@ -130,7 +130,8 @@ def test_rows_follow_each_other_to_the_end_of_their_clip() -> None:
 
 
 def test_what_is_not_finite_stays_where_it_is() -> None:
-    row, distance = library().search([5, 6], [[[np.nan, 0], [0, 1]], [[0, 0.2], [0, 0.4]]], [0, 0])
+    ahead = np.array([[[np.nan, 0], [0, 1]], [[0, 0.2], [0, 0.4]]])
+    row, distance = library().search([5, 6], ahead, [0, 0])
     assert row[0] == 5
     assert np.isnan(distance).tolist() == [True, False]
 

@@ -118,10 +118,10 @@ def test_an_edit_drops_the_stances_that_it_moves() -> None:
 def test_other_ground_other_settings_and_other_frames_are_baked() -> None:
     clip = baked().clip
     for ground, settings in (
-        (ik.Ground.plane([0, 1, -0.1]), {}),
-        (STAIRS, {"settings": ik.BakeSettings(clearance=0.1)}),
+        (ik.Ground.plane([0, 1, -0.1]), ik.BakeSettings()),
+        (STAIRS, ik.BakeSettings(clearance=0.1)),
     ):
-        assert not any("nothing has changed" in note for note in ik.bake_feet(clip, ground, **settings).notes)
+        assert not any("nothing has changed" in note for note in ik.bake_feet(clip, ground, settings=settings).notes)
     assert clip[:].origin is clip.origin
     assert clip[10:].origin is None
     assert clip.resample(30).origin is None

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import ikcore as ik
 from ikcore import rotations
 
-ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.6, 0, 0]])
+ARM = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.6, 0, 0]]))
 HAND = ik.Reach(3, position=...)
 
 
@@ -139,6 +139,7 @@ def test_on_clips_left_out_300_examples_are_nearer_than_the_nearest_of_them() ->
     ends = ends_of(skeleton, truth)
     made = ik.RbfPoses(skeleton, poses, GOALS, 300, moving=INNER)
     off_then = off(skeleton, made.pose(truth, *ends), truth).mean()
+    assert poses.translations is not None
     few = ik.Pose(poses.rotations[made.examples], poses.translations[made.examples])
     nearest = [ik.Postures(skeleton, p, GOALS, INNER).nearest(truth, *ends)[0] for p in (few, poses)]
     assert off_then <= 9.7

@@ -107,7 +107,7 @@ def _step(
         found *= np.minimum(1, max_step / np.maximum(np.abs(found).max(axis=-1, keepdims=True), _NOTHING))
         over = free & ((found < low - _ROUNDING) | (found > high + _ROUNDING))
         if not over.any():
-            return (found + set_to) * scales
+            return np.asarray((found + set_to) * scales)
         way = np.where(found < low, low, high)
         first = np.where(over, np.abs(way), np.inf).argmin(axis=-1)
         some = over.any(axis=-1)

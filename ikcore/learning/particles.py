@@ -68,7 +68,7 @@ def particles(
         own = Coordinates(skeleton, [task.map(lambda array, row, item=item: array[item]) for task in tasks])
         found.append(_searched(own, pose[item], iterations, count, seed, tolerance))
     poses, counts = [one for one, _ in found], [made for _, made in found]
-    moved = None if poses[0].translations is None else np.stack([one.translations for one in poses])  # type: ignore[misc]
+    moved = None if poses[0].translations is None else np.stack([one.translations for one in poses])
     return pose.turned(np.stack([one.rotations for one in poses]), moved), np.array(counts)
 
 

@@ -116,7 +116,7 @@ class RbfPoses:
             The pose as it was where something is not finite.
         """
         query = self._keys.asked("pose", pose, positions)
-        valid = np.isfinite(query).all(axis=-1)
+        valid = np.asarray(np.isfinite(query).all(axis=-1))
         basis = self._basis(np.where(valid[..., np.newaxis], query, 0))
         # A product for every item: one of all items sums in an order that depends on how many they are.
         away = (basis[..., np.newaxis, :] @ self._coefficients)[..., 0, :]
