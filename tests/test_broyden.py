@@ -17,11 +17,12 @@ from ikcore.solving.checks import tasks_of
 
 HUMAN = Human()
 BENT = ik.Limit.hinge([0, 1, 1], -1, 2)
+SLIDE = ik.Limit.locked(position=np.array([[-1, 0, 0], [1, 0, 0.5]]))
 CRANE = ik.Skeleton(
     [-1, 0, 1, 2, 3],
     np.array([[0, 1, 0], [0.1, 0, 0], [0, 0.8, 0], [0.7, 0, 0], [0.6, 0, 0]]),
     ik.rotations.exp(np.random.default_rng(4).normal(size=(5, 3))),
-    limits={1: BENT, 2: ik.Limit.cone([0, 1, 0], 0.7), 0: ik.Limit.locked(position=np.array([[-1, 0, 0], [1, 0, 0.5]]))},
+    limits={1: BENT, 2: ik.Limit.cone([0, 1, 0], 0.7), 0: SLIDE},
 )
 
 
