@@ -74,8 +74,9 @@ def baked(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Of all files below."""
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    """Of all files below, except the origins of clips, one beside each clip that was baked."""
+    files = [file for file in folder.rglob("*") if file.is_file() and not file.name.endswith(".bvh.ikcore.json")]
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
 def same_pose(clip: ik.Clip, other: ik.Clip) -> bool:
