@@ -195,11 +195,12 @@ def test_generated_rigify_that_walks_on_the_spot(addon, capfd):
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], 40
         for side, phase in (("L", 0), ("R", np.pi)):
             rig.pose.bones[f"thigh_parent.{side}"]["IK_FK"] = 1.0
-            thigh = rig.pose.bones[f"thigh_fk.{side}"]
+            thigh, shin = (rig.pose.bones[f"{name}_fk.{side}"] for name in ("thigh", "shin"))
             for frame in range(1, 41, 3):
-                half = 0.25 * np.sin(frame / 20 * 2 * np.pi + phase)
-                thigh.rotation_mode, thigh.rotation_quaternion = "QUATERNION", (np.cos(half), np.sin(half), 0, 0)
-                thigh.keyframe_insert("rotation_quaternion", frame=frame)
+                at = frame / 20 * 2 * np.pi + phase
+                for bone, half in ((thigh, 0.25 * np.sin(at)), (shin, 0.5 * max(0, -np.cos(at)))):
+                    bone.rotation_mode, bone.rotation_quaternion = "QUATERNION", (np.cos(half), np.sin(half), 0, 0)
+                    bone.keyframe_insert("rotation_quaternion", frame=frame)
         bpy.context.view_layer.update()
         before = feet(rig)
         assert bake() == {"FINISHED"}
