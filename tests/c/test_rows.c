@@ -109,7 +109,7 @@ static void skeletons(ptrdiff_t count) {
         job.status = (ik_rows){status[packed], sizeof **status, 0, 0}, job.error = rows(out[3], 1, packed);
         job.rotation_error = rows(out[4], 1, packed);
         job.iterations = (ik_rows){out[5], sizeof(int32_t), 0, 0};
-        CHECK(ik_solve_check(&job, ~0u) == NULL);
+        CHECK(ik_solve_check(&job, ~(unsigned)IK_ALL_JOINTS) == NULL);
         size_t bytes = ik_dls_scratch_f64(&job), limb = ik_limbs_scratch_f64(&job);
         char *memory = malloc((bytes > limb ? bytes : limb) + 64);
         void *scratch = memory + (64 - (uintptr_t)memory % 64);
