@@ -99,12 +99,12 @@ def tests(session: nox.Session, numpy: str) -> None:
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """Sweeps that take long, and every case of tests of which `tests` has some."""
+    """Sweeps that take long. `-- --every-case -m drawn` runs every case of the tests that are drawn instead."""
     tools = ["pytest-xdist>=3.8", "scipy", "setuptools>=77", "ziglang", "abi3audit", "xarray"]
     wheel = build_wheel(session)
     session.install(f"{wheel}[test,plot,dask]", *tools)
     pytest = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
-    chosen = ["-m", "(thorough or drawn) and not compilers", "--every-case"]
+    chosen = ["-m", "thorough and not compilers"]
     session.run(*pytest, *chosen, *session.posargs, env={"IKCORE_WHEEL": wheel})
 
 
