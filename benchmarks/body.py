@@ -99,9 +99,11 @@ def set_cell(which: Set, name: str) -> tuple[str, float]:
 
 
 def takers(skeleton: ik.Skeleton, start: ik.Pose, goals: list[ik.Reach]) -> list[str]:
-    """The methods that accept all of it."""
+    """The methods of the core that accept all of it; those composed in Python take no sequences."""
     names = []
-    for name in ik.methods():
+    for name, method in ik.methods().items():
+        if method.run:
+            continue
         try:
             ik.solve(skeleton, start, goals, name, iterations=1)
         except ValueError:

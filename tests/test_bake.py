@@ -588,7 +588,8 @@ def test_knees_that_were_straight_stay_straight() -> None:
             positions(baked, joint)[:, 1] - positions(slid, joint)[:, 1] for joint in ("Hips", "LeftFoot", "RightFoot")
         ]
         lower = np.minimum(up[1], up[2]) - up[0]
-        assert np.percentile(lower, 95) < 0.009
+        # each stance keeps its own level, up to 24 mm from another, between which the pelvis goes smoothly
+        assert np.percentile(lower, 95) < 0.011
         for side in ("Left", "Right"):
             was, now = (np.percentile(knees(each, side), 95) for each in (slid, baked))
             assert was > 178

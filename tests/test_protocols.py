@@ -299,9 +299,12 @@ def test_identity() -> None:
 @bakes
 @pytest.mark.parametrize("defect", ["sunk", "lifted", "too slow", "too fast"])
 def test_defects_are_repaired(defect: str) -> None:
-    """The feet are those of the clean clip: a sunken one does not define its soles."""
+    """The feet are those of the clean clip: a sunken one does not define its soles.
+
+    A clip is lifted by more than soles may be thick, else it stands on thick ones.
+    """
     way = np.arange(len(walk().clip))[:, np.newaxis] / 60 * [0, 0, 1.3]
-    shift = {"sunk": [0, -0.03, 0], "lifted": [0, 0.03, 0], "too slow": -0.1 * way, "too fast": 0.1 * way}[defect]
+    shift = {"sunk": [0, -0.03, 0], "lifted": [0, 0.2, 0], "too slow": -0.1 * way, "too fast": 0.1 * way}[defect]
     clip = shifted(shift)
     feet = ik.Feet.detect(clip.skeleton, clip=walk().clip)
     result = On.ground(Motion(judge.through_bvh(bake(clip, FLOOR, feet=feet)), LEGS), source(), FLOOR, level())

@@ -19,7 +19,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
-from ikcore.bake.stances import Foot
+from ikcore.bake.stances import Foot, edge_of
 from ikcore.feet.human import BRIEF, STEP
 from ikcore.feet.intervals import blocks, runs
 
@@ -102,7 +102,9 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list
 
 
 def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
-    stances = [(hold.stance.start, hold.stance.stop) for hold in steps.holds]
+    spans = [(hold.stance.start, hold.stance.stop) for hold in steps.holds]
+    edges = [edge_of(*span, scene) for span in spans]  # there a foot still arrives, or leaves already
+    stances = [(start + edge, stop - edge) for (start, stop), edge in zip(spans, edges, strict=True)]
     stands, plain = _standing(stances, len(planted.shift), scene.fps * BRIEF), planted.shift[:, scene.axis].copy()
     return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, stands)
 

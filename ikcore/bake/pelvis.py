@@ -19,7 +19,7 @@ from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
 _RISE_TIME = 0.075  # seconds: a pelvis that would rise and fall faster is smoothed, if no knee is straight
-_MORE_JERK = 1.2  # times its own jerk: more is too much
+_MORE_JERK = 1.2  # of its own jerk: more is too much
 _TRIES = 5  # how often it is tried to have less
 _UNBENT, _SOFT = 0.02, 0.1  # sines of half the knee angle: what knees may unbend for a moment, and keep at most
 _SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
