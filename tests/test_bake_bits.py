@@ -29,7 +29,7 @@ from ikcore.bake.scene import Scene
 Array = NDArray[Any]
 
 # sha256 of the poses that three bakes come to, see baked(). It changes with what a bake does, never with where.
-RECORDED = "c7955fb0027d55b439d1b0a82589fc6657b1e009bdedb54345d1f9e1fe2a8f8e"
+RECORDED = "ef57931ab3ab61f40ab0cdea9cbd4da6c7816e8d11837f9b7acf8cea5f766058"
 
 
 NUMPY_1 = "numpy.core._multiarray_umath"
