@@ -102,10 +102,12 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list
 
 
 def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
-    spans = [(hold.stance.start, hold.stance.stop) for hold in steps.holds]
-    edges = [edge_of(*span, scene) for span in spans]  # there a foot still arrives, or leaves already
-    stances = [(start + edge, stop - edge) for (start, stop), edge in zip(spans, edges, strict=True)]
-    stands, plain = _standing(stances, len(planted.shift), scene.fps * BRIEF), planted.shift[:, scene.axis].copy()
+    stances, frames = [], len(planted.shift)
+    for hold in steps.holds:
+        start, stop = hold.stance.start, hold.stance.stop
+        edge = edge_of(start, stop, scene)  # within the clip a foot still arrives there, or leaves already
+        stances.append((start + edge * (start > 0), stop - edge * (stop < frames)))
+    stands, plain = _standing(stances, frames, scene.fps * BRIEF), planted.shift[:, scene.axis].copy()
     return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, stands)
 
 
