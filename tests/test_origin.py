@@ -115,6 +115,16 @@ def test_an_edit_drops_the_stances_that_it_moves() -> None:
     )
 
 
+@pytest.mark.parametrize("settings", [ik.BakeSettings(), ik.BakeSettings(clearance=0.1)], ids=["same", "other"])
+def test_the_origin_of_another_clip_says_nothing(settings: ik.BakeSettings) -> None:
+    """As when another clip of as many frames is written over a baked file, beside which its origin stays."""
+    other = ik.samples.hop(seconds=4).clip
+    stale = dataclasses.replace(other, origin=origin())
+    found, fresh = (ik.bake_feet(clip, STAIRS, settings=settings) for clip in (stale, other))
+    np.testing.assert_array_equal(found.clip.pose.rotations, fresh.clip.pose.rotations)
+    assert found.notes == fresh.notes
+
+
 def test_other_ground_other_settings_and_other_frames_are_baked() -> None:
     clip = baked().clip
     for ground, settings in (

@@ -83,7 +83,9 @@ class Known:
 def known_of(clip: Clip, ground: Ground, settings: BakeSettings, contacts: Contacts | None) -> Known | None:
     """What the origin of a clip says of a bake on this ground; None if there is none.
 
-    Legs with other contacts than it was baked with are baked again, and so are all of them by other settings.
+    An origin of which less than half of the stances are where they were put is of another clip: a file may have been
+    written over one that was baked. Legs with other contacts than it was baked with are baked again, and so are all of
+    them by other settings.
     """
     origin = clip.origin
     joints = {joint for joint, _ in origin.soles.values()} if origin else set()
@@ -91,19 +93,25 @@ def known_of(clip: Clip, ground: Ground, settings: BakeSettings, contacts: Conta
         return None
     if origin.ground != ground.fingerprint():
         return None
+    stays = _staying(clip, origin)
+    if 2 * len(stays) < len(origin.stances):
+        return None
     if dict(origin.settings) != dataclasses.asdict(settings):
         return Known(origin, ())
+    legs = {leg for leg, _ in origin.contacts} - _changed(origin, contacts)
+    return Known(origin, tuple(each for each in stays if each.leg in legs))
+
+
+def _staying(clip: Clip, origin: Origin) -> list[records.Stance]:
+    """The stances in which what a foot turns about is within the plant tolerance of where it was put."""
     soles = {key: Sole(*sole) for key, sole in origin.soles.items()}
     pivots = [((stance.leg, each.point), each.start, each.stop) for stance in origin.stances for each in stance.pivots]
     at = iter(_places(clip, soles, pivots))
-    # what a foot turned about is within the plant tolerance of where it was put
     near = [
         [bool((np.abs(next(at) - pivot.places) <= origin.tolerance).all()) for pivot in each.pivots]
         for each in origin.stances
     ]
-    legs = {leg for leg, _ in origin.contacts} - _changed(origin, contacts)
-    planted = (each for each, stays in zip(origin.stances, near, strict=True) if each.leg in legs and all(stays))
-    return Known(origin, tuple(planted))
+    return [each for each, stays in zip(origin.stances, near, strict=True) if all(stays)]
 
 
 def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
