@@ -10,7 +10,7 @@ from .armatures import Rig, constrained
 from .foot_operators import not_all_ready, not_ready
 from .operators import chosen_armatures, no_armature
 from .options import hand_over
-from .panels import ForArmature, Problems, Sidebar, sentence
+from .panels import ForArmature, Problems, Sidebar, sentence, split
 from .presets import IKCORE_PT_feet_presets
 
 
@@ -33,7 +33,7 @@ class IKCORE_PT_feet(Sidebar):
             return
         armature = context.object
         options = armature.ikcore_feet
-        _draw_ground(_split(layout), options)
+        _draw_ground(split(layout), options)
         reason = not_ready(context) or no_ground(options)
         _draw_button(layout, context, options, reason)
         if told := report.latest(armature):
@@ -41,7 +41,7 @@ class IKCORE_PT_feet(Sidebar):
         layout.prop(context.window_manager, "ikcore_foot_trails")
         if overlay.is_on() and not overlay.current(armature):
             sentence(layout, "No trails for this action yet: bake or detect contacts", "INFO", width)
-        column = _split(layout)
+        column = split(layout)
         layouts.contact_source(column, options)
         row = column.row()
         row.enabled = reason is None
@@ -56,13 +56,6 @@ def no_ground(options):
     if options.ground == "COLLECTION" and options.collection is None:
         return "Choose a ground collection"
     return None
-
-
-def _split(layout):
-    """A column with labels beside its fields."""
-    column = layout.column()
-    column.use_property_split, column.use_property_decorate = True, False
-    return column
 
 
 def _draw_ground(column, options):
@@ -213,7 +206,7 @@ class _Options(_Below):
     bl_parent_id = "IKCORE_PT_feet_advanced"
 
     def draw(self, context):
-        layouts.ADVANCED[self.bl_label](_split(self.layout), context.object.ikcore_feet)
+        layouts.ADVANCED[self.bl_label](split(self.layout), context.object.ikcore_feet)
 
 
 class IKCORE_PT_feet_output(_Options):
@@ -230,7 +223,7 @@ class IKCORE_PT_feet_pelvis(_Options):
 
     def draw(self, context):
         super().draw(context)
-        _split(self.layout).prop_search(context.object.ikcore_feet, "pelvis_bone", context.object.data, "bones")
+        split(self.layout).prop_search(context.object.ikcore_feet, "pelvis_bone", context.object.data, "bones")
 
 
 class IKCORE_PT_feet_legs(_Options):

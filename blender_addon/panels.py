@@ -35,9 +35,9 @@ class IKCORE_PT_bake_ik(ForArmature):
     def draw(self, context):
         layout, width = self.layout, context.region.width
         options = context.object.ikcore_ik
-        _split(layout).prop(options, "solver")
+        split(layout).prop(options, "solver")
         if options.solver == "LIBRARY":
-            _split(layout).prop(options, "method")
+            split(layout).prop(options, "method")
         reason = _draw_chosen(layout, context, options.solver, width)
         column = layout.column()
         column.enabled = reason is None
@@ -49,7 +49,7 @@ class IKCORE_PT_bake_ik(ForArmature):
             sentence(layout, text, "INFO", width)
         if any(find_tracks(each) for each in chosen_armatures(context)):
             layout.separator()
-            _split(layout).prop(options, "tracking_solver")
+            split(layout).prop(options, "tracking_solver")
             layout.operator("ikcore.bake_tracking", icon="CON_TRACKTO").solver = options.tracking_solver
 
 
@@ -170,7 +170,7 @@ def _name(target, bone):
     return (bone or target.name) if target else "none"
 
 
-def _split(layout):
+def split(layout):
     """A column with labels beside its fields."""
     column = layout.column()
     column.use_property_split, column.use_property_decorate = True, False

@@ -8,7 +8,7 @@ import bpy
 from . import live, pins
 from .armatures import CannotBakeError
 from .operators import not_usable
-from .panels import Sidebar, sentence
+from .panels import Sidebar, sentence, split
 
 
 class IKCORE_UL_pins(bpy.types.UIList):
@@ -66,8 +66,7 @@ def _not_held(armature):
 
 def _draw_pin(layout, pin):
     """The target of the active pin."""
-    column = layout.column()
-    column.use_property_split, column.use_property_decorate = True, False
+    column = split(layout)
     column.prop(pin, "target")
     if pin.target and pin.target.type == "ARMATURE":
         column.prop_search(pin, "subtarget", pin.target.data, "bones")
@@ -75,8 +74,7 @@ def _draw_pin(layout, pin):
 
 def _draw_bending(layout, armature, stored):
     """How the body bends."""
-    column = layout.column()
-    column.use_property_split, column.use_property_decorate = True, False
+    column = split(layout)
     column.prop(stored, "method")
     column.prop_search(stored, "root_bone", armature.data, "bones")
     column.prop(stored, "one_way")

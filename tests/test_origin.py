@@ -94,6 +94,26 @@ def test_a_second_pass_changes_nothing(name: str, tmp_path: pathlib.Path) -> Non
             np.testing.assert_array_equal(twice.contacts.planted(*key), once.contacts.planted(*key))
 
 
+def test_a_second_pass_changes_nothing_where_a_file_drops_scales(tmp_path: pathlib.Path) -> None:
+    """A skeleton in centimetres below a root with a scale of 0.01, as glTF files have it."""
+    walk = ik.samples.walk(seconds=4).clip
+    skeleton = walk.skeleton
+    scales = np.ones((len(walk), len(skeleton), 3))
+    scales[:, 0] = 0.01
+    roots = skeleton.parents < 0
+    longer = ik.Skeleton(
+        skeleton.parents, np.where(roots[:, np.newaxis], 1, 100) * skeleton.offsets, names=skeleton.names
+    )
+    moved = np.tile(longer.offsets, (len(walk), 1, 1))
+    moved[:, roots] = np.asarray(walk.pose.translations)[:, roots]
+    once = ik.bake_feet(ik.Clip(longer, ik.Pose(walk.pose.rotations, moved, scales), walk.fps), STAIRS)
+    once.clip.write(tmp_path / "once.bvh")
+    read = ik.Clip.read(tmp_path / "once.bvh")
+    twice = ik.bake_feet(read, STAIRS)
+    np.testing.assert_array_equal(twice.clip.pose.rotations, read.pose.rotations)
+    assert "nothing has changed" in twice.notes[0]
+
+
 def test_a_second_pass_of_a_loop_changes_nothing() -> None:
     once = ik.bake_feet(looped(), ik.Ground.plane([0, 1, -0.1])).clip
     twice = ik.bake_feet(once, ik.Ground.plane([0, 1, -0.1])).clip

@@ -12,7 +12,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -131,9 +131,31 @@ def origin_path(path: str | os.PathLike[str]) -> Path:
 def _write_origin(clip: Clip, path: str | os.PathLike[str]) -> None:
     beside = origin_path(path)
     if clip.origin is not None:
-        files.write(beside, [clip.origin.to_json(), "\n"])
+        files.write(beside, [_unscaled(clip.origin, clip).to_json(), "\n"])
     elif beside.is_file():  # it belongs to a clip that was replaced
         beside.unlink()
+
+
+def _unscaled(origin: Origin, clip: Clip) -> Origin:
+    """The origin with the points of soles in joint spaces without scales, where they are in the first frame."""
+    skeleton, carriers, first = clip.skeleton, [joint for joint, _ in origin.soles.values()], clip.pose[0]
+    if first.scales is None or not carriers or not set(carriers) <= set(skeleton.names):
+        return origin
+    joints = [skeleton.index(joint) for joint in carriers]
+    offsets = np.array([offset for _, offset in origin.soles.values()])
+    # each point is a joint of its own
+    longer = Skeleton([*skeleton.parents.tolist(), *joints], np.concatenate([skeleton.offsets, offsets]))
+    moved = None if first.translations is None else np.concatenate([first.translations, offsets])
+    turned = np.concatenate([first.rotations, np.tile([1.0, 0, 0, 0], (len(joints), 1))])
+    scales = np.concatenate([first.scales, np.ones_like(offsets)])
+    world = longer.forward(Pose(turned, moved, scales))
+    ways = world.positions[len(skeleton) :] - world.positions[joints]
+    places = rotations.rotate(rotations.conjugate(world.rotations[joints]), ways)
+    soles = {
+        key: (joint, (float(x), float(y), float(z)))
+        for (key, (joint, _)), (x, y, z) in zip(origin.soles.items(), places.tolist(), strict=True)
+    }
+    return replace(origin, soles=soles)
 
 
 def _read_origin(path: str | os.PathLike[str]) -> Origin | None:

@@ -8,7 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ikcore.clips.clip import Clip
-from ikcore.clips.sampled import SOLES, TOE, TOE_JOINT, TRACK, Array, Plant, Walk, about, skeleton_of_samples, turned
+from ikcore.clips.sampled import (
+    TOE,
+    TOE_JOINT,
+    TRACK,
+    Array,
+    Plant,
+    Walk,
+    about,
+    frame_times,
+    skeleton_of_samples,
+    soles_of_samples,
+    turned,
+)
 from ikcore.goals import Reach
 from ikcore.pose import Pose
 from ikcore.solving.by_name import solve
@@ -101,11 +113,7 @@ def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Walk:
 
 def _made(cycle: _Cycle, seconds: float, fps: float) -> Walk:
     """The clip of a gait and its plants."""
-    for name, value in (("seconds", seconds), ("fps", fps)):
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name}: expected a positive number, got {value!r}")
-    times = np.arange(math.floor(seconds * fps + 1e-6) + 1) / fps
-    skeleton = skeleton_of_samples()
+    times, skeleton = frame_times(seconds, fps), skeleton_of_samples()
     rotations = np.tile([1.0, 0, 0, 0], (len(times), len(skeleton), 1))
     moved = np.tile(skeleton.offsets, (len(times), 1, 1))
     moved[:, 0] = np.stack([np.zeros(len(times)), _hips(times, cycle), cycle.speed * times], axis=-1)
@@ -117,8 +125,7 @@ def _made(cycle: _Cycle, seconds: float, fps: float) -> Walk:
         ahead = (moved[:, 0] + ankle) / 2 + [0, 0, 2]
         goals.append(Reach(f"{side}Foot", ankle, pitched, chain=f"{side}UpLeg", pole=ahead))
     clip = Clip(skeleton, solve(skeleton, Pose(rotations, moved), goals, "two_bone").pose, fps)
-    soles = {f"{side}{name}": (f"{side}{joint}", at) for side in cycle.later for name, (joint, at, *_) in SOLES.items()}
-    return Walk(clip, soles, _plants(cycle, times[-1]))
+    return Walk(clip, soles_of_samples(), _plants(cycle, times[-1]))
 
 
 def _hips(times: Array, cycle: _Cycle) -> Array:

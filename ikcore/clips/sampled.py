@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,6 +117,19 @@ def skeleton_of_samples() -> Skeleton:
                 names.append(f"{side}{name}")
                 offsets.append((mirrored * x, y, z))
     return Skeleton(parents, np.array(offsets), names=names)
+
+
+def frame_times(seconds: float, fps: float, **others: float) -> Array:
+    """The times of the frames, s; all of these have to be positive numbers."""
+    for name, value in {"seconds": seconds, "fps": fps, **others}.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name}: expected a positive number, got {value!r}")
+    return np.arange(math.floor(seconds * fps + 1e-6) + 1) / fps
+
+
+def soles_of_samples() -> dict[str, tuple[str, Array]]:
+    """Of each point of both soles the joint that carries it, and its place there."""
+    return {f"{side}{name}": (f"{side}{joint}", at) for side in TRACK for name, (joint, at, *_) in SOLES.items()}
 
 
 TOE_JOINT = np.array([0.025, 0.18])  # height, and how far ahead of the heel's point, of a flat foot

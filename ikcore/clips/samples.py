@@ -28,7 +28,9 @@ from ikcore.clips.sampled import (
     Walk,
     about,
     cosine_sine,
+    frame_times,
     skeleton_of_samples,
+    soles_of_samples,
     turned,
 )
 from ikcore.goals import Reach
@@ -87,15 +89,11 @@ def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: fl
     >>> (world.positions[at] + ik.rotations.rotate(world.rotations[at], offset)).round(3) + 0
     array([0.06, 0.  , 0.18])
     """
-    for name, value in (("seconds", seconds), ("speed", speed), ("step", step), ("fps", fps)):
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name}: expected a positive number, got {value!r}")
+    times = frame_times(seconds, fps, speed=speed, step=step)
     stride = 2 * step / speed
-    times = np.arange(math.floor(seconds * fps + 1e-6) + 1) / fps
     skeleton, strides = skeleton_of_samples(), times / stride
     clip = Clip(skeleton, _pose(skeleton, strides, step), fps)
-    soles = {f"{side}{name}": (f"{side}{joint}", at) for side in LATER for name, (joint, at, *_) in SOLES.items()}
-    return Walk(clip, soles, _plants(stride, step, times[-1]))
+    return Walk(clip, soles_of_samples(), _plants(stride, step, times[-1]))
 
 
 def _plants(stride: float, step: float, end: float) -> tuple[Plant, ...]:

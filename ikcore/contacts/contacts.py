@@ -14,7 +14,7 @@ from ikcore.clips.clip import Clip
 from ikcore.contacts import floor, in_place, rules
 from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import BRIEF
+from ikcore.feet.human import BRIEF, LOW
 from ikcore.feet.intervals import runs
 from ikcore.feet.paths import straight
 from ikcore.grounds.ground import Ground
@@ -292,7 +292,7 @@ class _Detection:
         slid = tracks.speeds(_travel(self.belt + slide, clip)) if slide.any() else self.speeds
         self.over_ground, self.ground = slid, tracks.ground
         if not given:
-            still = rules.stillness(slid, heights < rules.LOW * tracks.scales[:, np.newaxis], tracks.scales)
+            still = rules.stillness(slid, heights < LOW * tracks.scales[:, np.newaxis], tracks.scales)
             raised = floor.elevations(tracks, heights, tracks.speeds(level=False) < still)
             up = np.stack([raised[leg] for leg, _ in tracks.keys])
             heights, self.ground = heights - up, tracks.sole_level + up
@@ -302,7 +302,7 @@ class _Detection:
         """When each contact holds (names, frames): when any point that tells it is down."""
         tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
         speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
-        still = rules.stillness(speeds, self.heights < rules.LOW * tracks.scales[:, np.newaxis], tracks.scales)
+        still = rules.stillness(speeds, self.heights < LOW * tracks.scales[:, np.newaxis], tracks.scales)
         down = rules.contact(self.heights, speeds, still, tracks.scales, tracks.clip)
         found = np.stack([down[[key == each for key in tracks.keys]].any(axis=0) for each in names])
         for leg in modes:

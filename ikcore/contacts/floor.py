@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import extent, median, size
-from ikcore.contacts.rules import LOW, cleaned
+from ikcore.contacts.rules import cleaned
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import BRIEF, STEP, UNEVEN
+from ikcore.feet.human import BRIEF, LOW, STEP, UNEVEN
 from ikcore.feet.intervals import runs
 from ikcore.feet.leg import row
 from ikcore.feet.paths import straight

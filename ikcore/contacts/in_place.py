@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, extent, median, size
-from ikcore.contacts.rules import LOW, MIN_TIME
+from ikcore.contacts.rules import MIN_TIME
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import BRIEF, STEP, TRACE, WHILE
+from ikcore.feet.human import BRIEF, LOW, STEP, TRACE, WHILE
 from ikcore.feet.intervals import runs
 from ikcore.feet.paths import straight
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore.clips.clip import Clip
 from ikcore.contacts.tracks import Tracks
+from ikcore.feet.human import LOW
 from ikcore.feet.intervals import runs
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # For a leg of 0.87 m; lengths and speeds scale with leg length.
-LOW = 0.05  # m above its own lowest level: a point in contact is lower in some frame
 STILL = 0.12  # m/s: a point in contact is slower in some frame
 RAMP_TIME = 0.1  # s: rise and fall of weights about the edges of contacts
 MIN_TIME = 0.067  # s: the shortest contact

@@ -1,31 +1,27 @@
-"""What is long, near, brief and slow for a human whose leg is 0.87 m long; lengths are in proportion for others.
+"""Thresholds shared by contact detection and baking, for a leg of 0.87 m. Lengths grow in proportion to the leg.
 
-Feet are found and baked by these scales. What only one rule reckons with is beside it.
+Thresholds of a single rule stand beside that rule.
 """
 
 from __future__ import annotations
 
 from ikcore import _core
 
-# Metres.
-LEG = 0.87  # how long its leg is
-TALL = 1.7  # how tall it is
-EXACT = 1e-5  # nothing: what the digits of files move a foot, from frame to frame, that stands exactly
-TRACE = 0.0015  # hardly anything: what a foot may slide that stands still nearly, or be off what it was put on
-ON = 0.005  # what feet may be off a ground and it is that ground all the same
-SOLE = 0.015  # what a sole may be thicker than known
-EDGE = _core.EDGE  # how deep toes may dip; ground that rises or falls by more than its slopes say has an edge
-THICK = 2 * SOLE  # what soles of both feet may be so together
-UNEVEN = THICK  # what a floor that is meant to be level may be off it
-LOW = 0.05  # a foot in contact is lower somewhere
-STEP = 0.1  # and nowhere higher than this; what one steps over, or on, and how far aside for that
-NEAR, HIGH, DEEP = 0.3, 0.6, 1.0  # how far above or below feet ground is looked for
-FAR = 1e3  # above all there is
+# Lengths, m.
+LEG = 0.87  # length of the leg
+TALL = 1.7  # body height
+EXACT = 1e-5  # apparent motion of a fixed foot from the decimal digits of files
+TRACE = 0.0015  # plant tolerance: a slide or a height error below it is none
+SOLE = 0.015  # uncertainty of the height of a sole
+EDGE = _core.EDGE  # depth to which toes may dip; a larger jump of the ground than its slope explains is an edge
+THICK = 2 * SOLE  # uncertainty of the soles of two feet together
+UNEVEN = THICK  # unevenness of a floor that counts as level
+LOW = 0.05  # height above its lowest level below which a point may be in contact
+STEP = 0.1  # height of a usual step, and distance to its side within which a foot looks for a place
+NEAR, HIGH, DEEP = 0.3, 0.6, 1.0  # windows above and below a foot in which ground is looked for
+FAR = 1e3  # window above everything
 
-# Seconds.
-MOMENT = 0.067  # the shortest gap between two contacts; bodies and toes begin to move so much before they have to
-BRIEF = 0.1  # the shortest contact, and how long a foot takes to arrive, or to leave
-WHILE = 0.25  # before and after a step, in which the body moves for it, and all that is smoothed over steps
-
-# Metres a second.
-STILL = 0.15  # what is clearly still; what is twice as fast has left
+# Times, s.
+MOMENT = 0.067  # time in which the pelvis and the toes anticipate what they have to do
+BRIEF = 0.1  # shortest stance, and the time in which a foot arrives and leaves
+WHILE = 0.25  # time before and after a step over which the pelvis is smoothed
