@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import _core, rotations
-from ikcore._arrays import dot, size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake.filters import spread
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.pelvis import Body
@@ -136,7 +136,7 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
     upper, far = leg.chain[:, 1] - hip, pole - hip
     off, aside = (way - dot(way, line)[:, np.newaxis] * line for way in (upper, far))
     own = np.clip(size(off) / np.maximum(_core.HINGED * size(upper), _TINY), 0, 1)[:, np.newaxis]
-    side = unit(own * unit(off) + (1 - own) * unit(np.cross(line, hinge)))
+    side = unit(own * unit(off) + (1 - own) * unit(cross(line, hinge)))
     clear = np.clip(size(aside) / np.maximum(_AHEAD * size(far), _TINY), 0, 1)
     turn = rotations.slerp(UNTURNED, _about(line, side, unit(aside)), share * clear * clear * (3 - 2 * clear))
     chain = leg.chain.copy()
@@ -146,7 +146,7 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
 
 def _about(axis: Array, start: Array, end: Array) -> Array:
     """The turn about an axis from one direction to another, both square to it; half a turn between opposite ones."""
-    cosine, sine = dot(start, end), dot(np.cross(start, end), axis)
+    cosine, sine = dot(start, end), dot(cross(start, end), axis)
     half = np.where(1 + cosine > _TINY, 1 + cosine, 0)
     turn = np.concatenate([half[:, np.newaxis], np.where(half > 0, sine, 1)[:, np.newaxis] * axis], axis=1)
     return np.asarray(rotations.normalize(turn))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import dataclasses
 from dataclasses import dataclass
 from itertools import pairwise
@@ -113,9 +114,11 @@ def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
 
 def _standing(stances: list[tuple[int, int]], frames: int, ramp: float) -> Array:
     """1 in stances, and from there to 0 within a ramp."""
-    at, away = np.arange(frames), np.full(frames, np.inf)
+    away = np.full(frames, np.inf)
     for start, stop in stances:
-        away = np.minimum(away, np.maximum(np.maximum(start - at, at - (stop - 1)), 0))
+        near = slice(max(math.floor(start - ramp), 0), min(math.ceil(stop + ramp), frames))
+        at = np.arange(near.start, near.stop)
+        away[near] = np.minimum(away[near], np.maximum(np.maximum(start - at, at - (stop - 1)), 0))
     return 1 - eased(np.minimum(away / ramp, 1))
 
 
@@ -282,7 +285,8 @@ def _between(
     if count <= 0:
         return
     # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside
-    at = scene.level((reference + shift)[own.start - 1 : own.stop + 1])
+    near = slice(own.start - 1, own.stop + 1)
+    at = scene.level(reference[near] + shift[near])
     first, end = at[1 if stood else 0], at[-2 if stands else -1]
     chord, way = end - first, at[1:-1] - first
     far = float(size(chord))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import dot, size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
@@ -270,7 +270,7 @@ def _spin(foot: Foot, stance: Stance, cut: int) -> float:
     if (found := headings(foot, stance, up)) is None:
         return 0.0
     ways, wanted = found[0][cut : len(found[0]) - cut], found[1]
-    return float(np.ptp(dot(ways, np.cross(up, wanted)) / dot(ways, wanted)))
+    return float(np.ptp(dot(ways, cross(up, wanted)) / dot(ways, wanted)))
 
 
 def headings(foot: Foot, stance: Stance, normal: Array) -> tuple[Array, Array] | None:
@@ -289,7 +289,7 @@ def headings(foot: Foot, stance: Stance, normal: Array) -> tuple[Array, Array] |
     w, p = turn[:, :1], dot(turn[:, 1:], normal)[:, np.newaxis]
     both = w * w + p * p
     both = np.where(both > 0, both, 1)
-    ways = (w * w - p * p) / both * ahead + 2 * w * p / both * np.cross(normal, ahead)
+    ways = (w * w - p * p) / both * ahead + 2 * w * p / both * cross(normal, ahead)
     wanted = unit(mean(ways[stance.flat - stance.start]))
     along, cut = dot(ways, wanted), edge_of(stance.start, stance.stop, scene)
     if not (along[cut : len(along) - cut].min() >= _MEANT and along.min() >= _FAR):
