@@ -1,9 +1,9 @@
-"""What poses of other clips are worth: every iterative method on clips left out, with and without them.
+"""Starts and priors learned from clips, for every iterative method, measured on clips left out.
 
-A character with 76 clips (IKCORE_BODIES, tests/knight.py): 60 to learn from, 16 left out. Its hips are where the clip
-has them, and five ends should be where the clip has those. Methods start from rest, from what is learned, and with
-that as a prior. Counted are iterations, and how far joints that goals turn are off the clip, in degrees. Prints
-Markdown, for docs/postures.md.
+The character has 76 clips (IKCORE_BODIES, tests/knight.py): 60 to learn from, 16 left out. Hips keep their place of the
+clip, and five ends are the goals. Methods start from rest and from learned poses, with and without a learned prior.
+The tables show iterations, and the mean angle in degrees between joints of the result and of the clip. Prints Markdown
+for docs/postures.md.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import ikcore as ik
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from knight import GOALS, INNER, ends_of, known
 
-EVERY = 100 if QUICK else 2  # frames of the clips left out
-SEARCHED = 400 if QUICK else 20  # the same for what is searched by particles
+EVERY = 100 if QUICK else 2  # one of so many frames of the clips left out is judged
+PARTICLES_EVERY = 400 if QUICK else 20  # the same for starts from particles, which take longer
 EXAMPLES = 30 if QUICK else 300
 OPTIONS: dict[str, Any] = {"tolerance": 1e-3}
 
@@ -52,7 +52,7 @@ def main() -> None:
     print()
     print("\n".join(table(["prior", "from rest", "from rbf"], list(prior_rows(problem, skeleton, poses, starts)))))
     print()
-    few = Problem(skeleton, truth[::SEARCHED])
+    few = Problem(skeleton, truth[::PARTICLES_EVERY])
     searched = ik.particles(skeleton, few.rest, few.goals, count=100, iterations=30)
     rows = [[f"`{name}`", cell(few, few.rest, name), cell(few, searched.pose, name)] for name in names]
     print("\n".join(table([f"method, {len(few.truth)} poses", "from rest", "from particles"], rows)))

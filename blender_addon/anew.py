@@ -86,7 +86,7 @@ def _spans(frames, most=4):
 
 
 def found(context, limbs, frames):
-    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found."""
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     samples = yield from stage.between(sample(context, limbs, frames), 0.0, SAMPLED)
     solved = yield from stage.between(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)

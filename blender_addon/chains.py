@@ -25,7 +25,7 @@ BEND = 0.02  # radians: initial bend of a straight chain
 
 
 def found(context, limbs, frames, method):
-    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found."""
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
     return freed.found(context, limbs, frames, lambda *some: _Chains(method, *some))
 
 

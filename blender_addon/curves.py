@@ -13,7 +13,7 @@ from . import rotations as rot
 from .armatures import Rig, constrained, plays
 from .joints import Parts, pieces
 
-AGREES = 1e-4  # largest difference between curves and scene, relative to the size of what is compared
+AGREES = 1e-4  # largest difference between curves and scene, relative to the largest coordinate compared
 PLACE = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 SETTINGS = ("rotation_mode", "delta_", "parent", "constraints")  # of an object, whose curves may change them
 DELTAS = {"delta_location": 0.0, "delta_rotation_euler": 0.0, "delta_rotation_quaternion": None, "delta_scale": 1.0}

@@ -52,7 +52,7 @@ def draw_keys(layout, options):
 
 
 def thinned(found, frames, tolerance):
-    """Reduce the keys of what was Found within a world-space tolerance.
+    """Reduce the keys of a `Found` within a world-space tolerance.
 
     A generator that yields progress, and returns the number of keys in words, for each armature by name.
     """

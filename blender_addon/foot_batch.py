@@ -76,7 +76,7 @@ def asked(armature, pattern):
 
 
 def work(context, batch, request):
-    """Bake all: a generator that yields progress, and returns what was Made, and (name, reason) of the rest.
+    """Bake all: a generator that yields progress and returns a `Made`, and (name, reason) of each refused action.
 
     If the armature's active action, or its original, is among them, the new copy becomes active.
     """
@@ -111,7 +111,7 @@ def work(context, batch, request):
 
 
 def _bake(context, armature, request):
-    """Bake the active action: a generator that yields progress, and returns what was Made."""
+    """Bake the active action: a generator that yields progress and returns a `Made`."""
     job = foot_job.asked(context, armature, request)
     seen, baked, told = yield from stage.between(feet.work(context, job), 0.0, feet.WORKING)
     original = armature.animation_data.action

@@ -49,7 +49,7 @@ class Report:
 
 
 def found(context, limbs, frames, make):
-    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found.
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`.
 
     `make` makes the Freed bones of an armature from some limbs and frames.
     """

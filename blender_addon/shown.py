@@ -63,7 +63,7 @@ def _many(count, what):
 
 
 def found(context, limbs, frames):
-    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found."""
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     chains = [_Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures]
     yield from stage.between(_look(context, chains, frames), 0.0, SEEN)

@@ -32,7 +32,7 @@ class _Aim:
 
 
 def found(context, limbs, frames):
-    """Prepare the bake of these limbs: a generator that yields progress, and returns what was Found.
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`.
 
     The bones of a limb share its rotation.
     """
