@@ -8,6 +8,7 @@ for docs/postures.md.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -35,7 +36,10 @@ Array = NDArray[Any]
 
 def main() -> None:
     """Starts by themselves, then every method from each of them, then priors."""
-    parser_of(__doc__).parse_args()
+    parser = parser_of(__doc__)
+    parser.parse_args()
+    if not os.environ.get("IKCORE_BODIES"):
+        parser.error("set IKCORE_BODIES to the folder with Knight.glb")
     load = load_now()
     skeleton, poses, truth = known()
     problem = Problem(skeleton, truth[::EVERY])
