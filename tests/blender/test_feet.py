@@ -173,7 +173,7 @@ def test_clips_on_terrain(file, turn):
     upright = size * points[:, [0, 2, 1]] * [1, -1, 1]
     ground = ik.Ground.mesh(ik.rotations.rotate(turned, upright), faces, up="z")
     feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
-    wanted = ik.bake_feet(clip, ground, feet=feet)
+    wanted = walks.prepared_and_baked(clip, ground, feet=feet, root_motion=True)
     assert on([floor.name]) == {"FINISHED"}
     scene = bpy.context.scene
     tall = np.ptp(clip.skeleton.forward(clip.pose[0]).positions[:, 2])
@@ -253,7 +253,7 @@ def test_in_place_motion_travels_or_stays(tmp_path, addon, forward_motion, capfd
     """As ikcore does it; and the report says what was done, or which option would do it."""
     walker = walks.walk(tmp_path, slide=0)
     floor = ik.Ground.plane(height=0.1, up="z")
-    wanted = prepared_and_baked(walks.read(walker), floor, root_motion=forward_motion)
+    wanted = walks.prepared_and_baked(walks.read(walker), floor, root_motion=forward_motion)
     assert bake(ground="PLANE", plane_height=0.1, forward_motion=forward_motion) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
     said, moved = addon.report.latest(walker).notes
@@ -263,21 +263,12 @@ def test_in_place_motion_travels_or_stays(tmp_path, addon, forward_motion, capfd
     assert f". {said}" in capfd.readouterr().out
 
 
-def prepared_and_baked(clip, ground, **options):
-    """As the extension does it, with soles that are measured before the preparation."""
-    feet = ik.Feet.detect(clip.skeleton, clip=clip)
-    ready = ik.prepare.prepare(clip, ground, feet=feet, **options)
-    settings = ik.BakeSettings(unlock=0.2 + ready.drag)
-    contacts = None if ready.clip is clip else ready.contacts
-    return ik.bake_feet(ready.clip, ground, feet=feet, contacts=contacts, settings=settings)
-
-
 @pytest.mark.parametrize("remove_jitter", [True, False])
 def test_jitter_is_removed_or_left(tmp_path, addon, remove_jitter):
     """As ikcore does it; and the report says how much there was, or which option removes it."""
     walker = walks.walk(tmp_path, shakes=0.003)
     clip, floor = walks.read(walker), ik.Ground.plane(up="z")
-    wanted, other = (prepared_and_baked(clip, floor, noise=each) for each in (remove_jitter, not remove_jitter))
+    wanted, other = (walks.prepared_and_baked(clip, floor, noise=each) for each in (remove_jitter, not remove_jitter))
     assert np.abs(wanted.clip.pose.rotations - other.clip.pose.rotations).max() > 1e-3
     assert bake(ground="PLANE", plane_height=0, remove_jitter=remove_jitter) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
@@ -298,7 +289,7 @@ def test_strides_are_fitted_to_steps(tmp_path, addon):
     walker = walks.walk(tmp_path, slide=1, seconds=4)
     names, frames = on_unfit_steps(), range(1, 122)
     clip, ground = walks.read(walker), walks.ground_of(names)
-    wanted = prepared_and_baked(clip, ground, stride=0.4)
+    wanted = walks.prepared_and_baked(clip, ground, stride=0.4)
     assert wanted.source is not clip, "the test fits nothing"
     assert on(names) == {"FINISHED"}
     (said,) = addon.report.latest(walker).notes
@@ -337,7 +328,7 @@ def test_below_a_root_that_is_held_the_next_bone_goes_on_its_way(tmp_path, addon
     held(walker)
     walker.rotation_euler, walker.scale = (0, 0, 0.7), (2, 2, 2)
     bpy.context.view_layer.update()
-    wanted = prepared_and_baked(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    wanted = walks.prepared_and_baked(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
     way = np.linalg.norm(np.ptp(wanted.clip.pose.translations[:, 0], axis=0))
     assert way > 1, "the test does not move"
     assert bake(ground="PLANE", plane_height=0.1, keys=keys) == {"FINISHED"}

@@ -250,7 +250,7 @@ def test_characters(file, many):
         frames = np.arange(np.floor(first), np.ceil(last) + 1)  # keys lie between frames
         clip = walks.stage.finished(walks.clips.read(bpy.context, armature, frames)).clip
         feet = ik.Feet.detect(clip.skeleton, vertices=skinned, clip=clip)
-        wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
+        wanted = walks.prepared_and_baked(clip, ik.Ground.plane(up="z"), feet=feet, root_motion=True)
         play(armature, f"{action.name} Foot IK")
         size = max(1.0, np.ptp(clip.skeleton.forward(clip.pose[0]).positions[:, 2]))
         walks.assert_feet(armature, wanted, frames, 1e-4 * size)

@@ -99,6 +99,15 @@ def read(armature):
     return stage.finished(clips.read(bpy.context, armature, np.arange(round(first), round(last) + 1))).clip
 
 
+def prepared_and_baked(clip, ground, feet=None, **options):
+    """As the extension does it, with soles that are measured before the preparation."""
+    feet = ik.Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
+    ready = ik.prepare.prepare(clip, ground, feet=feet, **options)
+    settings = ik.BakeSettings(unlock=0.2 + ready.drag)
+    contacts = None if ready.clip is clip else ready.contacts
+    return ik.bake_feet(ready.clip, ground, feet=feet, contacts=contacts, settings=settings)
+
+
 def positions(armature, feet, frames):
     """Displayed world positions of the sole points, from the scene: {(leg, point): (frames, 3)}."""
     scene, found = bpy.context.scene, {}
