@@ -33,6 +33,7 @@ class LegMotion:
     # (frames, 3): the points of the sole; and "joint", where toes bend, if they do. Foot and toes both turn about
     # that, so it stands for the ball, and its height counts as thickness of the sole.
     soles: dict[str, Array]
+    points: Array  # (frames, points, 3): the same in one array
     pole: Array | None  # (frames, 3): where what the knee points at is
     size: float  # the length of the leg, the median over time; of a free foot what that would be
 
@@ -78,16 +79,16 @@ class LegMotion:
         """Keep what it is called and how long it is, and of what it does no frame."""
         self.forget_turns()
         self.chain, self.pole = self.chain[:0].copy(), None if self.pole is None else self.pole[:0].copy()
-        self.soles = {point: places[:0].copy() for point, places in self.soles.items()}
+        self.points = self.points[:0].copy()
+        self.soles = {point: self.points[:, at] for at, point in enumerate(self.soles)}
 
     def part(self, frames: slice) -> LegMotion:
         """Some of the frames."""
         toes = None if self.toe_turn is None else self.toe_turn[frames]
-        soles = {point: places[frames] for point, places in self.soles.items()}
-        pole = None if self.pole is None else self.pole[frames]
-        return LegMotion(
-            self.leg, self.joints, self.toe, self.chain[frames], self.turns[frames], toes, soles, pole, self.size
-        )
+        pole, points = None if self.pole is None else self.pole[frames], self.points[frames]
+        soles = {point: points[:, at] for at, point in enumerate(self.soles)}
+        chain, turns = self.chain[frames], self.turns[frames]
+        return LegMotion(self.leg, self.joints, self.toe, chain, turns, toes, soles, points, pole, self.size)
 
 
 def with_tips(feet: Feet, clip: Clip) -> Feet:
@@ -113,14 +114,16 @@ def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     """All legs over the whole clip."""
     skeleton = clip.skeleton
     joints = [[skeleton.index(joint) for joint in _joints(leg)] for leg in feet]
-    hangs = hung(skeleton, [sole for leg in feet for sole in leg.soles.values()])
+    bent = {leg.name: {"joint": Sole(toes, (0.0, 0.0, 0.0))} if (toes := _toes(leg)) else {} for leg in feet}
+    soles = [leg.soles | bent[leg.name] for leg in feet]
+    hangs = hung(skeleton, [sole for each in soles for sole in each.values()])
     found = walked(skeleton, clip.pose, *hangs, [joint for each in joints for joint in each])
     places, at, turns = (values.astype(np.float64, copy=False) for values in found)
     legs, point, joint = [], 0, 0
-    for leg, each in zip(feet, joints, strict=True):
-        own, soles = slice(joint, joint + len(each)), slice(point, point + len(leg.soles))
-        legs.append(_motion(clip, leg, each, at[:, own], turns[:, own], places[:, soles]))
-        joint, point = own.stop, soles.stop
+    for leg, each, names in zip(feet, joints, soles, strict=True):
+        own, below = slice(joint, joint + len(each)), slice(point, point + len(names))
+        legs.append(_motion(clip, leg, each, list(names), at[:, own], turns[:, own], places[:, below]))
+        joint, point = own.stop, below.stop
     return legs
 
 
@@ -134,25 +137,19 @@ def _toes(leg: Leg) -> str | None:
     return leg.ball if leg.ankle and leg.ball != leg.ankle else None
 
 
-def _motion(clip: Clip, leg: Leg, joints: list[int], at: Array, turns: Array, places: Array) -> LegMotion:
+def _motion(
+    clip: Clip, leg: Leg, joints: list[int], names: list[str], at: Array, turns: Array, points: Array
+) -> LegMotion:
     """Of where `_joints` are and how they turn, and where the points of the sole are, each in every frame."""
     bones, toes = len(leg.bones), bool(_toes(leg))
-    soles = {name: places[:, point] for point, name in enumerate(leg.soles)}
+    soles = {name: points[:, point] for point, name in enumerate(names)}
     chain = at[:, :bones] if leg.ankle else np.concatenate([at[:, :bones], soles["ball"][:, np.newaxis]], axis=1)
     length = free.length_in(clip, leg) if leg.free else _length(chain)
     if not length > 0:
         raise ValueError(f"the leg {leg.name!r} has no length")
-    return LegMotion(
-        leg,
-        joints[:bones],
-        joints[bones] if toes else None,
-        chain,
-        turns[:, :bones],
-        turns[:, bones] if toes else None,
-        soles | ({"joint": at[:, bones]} if toes else {}),
-        at[:, -1] if leg.pole else None,
-        length,
-    )
+    toe, toe_turn = (joints[bones], turns[:, bones]) if toes else (None, None)
+    pole = at[:, -1] if leg.pole else None
+    return LegMotion(leg, joints[:bones], toe, chain, turns[:, :bones], toe_turn, soles, points, pole, length)
 
 
 def _length(chain: Array) -> float:

@@ -85,8 +85,8 @@ class Steps:
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[FootPath]:
     """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
-    stand, over, share = told.part(0.0, 0.4), told.part(0.4, 1.0), 1 / len(steps)
-    stood = [_stood(each, scene, stand.part(at * share, (at + 1) * share)) for at, each in enumerate(steps)]
+    over, share = told.part(0.4, 1.0), 1 / len(steps)
+    stood = [planted_on(each.foot, each.holds) for each in steps]
     if not any(each.holds for each in steps):  # nothing says where the ground is to be
         return [_path(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
     released = _released(steps, stood, scene)
@@ -135,35 +135,6 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
     """The swings between stances that stay exactly where they are."""
     moved = {edge for hold in steps.holds if not hold.copied for edge in (hold.stance.start, hold.stance.stop)}
     return [span for span in swings if not moved & {*span}]
-
-
-# --- on the ground ---------------------------------------------------------------------------------------------------
-
-
-def _stood(steps: Steps, scene: Scene, told: Told) -> Planted:
-    """A path in its stances; elsewhere none."""
-    frames = len(steps.foot.motion.chain)
-    shift, lies = np.zeros((frames, 3)), np.zeros(frames, bool)
-    turn, toes = np.tile(UNTURNED, (2, frames, 1))
-    for hold in told.over(steps.holds):
-        if not hold.copied:
-            own, planted = hold.stance.frames, _ridden(steps.foot, hold, planted_on(steps.foot, hold), scene)
-            shift[own], turn[own], toes[own], lies[own] = planted.shift, planted.turn, planted.toes, planted.lies
-    return Planted(shift, turn, toes, lies)
-
-
-def _ridden(foot: Foot, hold: Foothold, planted: Planted, scene: Scene) -> Planted:
-    """The path on a part of the ground that moves, from where that is in the middle of the stance."""
-    if hold.part < 0 or not scene.ground.parts[hold.part].moves:
-        return planted
-    frames, whole = hold.stance.frames, scene.ground.parts[hold.part]
-    part, then = whole.still(frames), whole.still(hold.stance.middle)
-    source = foot.motion.reference[frames]
-    shift, turn = part.world(then.local(source + planted.shift)) - source, planted.turn
-    if part.rotations is not None and then.rotations is not None:
-        turned = quaternions.multiply(part.rotations, quaternions.conjugate(then.rotations))
-        turn = quaternions.multiply(turned, turn)
-    return Planted(shift, turn, planted.toes, planted.lies)
 
 
 # --- in swing --------------------------------------------------------------------------------------------------------

@@ -50,13 +50,17 @@ class Scene:
         flat[..., self.axis] = 0
         return flat
 
-    def gone(self, points: Array, frames: slice) -> Array:
-        """Horizontally, where points (frames, 3) are in some frames; of a clip on the spot, had it gone its way."""
-        at = self.level(points[frames])
+    def gone(self, points: Array, frames: slice | NDArray[np.intp]) -> Array:
+        """Horizontally, where points are in these frames, a point each; of an in-place clip, had it travelled."""
+        at = self.level(points)
         return at if self.way is None else at + self.level(self.way[frames])
 
     def slope(self, normals: Array) -> Array:
         """How much the height of a plane changes along each axis, of normals (..., 3)."""
+        if normals.ndim == 1:
+            x, y, z = normals.tolist()
+            up = max((x, y, z)[self.axis], _core.STEEPEST)
+            return np.array([0.0 if axis == self.axis else -part / up for axis, part in enumerate((x, y, z))])
         found = -normals / np.maximum(normals[..., self.axis : self.axis + 1], _core.STEEPEST)
         found[..., self.axis] = 0.0
         return np.asarray(found)

@@ -42,6 +42,40 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
     return _core.intervals(np.ascontiguousarray(mask_of("mask", mask, 1)))
 
 
+class Rows:
+    """The frames of several intervals, one interval after the other, each as a row of arrays.
+
+    Parameters
+    ----------
+    intervals : (n, 2) array_like of int
+        The first frame of each, and the one after its last. None is empty.
+
+    Examples
+    --------
+    >>> rows = Rows([(2, 4), (7, 10)])
+    >>> rows.frames, rows.of, rows.at
+    (array([2, 3, 7, 8, 9]), array([0, 0, 1, 1, 1]), array([0, 1, 0, 1, 2]))
+    >>> rows.largest(np.array([5.0, 6.0, 3.0, 2.0, 1.0]))
+    array([6., 3.])
+    """
+
+    def __init__(self, intervals: ArrayLike) -> None:
+        self.start, self.stop = np.asarray(intervals, np.intp).reshape(-1, 2).T
+        self.count = self.stop - self.start
+        self.first = np.add.accumulate(self.count) - self.count  # the first row of each interval
+        self.of = np.repeat(np.arange(len(self.count)), self.count)  # the number of the interval of each row
+        self.at = np.arange(len(self.of)) - self.first[self.of]  # frames since its start
+        self.frames = self.start[self.of] + self.at
+
+    def largest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest value in each interval, of values (rows, ...)."""
+        return np.maximum.reduceat(values, self.first, axis=0) if len(self.first) else values
+
+    def smallest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The smallest value in each interval, likewise."""
+        return np.minimum.reduceat(values, self.first, axis=0) if len(self.first) else values
+
+
 def core(start: int, stop: int, fps: float) -> slice:
     """An interval less 10 % of it and 1/30 s at each end: there feet still arrive, or leave. Never empty.
 
