@@ -20,7 +20,7 @@ from ikcore._arrays import plain
 from ikcore.bake import notes
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.scene import Scene
-from ikcore.bake.stances import Pivot, Stance
+from ikcore.bake.foot import Pivot, Stance
 from ikcore.command import cli
 from ikcore.feet import metrics, verdicts
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ikcore._arrays import dot, size
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds
+from ikcore.bake.foot import Foot
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import Array, Mask, Scene
-from ikcore.bake.stances import Foot
 from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.feet.intervals import blocks
 from ikcore.grounds.ground import Ground, Hits

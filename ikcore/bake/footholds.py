@@ -11,9 +11,10 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.filters import spread
 from ikcore.bake.floors import height_of
+from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
-from ikcore.bake.stances import Foot, Stance, passing
+from ikcore.bake.stances import passing
 from ikcore.feet.human import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
 from ikcore.grounds.ground import Ground, Surface
 

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
+from ikcore.bake.foot import Stance
 from ikcore.bake.footholds import Foothold, Footing
 from ikcore.bake.scene import Array
-from ikcore.bake.stances import Stance
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.pose import Pose

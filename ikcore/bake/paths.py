@@ -15,12 +15,12 @@ from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.clearance import clearance_of, lifted
 from ikcore.bake.curves import smooth
+from ikcore.bake.foot import Foot, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
-from ikcore.bake.stances import Foot, edge_of
 from ikcore.feet.human import BRIEF, STEP
 from ikcore.feet.intervals import blocks, runs
 
@@ -86,7 +86,7 @@ class Steps:
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[FootPath]:
     """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
     over, share = told.part(0.4, 1.0), 1 / len(steps)
-    stood = [planted_on(each.foot, each.holds) for each in steps]
+    stood = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
     if not any(each.holds for each in steps):  # nothing says where the ground is to be
         return [_path(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
     released = _released(steps, stood, scene)

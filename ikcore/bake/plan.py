@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore.bake import floors, loops, notes, partial, quaternions
+from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.footholds import Foothold, Footing, passed_by
 from ikcore.bake.legs import hinges_of, nearer_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
@@ -20,7 +21,7 @@ from ikcore.bake.provenance import Known
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.source import SourceFloor, is_ground
-from ikcore.bake.stances import Foot, Stance, stances_of
+from ikcore.bake.stances import stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ikcore.bake.foot import Stance
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.partial import Part
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance
 from ikcore.clips import origin as records
 from ikcore.clips.clip import Clip
 from ikcore.clips.origin import Origin

@@ -1,0 +1,188 @@
+"""Feet and their stances over time, and the frames of stances as rows of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.bake.floors import Floor
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.feet.human import SOLE
+from ikcore.feet.intervals import Rows
+
+_EDGE_TIME = 0.06  # s, at most a fifth of a stance: at both ends a foot still arrives, or leaves already
+
+Rowed = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """A part of a stance, from a frame to before another one, in which a foot turns about one point of its sole."""
+
+    point: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foot:
+    """A foot over time, as all stages read it."""
+
+    motion: LegMotion  # the leg in the source
+    floor: Floor  # what it stands on there
+    scene: Scene  # where it is to stand
+
+    @property
+    def turns(self) -> bool:
+        """Whether it has an ankle to turn about."""
+        return self.motion.leg.ankle is not None
+
+    @property
+    def lowest(self) -> Array:
+        """The height of its lowest point above where that stands, (frames,)."""
+        return np.asarray(np.minimum.reduce([self.above(point) for point in self.motion.soles]))
+
+    def above(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """The height of a point of the sole in the source above where it stands."""
+        return np.asarray(self.motion.soles[point][frames, self.scene.axis] - self.floor.stood[point][frames])
+
+    @property
+    def keeps_heel(self) -> bool:
+        """Whether the heel is kept out of the ground: not of feet that roll over their balls all the time."""
+        thick = self.floor.thick
+        known = self.scene.settings.align > 0 and {"heel", "ball"} <= thick.keys()
+        return bool(known and thick["heel"] - thick["ball"] <= SOLE * self.motion.scale)
+
+    def over(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """Where a point of the sole is horizontally; of an in-place clip, had it travelled."""
+        return self.scene.gone(self.motion.soles[point][frames], frames)
+
+    @property
+    def ends(self) -> tuple[Array, Array] | None:
+        """The tip of a foot, or where it bends, and its back; None if it is a point."""
+        motion, soles = self.motion, self.motion.soles
+        ahead = next((soles[name] for name in ("toe", motion.ball) if name in soles), None)
+        back = soles.get("heel", motion.ankle if self.turns else None)
+        return None if ahead is None or back is None or ahead is back else (ahead, back)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stance:
+    """One stance: an interval in which a foot is in contact."""
+
+    leg: int  # which one
+    # its first frame and the one after its last
+    start: int
+    stop: int
+    pivots: tuple[Pivot, ...]  # what the foot turns about, one after the other: heel, ball, toe
+    main: int  # the number of the pivot whose place on the ground counts
+    flat: NDArray[np.intp]  # (n,): frames in which the foot stands flat, or those of the main pivot
+    # (frames, 3): horizontally, how far the pivot is moved so that it stands still: the main one from where it is,
+    # others from where they are in the frame beside that of the pivot next to them. Zeros if it is planted.
+    slips: Array
+    rise: float  # how much higher than its floor the main pivot stands in the source: captured floors are not level
+    planted: bool  # whether the foot stands still as it is, within the plant tolerance
+
+    @property
+    def point(self) -> str:
+        """Its main pivot."""
+        return self.pivots[self.main].point
+
+    def beside(self, number: int) -> int:
+        """The frame nearest to a pivot of that next to it, nearer to the main one: the foot turns about both there."""
+        return self.pivots[number].stop if number < self.main else self.pivots[number].start - 1
+
+    @property
+    def middle(self) -> int:
+        """The frame in which it is at its place."""
+        return int(self.flat[len(self.flat) // 2])
+
+    @property
+    def frames(self) -> slice:
+        """All of its frames."""
+        return slice(self.start, self.stop)
+
+
+class StanceTrack:
+    """Where feet are in their stances: arrays with a row for each frame, one stance after another, one foot after another.
+
+    Attributes
+    ----------
+    rows, parts : Rows
+        The frames of stances, and the same frames as those of their pivots.
+    leg : (stances,) array of int
+        The number of the foot.
+    of, number, from_main : (pivots,) arrays of int
+        The number of the stance, that of the pivot in it, and how far that is from the number of the main pivot.
+    point : (pivots,) array of int
+        The number of the pivot among the points of its foot.
+    points, heights : (rows, points, 3) and (rows, points) arrays
+        Where points of the sole are, and how high above where they stand there.
+    """
+
+    def __init__(self, feet: list[Foot], stances: Sequence[Stance]) -> None:
+        self.feet, self.stances, self.scene = feet, stances, feet[0].scene
+        self.rows = Rows([(each.start, each.stop) for each in stances])
+        self.leg = np.array([each.leg for each in stances], np.intp)
+        pivots = [(of, at, pivot) for of, each in enumerate(stances) for at, pivot in enumerate(each.pivots)]
+        self.of, self.number = np.array([each[:2] for each in pivots], np.intp).reshape(-1, 2).T
+        self.from_main = self.number - np.array([each.main for each in stances], np.intp)[self.of]
+        self.parts = Rows([(pivot.start, pivot.stop) for *_, pivot in pivots])
+        self.names = [list(foot.motion.soles) for foot in feet]
+        self.point = np.array([self.names[stances[of].leg].index(pivot.point) for of, _, pivot in pivots], np.intp)
+        self._edges = np.searchsorted(self.each(self.leg), np.arange(len(feet) + 1)).tolist()
+        self._wide = max(map(len, self.names))
+        self.points = self.gathered([self._padded(foot.motion.points) for foot in feet])
+        stood = [np.stack([foot.floor.stood[name] for name in foot.motion.soles], axis=1) for foot in feet]
+        rise = self.each(np.array([each.rise for each in stances]))
+        self.heights = self.points[..., self.scene.axis] - self.gathered(list(map(self._padded, stood)))
+        self.heights -= rise[:, np.newaxis]
+
+    def each(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Values of stances, for each of their frames."""
+        return values.take(self.rows.of, axis=0)  # several times as fast as an index, here and below
+
+    def gathered(self, values: list[Array]) -> Array:
+        """Rows of arrays (frames, ...), one array for each foot."""
+        parts = [each.take(self.rows.frames[self.of_foot(leg)], axis=0) for leg, each in enumerate(values)]
+        return np.concatenate(parts)
+
+    def of_foot(self, leg: int) -> slice:
+        """The rows of a foot."""
+        return slice(*self._edges[leg : leg + 2])
+
+    def _padded(self, values: Array) -> Array:
+        """With as many points as the foot with the most."""
+        more = self._wide - values.shape[1]
+        return np.pad(values, [(0, 0), (0, more), *[(0, 0)] * (values.ndim - 2)]) if more else values
+
+    def table(self, value: Callable[[Foot, str], float], default: float = 0) -> NDArray[Any]:
+        """Values of the points of all soles, (feet, points)."""
+        rows = [[value(foot, name) for name in names] for foot, names in zip(self.feet, self.names, strict=True)]
+        return np.array([row + [default] * (self._wide - len(row)) for row in rows])
+
+    def placed(self, point: Rowed, rows: Rowed) -> Array:
+        """Where points are in rows, one in each."""
+        return self.points.reshape(-1, 3).take(rows * self._wide + point, axis=0)
+
+    def at(self, name: str) -> Mask:
+        """The pivots at that point of the sole; "reference" is where the ball is."""
+        names = [foot.motion.ball for foot in self.feet] if name == "reference" else [name] * len(self.feet)
+        columns = [each.index(name) if name in each else -1 for name, each in zip(names, self.names, strict=True)]
+        return np.asarray(self.point == np.array(columns)[self.leg[self.of]])
+
+    def inside(self) -> Mask:
+        """The rows without those at either end of a stance in which a foot arrives, or leaves."""
+        rows = self.rows
+        cut = np.minimum(round(_EDGE_TIME * self.scene.fps), rows.count // 5)
+        return np.asarray((rows.at >= self.each(cut)) & (rows.at < self.each(rows.count - cut)))
+
+
+def edge_of(start: int, stop: int, scene: Scene) -> int:
+    """The frames at either end of a stance in which a foot arrives, or leaves."""
+    return int(min(round(_EDGE_TIME * scene.fps), (stop - start) // 5))
