@@ -109,7 +109,7 @@ class Stance:
 
 
 class StanceTrack:
-    """Where feet are in their stances: arrays with a row for each frame, one stance after another, one foot after another.
+    """Where feet are in their stances: arrays with a row for each frame, stance by stance, foot by foot.
 
     Attributes
     ----------

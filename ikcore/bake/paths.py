@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,7 +23,7 @@ from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
 from ikcore.feet.human import BRIEF, STEP
-from ikcore.feet.intervals import blocks, runs
+from ikcore.feet.intervals import Rows, blocks, runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,11 +169,13 @@ def _offset(steps: Steps, planted: Planted, scene: Scene) -> tuple[Array, Mask]:
     """
     reference, frames = steps.foot.motion.reference, len(planted.shift)
     moved, pinned = np.zeros((frames, 3)), np.zeros((frames, 3), bool)
-    for hold in steps.holds:
-        own = hold.stance.frames
-        moved[own], pinned[own] = planted.shift[own], True
-        level = scene.level(planted.shift[own])
-        moved[own, scene.axis] -= _followed(hold, reference[own], level, scene)
+    rows = Rows([(hold.stance.start, hold.stance.stop) for hold in steps.holds])
+    own = rows.frames
+    if len(own):
+        shift = planted.shift.take(own, axis=0)
+        followed = _followed(steps.holds, rows.of, reference.take(own, axis=0), scene.level(shift), scene)
+        shift[:, scene.axis] -= followed
+        moved[own], pinned[own] = shift, True
     known, along = np.flatnonzero(pinned[:, scene.axis]), np.arange(3) != scene.axis
     if len(known):
         first, last = int(known[0]), int(known[-1])
@@ -209,10 +212,12 @@ def _held(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Mask, A
     return held, pulls
 
 
-def _followed(hold: Foothold, source: Array, moved: Array, scene: Scene) -> Array:
-    """How far up a foot goes that follows the plane of a foothold."""
-    ground, floor = scene.slope(hold.normal), scene.slope(hold.floor)
-    return np.asarray(hold.lift + dot(source + moved - hold.place, ground) - dot(source - hold.place, floor))
+def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
+    """How far up a foot goes that follows the plane of a foothold, each row that of its own."""
+    lifts = np.array([hold.lift for hold in holds])
+    planes = np.array([(hold.place, scene.slope(hold.normal), scene.slope(hold.floor)) for hold in holds])
+    place, ground, floor = planes.take(of, axis=0).swapaxes(0, 1)
+    return np.asarray(lifts[of] + dot(source + moved - place, ground) - dot(source - place, floor))
 
 
 def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Scene) -> Planted:
@@ -231,41 +236,33 @@ def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Sce
         [*((hold, True) for hold in steps.holds), *((hold, False) for hold in steps.passed)],
         key=lambda plane: plane[0].stance.middle,
     )
-    for leaves, comes in pairwise(planes):
-        _between(reference, shift, turn, leaves, comes, steps.foot.motion.scale, scene)
-    for hold in steps.passed:
-        own = hold.stance.frames
-        shift[own, axis] += _followed(hold, reference[own], shift[own], scene)
+    _between(reference, shift, turn, planes, steps.foot.motion.scale, scene)
+    if steps.passed:
+        own = np.array([hold.stance.start for hold in steps.passed])
+        shift[own, axis] += _followed(steps.passed, np.arange(len(own)), reference[own], shift[own], scene)
     shift[steps.copied], turn[steps.copied] = 0.0, UNTURNED
     return Planted(shift, turn, toes, planted.lies)
 
 
 def _between(
-    reference: Array,
-    shift: Array,
-    turn: Array,
-    leaves: tuple[Foothold, bool],
-    comes: tuple[Foothold, bool],
-    scale: float,
-    scene: Scene,
+    reference: Array, shift: Array, turn: Array, planes: list[tuple[Foothold, bool]], scale: float, scene: Scene
 ) -> None:
-    """Write the frames between two planes: by how far the foot has got, or by time where it hardly travels."""
-    (last, stood), (following, stands) = leaves, comes
-    own = slice(last.stance.stop, following.stance.start)
-    count = own.stop - own.start
-    if count <= 0:
+    """Write the frames between planes: by how far the foot has got, or by time where it hardly travels."""
+    gaps = [each for each in pairwise(planes) if each[0][0].stance.stop < each[1][0].stance.start]
+    if not gaps:
         return
+    leaves, comes = [each[0][0] for each in gaps], [each[1][0] for each in gaps]
+    rows = Rows([(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)])
     # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside
-    near = slice(own.start - 1, own.stop + 1)
-    at = scene.level(reference[near] + shift[near])
-    first, end = at[1 if stood else 0], at[-2 if stands else -1]
-    chord, way = end - first, at[1:-1] - first
-    far = float(size(chord))
-    timed = eased(np.arange(1, count + 1) / (count + 1))
-    travels = float(eased(np.minimum(far / (STEP * scale), np.ones(1)))[0])
-    done = np.clip(dot(way, chord) / max(far * far, 1e-300), 0, 1)
-    share = timed + travels * (done - timed)
-    low, high = (_followed(hold, reference[own], shift[own], scene) for hold in (last, following))
-    shift[own, scene.axis] += low + share * (high - low)
-    before, after = (np.broadcast_to(turn[frame], (count, 4)) for frame in (own.start - 1, own.stop))
-    turn[own] = quaternions.slerp(before, after, timed)
+    edges = [(not each[0][1], not each[1][1]) for each in gaps]
+    first, end = np.array(edges, np.intp).T
+    at, moved, source = scene.level(reference + shift), *(each.take(rows.frames, axis=0) for each in (shift, reference))
+    chord = at[rows.stop - 1 + end] - at[rows.start - first]
+    way = at.take(rows.frames, axis=0) - at[rows.start - first].take(rows.of, axis=0)
+    far, timed = size(chord), eased((rows.at + 1) / (rows.count + 1)[rows.of])
+    travels = eased(np.minimum(far / (STEP * scale), 1))[rows.of]
+    done = np.clip(dot(way, chord.take(rows.of, axis=0)) / np.maximum(far * far, 1e-300)[rows.of], 0, 1)
+    low, high = (_followed(holds, rows.of, source, moved, scene) for holds in (leaves, comes))
+    shift[rows.frames, scene.axis] += low + (timed + travels * (done - timed)) * (high - low)
+    before, after = (turn[frames].take(rows.of, axis=0) for frames in (rows.start - 1, rows.stop))
+    turn[rows.frames] = quaternions.slerp(before, after, timed)
