@@ -183,16 +183,14 @@ def bake_feet(
            [0.06, 0.9 , 2.98]])
     """
     say = progress or (lambda share: None)
-    _check(clip, ground, feet, contacts, frames, legs, settings, earlier)
+    _check(clip, ground, feet, contacts, frames, settings, earlier)
     checked(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
-    given = feet, contacts, settings or BakeSettings.preset("default")
-    known = known_of(clip, ground, given[2], contacts)
+    settings = settings or BakeSettings()
+    known = known_of(clip, ground, settings, contacts)
     if known is not None and known.whole and earlier in (None, clip):
         return _unchanged(clip, ground, known, feet, contacts)
-    start = start_of(
-        clip, ground, *given, workers, say, legs=legs, frames=frames, source_floor=source_floor, known=known
-    )
+    start = start_of(clip, ground, feet, contacts, settings, workers, say, source_floor, known)
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
     plan = planned(start, part, pelvis, say)
     say(0.7)
@@ -232,23 +230,20 @@ def _check(
     feet: Feet | None,
     contacts: Contacts | None,
     frames: tuple[int, int] | None,
-    legs: Collection[str] | None,
     settings: BakeSettings | None,
     earlier: Clip | None,
 ) -> None:
-    if not isinstance(clip, Clip):
-        raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}; ik.Clip.read reads one")
-    if not isinstance(ground, Ground):
-        raise TypeError(f"ground: expected a Ground, got {type(ground).__name__}; ik.Ground.read reads one")
-    if settings is not None and not isinstance(settings, BakeSettings):
-        raise TypeError(f"settings: expected BakeSettings, got {type(settings).__name__}: ik.BakeSettings(lock=False)")
-    for name, kind, value in (("feet", Feet, feet), ("contacts", Contacts, contacts)):
-        if value is not None and not isinstance(value, kind):
-            raise TypeError(
-                f"{name}: expected {kind.__name__}, got {type(value).__name__}; {name.title()}.detect finds them"
-            )
-    if earlier is not None and not isinstance(earlier, Clip):
-        raise TypeError(f"earlier: expected a Clip, got {type(earlier).__name__}: what bake_feet made is in its .clip")
+    for name, kind, value, needed, remedy in (
+        ("clip", Clip, clip, True, "ik.Clip.read reads one"),
+        ("ground", Ground, ground, True, "ik.Ground.read reads one"),
+        ("settings", BakeSettings, settings, False, "ik.BakeSettings(lock=False)"),
+        ("feet", Feet, feet, False, "Feet.detect finds them"),
+        ("contacts", Contacts, contacts, False, "Contacts.detect finds them"),
+        ("earlier", Clip, earlier, False, "the clip of an earlier Baked"),
+    ):
+        if not isinstance(value, kind) and (needed or value is not None):
+            article = "" if kind.__name__.endswith("s") or kind is Feet else "a "
+            raise TypeError(f"{name}: expected {article}{kind.__name__}, got {type(value).__name__}; {remedy}")
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
     if not ground.parts:
@@ -266,17 +261,14 @@ def _check(
     for known in () if contacts is None else (contacts.treadmill, *contacts.weights.values()):
         if not np.isfinite(known).all():
             raise ValueError("contacts: expected finite weights and velocities, got others; Contacts.detect finds them")
-    if frames is not None and not _are_two(frames):
-        raise TypeError(f"frames: expected two whole numbers, the first and the one after the last, got {frames!r}")
-    if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):
-        raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
+    if frames is not None:
+        pair = isinstance(frames, (tuple, list, np.ndarray)) and len(frames) == 2
+        if not pair or not all(isinstance(frame, (int, np.integer)) for frame in frames):
+            raise TypeError(f"frames: expected two whole numbers, the first and the one after the last, got {frames!r}")
+        if not 0 <= frames[0] < frames[1] <= len(clip):
+            raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
     if earlier is not None and (earlier.skeleton, len(earlier), earlier.up) != (clip.skeleton, len(clip), clip.up):
         raise ValueError("earlier: expected what was baked of this clip, got one of other joints, frames or axes")
-
-
-def _are_two(frames: tuple[int, int]) -> bool:
-    pair = isinstance(frames, (tuple, list, np.ndarray)) and len(frames) == 2
-    return pair and all(isinstance(frame, (int, np.integer)) for frame in frames)
 
 
 def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:

@@ -45,22 +45,14 @@ def part_of(
     scene: Scene,
 ) -> Part:
     """Legs by name and frames from the first to the one after the last; None for all."""
-    known, chosen = {leg.name for leg in feet}, _chosen(feet, legs)
+    known = {leg.name for leg in feet}
+    chosen = known if legs is None else {legs} if isinstance(legs, str) else set(legs)
     if not chosen:
         raise ValueError(f"legs: expected some of {', '.join(leg.name for leg in feet)}, got none")
     if strange := chosen - known:
         raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
     share, still = _share(clip, frames, scene), len(chosen) < len(feet)
     return Part(earlier or clip, chosen, share, still, not still and bool(share.min() == 1))
-
-
-def whole(clip: Clip, feet: Feet, legs: Collection[str] | None, frames: tuple[int, int] | None) -> bool:
-    """Whether legs and frames are all there are."""
-    return {leg.name for leg in feet} <= _chosen(feet, legs) and frames in (None, (0, len(clip)))
-
-
-def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:
-    return {leg.name for leg in feet} if legs is None else {legs} if isinstance(legs, str) else set(legs)
 
 
 def _share(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:

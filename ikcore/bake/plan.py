@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from ikcore.bake.paths import FootPath, Steps, paths_of
 from ikcore.bake.pelvis import Body, body_of, reach_of
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.provenance import Known
-from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.source import SourceFloor, is_ground
 from ikcore.bake.stances import stances_of
@@ -47,7 +46,6 @@ class Start:
     held: Contacts
     round: Array | None
     scene: Scene  # where
-    noise: float  # how much the hips shake from frame to frame, where that was looked for
     known: Known | None  # what an earlier bake on this ground has left
 
     @property
@@ -97,34 +95,31 @@ def start_of(
     settings: BakeSettings,
     workers: int,
     say: Progress,
-    *,
-    legs: Collection[str] | None,
-    frames: tuple[int, int] | None,
     source_floor: SourceFloor,
     known: Known | None,
 ) -> Start:
-    """Legs and contacts as given, as an earlier bake says, or found."""
+    """Legs and contacts as given, as an earlier bake says, or detected."""
     if feet is None:
         feet = Feet.detect(clip.skeleton, clip=clip)
         feet = feet if known is None else known.feet(feet)
-    complete = partial.whole(clip, feet, legs, frames)
     if contacts is None:
         contacts = Contacts.detect(clip, feet) if known is None else known.contacts(clip.fps)
     say(0.1)
-    whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
+    whole, held, ahead = clip, contacts, None
+    if clip.loop and len(clip) > 1:
+        whole, held, ahead = loops.unrolled(clip), loops.unrolled_contacts(contacts), loops.travel(clip)
     motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
-    held = contacts if ahead is None else loops.unrolled_contacts(contacts)
     way = held.travel if contacts.treadmill.any() else None
     on_ground = known is not None or is_ground(source_floor, motions, held, ground, axis)
     say(0.3)
     scene = Scene(ground, clip.fps, axis, settings, workers, on_ground, way)
-    noise = noise_of(clip, feet) if complete and known is None else 0.0
-    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, noise, known if ahead is None else None)
+    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, known)
 
 
 def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan:
     """Footholds, foot paths, pelvis and toes, in this order."""
     clip, motions, scene, rounds = start.clip, start.motions, start.scene, start.round is not None
+    noise = noise_of(clip, start.feet) if part.whole and start.known is None else 0.0
     feet, holds, paths = _paths(start, Told(say, 0.3, 0.6))
     joint, scale = pelvis_of(clip, start.feet, motions[0].size, pelvis), max(motion.scale for motion in motions)
     hinges, under = [hinges_of(motion) for motion in motions], [foot.floor for foot in feet]
@@ -144,7 +139,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         paths, body = [path.weighed(weight) for path in paths], body.weighed(weight)
         toes = [quaternions.weighed(each, weight) for each in toes]
     # of the ground where feet are to go: that a body holds them back has a note of its own
-    said, missed = notes.of(clip, holds, paths, scene, start.noise, start.contacts), notes.missed(holds, scene)
+    said, missed = notes.of(clip, holds, paths, scene, noise, start.contacts), notes.missed(holds, scene)
     held: dict[str, Array] = {}
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)
@@ -161,7 +156,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
 
 def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[FootPath]]:
     """Feet over the ground: their footholds, and their paths; over three rounds of a loop."""
-    motions, scene, known = start.motions, start.scene, start.known
+    motions, scene, known = start.motions, start.scene, start.known if start.round is None else None
     planted = [floors.planted_of(motion, start.held) for motion in motions]
     under = floors.floors_of(motions, planted, start.held, scene)
     feet = [Foot(motion, floor, scene) for motion, floor in zip(motions, under, strict=True)]
@@ -176,7 +171,8 @@ def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[F
     for leg, foot in enumerate(feet):
         mine = [hold for hold in holds if hold.stance.leg == leg]
         passed = [] if stays else passed_by(leg, footing, mine, holds)
-        steps.append(Steps(foot, mine, passed, _copied(start, foot.motion)))
+        copied = np.zeros(len(start.whole), bool) if known is None else known.copied(foot.motion.leg.name)
+        steps.append(Steps(foot, mine, passed, copied))
     return feet, holds, paths_of(steps, scene, start.round is not None, told.part(0.5, 1.0))
 
 
@@ -185,8 +181,3 @@ def _placed(stances: list[Stance], footing: Footing, way: Array | None, frames: 
     if way is not None:
         return loops.placed_rounds(footing, stances, frames, way)
     return [footing.place(stance) for stance in told.over(stances)]
-
-
-def _copied(start: Start, motion: LegMotion) -> Mask:
-    """When a foot stays exactly where an earlier bake has put it."""
-    return np.zeros(len(start.whole), bool) if start.known is None else start.known.copied(motion.leg.name)
