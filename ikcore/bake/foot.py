@@ -63,12 +63,12 @@ class Foot:
         return self.scene.gone(self.motion.soles[point][frames], frames)
 
     @property
-    def ends(self) -> tuple[Array, Array] | None:
-        """The tip of a foot, or where it bends, and its back; None if it is a point."""
+    def ends(self) -> tuple[str, str | None] | None:
+        """The names of the tip of a foot, or where it bends, and of its back, None for the ankle; None if it is a point."""
         motion, soles = self.motion, self.motion.soles
-        ahead = next((soles[name] for name in ("toe", motion.ball) if name in soles), None)
-        back = soles.get("heel", motion.ankle if self.turns else None)
-        return None if ahead is None or back is None or ahead is back else (ahead, back)
+        ahead = next((name for name in ("toe", motion.ball) if name in soles), None)
+        back = "heel" if "heel" in soles else None
+        return None if ahead is None or not (back or self.turns) else (ahead, back)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,20 +109,12 @@ class Stance:
 
 
 class StanceTrack:
-    """Where feet are in their stances: arrays with a row for each frame, stance by stance, foot by foot.
+    """Feet in their stances: arrays with a row for each frame, stance by stance, foot by foot.
 
-    Attributes
-    ----------
-    rows, parts : Rows
-        The frames of stances, and the same frames as those of their pivots.
-    leg : (stances,) array of int
-        The number of the foot.
-    of, number, from_main : (pivots,) arrays of int
-        The number of the stance, that of the pivot in it, and how far that is from the number of the main pivot.
-    point : (pivots,) array of int
-        The number of the pivot among the points of its foot.
-    points, heights : (rows, points, 3) and (rows, points) arrays
-        Where points of the sole are, and how high above where they stand there.
+    `rows` and `parts` are the frames of stances, and the same frames as those of their pivots. `leg` is the foot of each
+    stance. `of`, `number` and `from_main` are the stance of each pivot, its number in it, and how far that is from the
+    number of the main pivot; `point` is its number among the points of the sole. `points` (rows, points, 3) are where
+    these points are, `heights` (rows, points) how high above where they stand in that stance.
     """
 
     def __init__(self, feet: list[Foot], stances: Sequence[Stance]) -> None:

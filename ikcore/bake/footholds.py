@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import _core
+from numpy.typing import NDArray
+
 from ikcore._arrays import dot, size
 from ikcore.bake.filters import spread
 from ikcore.bake.floors import height_of
@@ -37,11 +39,6 @@ class Foothold:
     floor: Array
     part: int  # which part of the ground it stands on; -1 if there is none
     copied: bool  # whether the foot is within the plant tolerance of it, and stays exactly where it is
-
-    @property
-    def tilted(self) -> bool:
-        """Whether the ground slopes otherwise than the floor of the source."""
-        return bool((np.abs(self.normal - self.floor) > EXACT).any())
 
 
 class Footing:
@@ -98,15 +95,15 @@ class Footing:
     def _tread(self, stance: Stance) -> tuple[Array, Array | None]:
         """Points of the sole, and between those, on the floor of the source; and where it points, if it is no point."""
         foot, sole, axis, middle = self.feet[stance.leg], self.soles[stance.leg], self.scene.axis, stance.middle
-        flat, slip = stance.flat, stance.slips[stance.middle - stance.start]
-        points = mean(np.stack([foot.motion.soles[name][flat] for name in sole.names], axis=1)) + slip
-        level = [foot.floor.stood[name][middle] - foot.floor.thick[name] for name in sole.names]
-        points[:, axis] = np.array(level) + stance.rise
-        share = (np.arange(1, _PARTS) / _PARTS)[:, np.newaxis]
-        between = [points[a] + (points[b] - points[a]) * share for a, b in sole.lines]
-        ends = foot.ends
-        ahead = None if ends is None else unit(self.scene.level(mean(ends[0][flat]) - mean(ends[1][flat])))
-        return np.concatenate([points, *between]), ahead
+        points = mean(foot.motion.points.take(stance.flat, axis=0))
+        ahead, ends = None, foot.ends
+        if ends is not None:
+            tip, back = (points[sole.names.index(end)] if end else mean(foot.motion.ankle[stance.flat]) for end in ends)
+            ahead = unit(self.scene.level(tip - back))
+        points = points + stance.slips[middle - stance.start]
+        points[:, axis] = [foot.floor.stood[name][middle] - foot.floor.thick[name] + stance.rise for name in sole.names]
+        start, end = points[sole.lines]
+        return np.concatenate([points, start + (end - start) * sole.shares]), ahead
 
     def _rest(self, stance: Stance, points: Array, ahead: Array | None, aside: Array, found: Surface) -> Foothold:
         """On what was found; where that is nothing, as high as before.
@@ -120,7 +117,7 @@ class Footing:
         rested = _core.rest(points, main, under, ahead, (scene.axis, *sole.rests), limits)
         place = points[main].copy()
         if rested is None:
-            return self._held(stance, place, aside, self.lift, scene.up, scene.up, -1, sole.scale)
+            return self._held(stance, place, aside, self.lift, scene.up, scene.up, -1)
         normal, lift, part, high = rested
         own = float(found.height[main] - place[scene.axis])
         if abs(own - lift) <= TRACE / 10 * sole.scale:  # next to nothing over what is under it: on that
@@ -128,26 +125,18 @@ class Footing:
         self.last = points[0].copy()
         self.last[scene.axis] = high
         if scene.on_ground:
-            return self._held(stance, place, aside, -stance.rise, normal, normal, part, sole.scale)
-        return self._held(stance, place, aside, lift, normal, scene.up, part, sole.scale)
+            return self._held(stance, place, aside, -stance.rise, normal, normal, part)
+        return self._held(stance, place, aside, lift, normal, scene.up, part)
 
     def _held(
-        self,
-        stance: Stance,
-        place: Array,
-        aside: Array,
-        lift: float,
-        normal: Array,
-        floor: Array,
-        part: int,
-        scale: float,
+        self, stance: Stance, place: Array, aside: Array, lift: float, normal: Array, floor: Array, part: int
     ) -> Foothold:
         """A foothold; a planted foot within the plant tolerance of it is left exactly where it is."""
-        self.lift = lift
-        hold = Foothold(stance, place, aside, lift, normal, floor, part, copied=False)
-        near = abs(lift) <= self.scene.settings.tolerance * scale and not hold.tilted and not aside.any()
-        if not (stance.planted and near) or (part >= 0 and self.scene.ground.parts[part].moves):
-            return hold
+        settings, self.lift = self.scene.settings, lift
+        copied = stance.planted and abs(lift) <= settings.tolerance * self.soles[stance.leg].scale and not aside.any()
+        copied &= not (part >= 0 and self.scene.ground.parts[part].moves)
+        if not copied or (np.abs(normal - floor) > EXACT).any():
+            return Foothold(stance, place, aside, lift, normal, floor, part, copied=False)
         self.lift = 0.0
         return Foothold(stance, place, aside, 0.0, floor, floor, part, copied=True)
 
@@ -214,7 +203,8 @@ class _Sole:
 
     names: list[str]  # what they are called
     scale: float  # how long the leg is compared with that of a human
-    lines: list[tuple[int, int]]  # between which others are looked at
+    lines: NDArray[np.intp]  # (2, n): between which points others are looked at
+    shares: Array  # (n, 1): where
     ends: list[str]  # those that are kept off walls, of what there is of them
     gaps: Array  # (n,): how far
     # heel, ball, toe, and where toes bend, -1 where there is none, or toes do not bend; and which points are between
@@ -227,12 +217,14 @@ class _Sole:
         names = list(motion.soles)
         number = {name: at for at, name in enumerate(names)}
         lines = [(number[start], number[end]) for start, end in _LINES if {start, end} <= number.keys()]
+        shares = np.tile(np.arange(1, _PARTS) / _PARTS, len(lines))[:, np.newaxis]
+        between = np.array(lines, np.intp).reshape(-1, 2).T.repeat(_PARTS - 1, axis=1)
         ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
         off = 2 * EDGE * motion.scale  # the edge of a step
         gaps = np.array([off if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
         rests = number.get("heel", -1), number.get("ball", -1), toe, joint, len(names), _PARTS
-        return cls(names, motion.scale, lines, ends, gaps, rests)
+        return cls(names, motion.scale, between, shares, ends, gaps, rests)
 
 
 # --- before the first stance and after the last one ------------------------------------------------------------------

@@ -16,17 +16,7 @@ from ikcore.feet.detect import Feet
 
 
 class Held:
-    """The legs of a clip, to be bent anew under a body that is a little somewhere else.
-
-    Parameters
-    ----------
-    clip : Clip
-        The motion.
-    feet : Feet
-        Its legs.
-    joint : str
-        The pelvis, which carries all legs.
-    """
+    """Solves the legs of a clip again under a pelvis, which carries all of them, that moves otherwise."""
 
     def __init__(self, clip: Clip, feet: Feet, joint: str) -> None:
         self.clip = clip

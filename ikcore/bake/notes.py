@@ -30,22 +30,9 @@ _SURGES = 3  # strides that climb much more than the one before, or much less: m
 def of(
     clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, noise: float, contacts: Contacts
 ) -> tuple[Note, ...]:
-    """What there is to say of a bake before its result is known: `of_result` says what is left.
+    """What there is to say of a bake before its result is known; `of_result` says what is left.
 
-    Parameters
-    ----------
-    clip : Clip
-        What is baked.
-    holds : list of Foothold
-        Of all legs, placed.
-    paths : list of FootPath
-        Where the legs go.
-    scene : Scene
-        Where.
-    noise : float
-        By how much the hips shake from frame to frame.
-    contacts : Contacts
-        When feet stand.
+    `noise` is by how much the hips shake from frame to frame.
     """
     motions = [path.motion for path in paths]
     said = (
@@ -73,22 +60,8 @@ def of_result(
 ) -> tuple[Note, ...]:
     """All there is to say: also what keeps feet from the ground or takes them into it, and whether nothing has changed.
 
-    Parameters
-    ----------
-    said : tuple of Note
-        What there was before: `of`.
-    baked, before : Clip
-        The result, and what it would be if nothing had changed, if it may be that.
-    missed : str, optional
-        What is `missed`.
-    short : dict of str to (frames,) array
-        By how much legs fall short.
-    depth : Penetration
-        What the depth of feet is measured by.
-    scale : float
-        How long a leg is beside that of a human.
-    still : bool
-        Whether the body stays where it is.
+    `said` is what `of` says, `before` the clip if nothing had changed, `missed` what keeps feet from the ground,
+    `short` by how much legs fall short; `still` says that the body does not move.
     """
     if before is not None and _same(baked, before, scale):
         missed = f"nothing has changed: {missed or _unchanged(depth.faults(baked), told=bool(said))}"

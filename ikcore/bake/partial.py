@@ -104,28 +104,12 @@ def _held_back(path: FootPath, body: Body) -> FootPath:
 
 
 def changed(part: Part, baked: Clip, legs: list[LegPlan], held: dict[str, Array]) -> tuple[Clip, dict[str, Array]]:
-    """A clip that goes over to a part of a bake.
+    """A clip that changes from the earlier one into a part of a bake, and by how much the legs that change fall short.
 
-    Between the two feet are between where they were and where they should be, and in all frames where only some legs
-    change they are where they should be from the hips that they have: these legs are solved again.
-
-    Parameters
-    ----------
-    part : Part
-        What of it counts.
-    baked : Clip
-        All of the bake; if only some legs change, under the body of the earlier one.
-    legs : list of LegPlan
-        What it wants of all legs.
-    held : dict of str to (frames,) array
-        By how much feet were `held_back`.
-
-    Returns
-    -------
-    Clip
-        To the bit as earlier where its share is 0, and as baked where it is 1 and all legs change.
-    dict of str to (frames,) array
-        By how much the legs that change fall short.
+    Between the two feet are between where they were and where they should be. In all frames where only some legs change
+    they are where they should be from the hips that they have: these legs are solved again. The clip is to the bit as
+    earlier where the share is 0, and as baked where it is 1 and all legs change. `held` is by how much feet were
+    `held_back`.
     """
     earlier, chosen, share = part.earlier, part.legs, part.share
     wanted = [leg for leg in legs if leg.path.motion.leg.name in chosen]

@@ -169,25 +169,7 @@ def _places(clip: Clip, soles: Mapping[records.Key, Sole], spans: list[tuple[rec
 def origin_of(
     baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: list[Foothold], part: Part, scene: Scene
 ) -> Origin | None:
-    """The provenance of a bake; None if no foot stands on the ground.
-
-    Of a part of a bake: its stances that were baked wholly, and those of the earlier one elsewhere.
-
-    Parameters
-    ----------
-    baked : Clip
-        The finished clip.
-    legs : list of LegMotion
-        Whose names and soles count.
-    contacts : Contacts
-        When they stand.
-    holds : list of Foothold
-        Where they stand; of a loop in three rounds of it.
-    part : Part
-        What of the bake counts.
-    scene : Scene
-        Where.
-    """
+    """What the result says of its bake; stances of the earlier bake where it has not changed. `holds` of a loop are of three rounds."""
     soles = {key: sole for motion in legs for key, sole in _soles_of(motion, baked).items()}
     first, ground = len(baked) - 1 if baked.loop else 0, scene.ground.fingerprint()
     least = max(scene.settings.tolerance, EXACT) * max(motion.scale for motion in legs)

@@ -197,9 +197,8 @@ def headings(track: StanceTrack, normals: Array) -> tuple[Array, Array, Mask]:
     A foot that is a point has none, and is to turn as it does; so is one that turns so far that this is meant.
     """
     rows, stances, feet = track.rows, track.stances, track.feet
-    ends = [foot.ends if foot.turns else None for foot in feet]
-    some = np.array([each is not None for each in ends])[track.leg]
-    ahead = np.array([_between(ends[each.leg], each.middle) for each in stances])
+    some = np.array([foot.turns and foot.ends is not None for foot in feet])[track.leg]
+    ahead = np.array([_ahead(feet[each.leg], each.middle) for each in stances])
     ahead = unit(ahead - dot(ahead, normals)[:, np.newaxis] * normals)
     turning = track.gathered([foot.motion.foot_turn for foot in feet])
     middle = rows.first + np.array([each.middle - each.start for each in stances])
@@ -215,5 +214,7 @@ def headings(track: StanceTrack, normals: Array) -> tuple[Array, Array, Mask]:
     return ways, wanted, np.asarray(some & ~meant & (rows.smallest(along) >= _FAR))
 
 
-def _between(ends: tuple[Array, Array] | None, frame: int) -> Array:
-    return np.zeros(3) if ends is None else np.asarray(ends[0][frame] - ends[1][frame])
+def _ahead(foot: Foot, frame: int) -> Array:
+    """From the back of a foot to its tip."""
+    (tip, back), motion = foot.ends or ("ball", "ball"), foot.motion
+    return np.asarray(motion.soles[tip][frame] - (motion.soles[back] if back else motion.ankle)[frame])

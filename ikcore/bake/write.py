@@ -113,21 +113,7 @@ def _taken(clip: Clip, joint: int, start: Array, pelvis: int, body: Body) -> Arr
 
 
 def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Move]) -> Clip:
-    """The clip with other rotations and another place of its pelvis, and of feet without legs.
-
-    Parameters
-    ----------
-    clip : Clip
-        The motion as it comes.
-    pelvis : int
-        The joint that is moved with the body.
-    shift : (frames, 3) array
-        By how much.
-    turned : (frames, joints, 4) array
-        The local rotations.
-    moves : list of Move
-        Of feet without legs, from where they are `taken`.
-    """
+    """The clip with other local rotations, its pelvis moved by a shift (frames, 3), and feet without legs moved."""
     skeleton, pose, moved = clip.skeleton, clip.pose, clip.pose.translations
     if (shift != 0).any():
         moved, climb = _moved(clip), loops.climb(clip, shift)
