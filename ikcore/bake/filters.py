@@ -17,8 +17,8 @@ def smoothed(values: Array, reach: float, fps: float) -> Array:
     half = round(reach * fps / math.sqrt(7))  # the standard deviation of that kernel, in frames
     wide = 2 * half + 1
     for _ in range(3 if half else 0):
-        padded = np.concatenate([np.repeat(values[:1], half + 1, axis=0), values, np.repeat(values[-1:], half, axis=0)])
-        sums = np.add.accumulate(padded, axis=0)
+        ends = values[:1].repeat(half + 1, axis=0), values[-1:].repeat(half, axis=0)
+        sums = np.add.accumulate(np.concatenate([ends[0], values, ends[1]]), axis=0)
         values = (sums[wide:] - sums[:-wide]) / wide
     return values
 

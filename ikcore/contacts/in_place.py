@@ -98,12 +98,13 @@ def _velocity(seen: _Low) -> Array:
 def _constant(seen: _Low, frames: slice) -> Array:
     """The velocity that most low points have in some frames; zeros if it is slow, or the body goes with it."""
     low = seen.low[frames]
-    velocities, limits = seen.velocities[frames][low], np.broadcast_to(seen.limits, low.shape)[low]
-    near, found = np.ones(len(limits), bool), np.zeros(3)
+    some = np.flatnonzero(low)
+    velocities = seen.velocities[frames].reshape(-1, 3).take(some, axis=0)
+    limits, near, found = seen.limits.take(some % low.shape[1]), np.ones(len(some), bool), np.zeros(3)
     for _ in range(_ROUNDS):
         if not near.any():
             return np.zeros(3)
-        found, before = np.asarray(median(velocities[near])), near
+        found, before = median(np.ascontiguousarray(velocities.compress(near, axis=0).T), axis=1), near
         near = np.asarray(size(velocities - found) < limits)
         if (near == before).all():
             break
