@@ -64,7 +64,7 @@ class Foot:
 
     @property
     def ends(self) -> tuple[str, str | None] | None:
-        """The names of the tip of a foot, or where it bends, and of its back, None for the ankle; None if it is a point."""
+        """The names of its tip, or where it bends, and of its back, None for the ankle; None if it is a point."""
         motion, soles = self.motion, self.motion.soles
         ahead = next((name for name in ("toe", motion.ball) if name in soles), None)
         back = "heel" if "heel" in soles else None
@@ -111,7 +111,7 @@ class Stance:
 class StanceTrack:
     """Feet in their stances: arrays with a row for each frame, stance by stance, foot by foot.
 
-    `rows` and `parts` are the frames of stances, and the same frames as those of their pivots. `leg` is the foot of each
+    `rows` and `parts` are the frames of stances, and the same frames as those of their pivots. `leg` is the foot of a
     stance. `of`, `number` and `from_main` are the stance of each pivot, its number in it, and how far that is from the
     number of the main pivot; `point` is its number among the points of the sole. `points` (rows, points, 3) are where
     these points are, `heights` (rows, points) how high above where they stand in that stance.

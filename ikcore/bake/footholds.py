@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
-from ikcore import _core
 from numpy.typing import NDArray
 
+from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.filters import spread
 from ikcore.bake.floors import height_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,7 +112,7 @@ def _with_tip(leg: Leg, clip: Clip) -> Leg:
 def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     """All legs over the whole clip."""
     skeleton = clip.skeleton
-    joints = [[skeleton.index(joint) for joint in _joints(leg)] for leg in feet]
+    joints = [[skeleton.index(name) for name in (*leg.bones, _toes(leg), leg.pole) if name] for leg in feet]
     bent = {leg.name: {"joint": Sole(toes, (0.0, 0.0, 0.0))} if (toes := _toes(leg)) else {} for leg in feet}
     soles = [leg.soles | bent[leg.name] for leg in feet]
     hangs = hung(skeleton, [sole for each in soles for sole in each.values()])
@@ -127,11 +126,6 @@ def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     return legs
 
 
-def _joints(leg: Leg) -> list[str]:
-    """Of a leg those whose places count: its own, where toes bend, and what its knee points at."""
-    return [*leg.bones, *(joint for joint in (_toes(leg), leg.pole) if joint)]
-
-
 def _toes(leg: Leg) -> str | None:
     """The joint where toes bend."""
     return leg.ball if leg.ankle and leg.ball != leg.ankle else None
@@ -140,11 +134,11 @@ def _toes(leg: Leg) -> str | None:
 def _motion(
     clip: Clip, leg: Leg, joints: list[int], names: list[str], at: Array, turns: Array, points: Array
 ) -> LegMotion:
-    """Of where `_joints` are and how they turn, and where the points of the sole are, each in every frame."""
+    """Where joints are and how they turn, bones, toes and pole, and where points of the sole are, in every frame."""
     bones, toes = len(leg.bones), bool(_toes(leg))
     soles = {name: points[:, point] for point, name in enumerate(names)}
     chain = at[:, :bones] if leg.ankle else np.concatenate([at[:, :bones], soles["ball"][:, np.newaxis]], axis=1)
-    length = free.length_in(clip, leg) if leg.free else _length(chain)
+    length = free.length_in(clip, leg) if leg.free else median(path_lengths(chain))
     if not length > 0:
         raise ValueError(f"the leg {leg.name!r} has no length")
     toe, toe_turn = (joints[bones], turns[:, bones]) if toes else (None, None)
@@ -152,16 +146,6 @@ def _motion(
     return LegMotion(leg, joints[:bones], toe, chain, turns[:, :bones], toe_turn, soles, points, pole, length)
 
 
-def _length(chain: Array) -> float:
-    """Of a leg, the median over time, as some bones of some files change."""
-    return median(path_lengths(chain))
-
-
 def place_of(clip: Clip, joint: int) -> Array:
     """Where a joint is over the whole clip."""
-    return places_of(clip, [clip.skeleton.names[joint]])[:, 0]
-
-
-def places_of(clip: Clip, joints: Sequence[str]) -> Array:
-    """Where joints are over the whole clip, (frames, joints, 3)."""
-    return points_and_joints(clip.skeleton, clip.pose, [], joints)[1]
+    return points_and_joints(clip.skeleton, clip.pose, [], [clip.skeleton.names[joint]])[1][:, 0]

@@ -119,7 +119,7 @@ class _Planting(StanceTrack):
         return None if known is None else self.gathered([known if turn is None else turn for turn in turns])
 
     def _lain(self, turn: Array) -> tuple[Array, Mask]:
-        """How toes lie (stances, 4), and in which stances: as they are turned while the foot is flat, or on its ball."""
+        """How toes lie (stances, 4), and in which: as they are turned while the foot is flat, or on its ball."""
         toes, found = self._toe_turns(), np.tile(UNTURNED, (len(self.stances), 1))
         has = np.array([foot.motion.toe_turn is not None for foot in self.feet])[self.leg] & ~self.planted
         if toes is None or not self.scene.settings.lock:

@@ -169,7 +169,10 @@ def _places(clip: Clip, soles: Mapping[records.Key, Sole], spans: list[tuple[rec
 def origin_of(
     baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: list[Foothold], part: Part, scene: Scene
 ) -> Origin | None:
-    """What the result says of its bake; stances of the earlier bake where it has not changed. `holds` of a loop are of three rounds."""
+    """What the result says of its bake, and of the earlier one where that has not changed.
+
+    `holds` of a loop are those of three rounds.
+    """
     soles = {key: sole for motion in legs for key, sole in _soles_of(motion, baked).items()}
     first, ground = len(baked) - 1 if baked.loop else 0, scene.ground.fingerprint()
     least = max(scene.settings.tolerance, EXACT) * max(motion.scale for motion in legs)

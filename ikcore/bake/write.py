@@ -31,7 +31,7 @@ class Turn(NamedTuple):
     deltas: tuple[Array, ...]  # (frames, n, 4): and how they turn from there
 
 
-# A foot without a leg, and how it moves in the world: from, and to.
+# The joint of a foot without a leg, and how it moves in the world, from and to.
 Move = tuple[int, Array, Array]
 
 
@@ -99,28 +99,28 @@ def joined(moves: list[list[Move]]) -> list[Move]:
 
 def taken(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
     """Feet without legs, from where the body takes them that hang on it, or on what that hangs on."""
-    return [(joint, _taken(clip, joint, start, pelvis, body), end) for joint, start, end in moves]
-
-
-def _taken(clip: Clip, joint: int, start: Array, pelvis: int, body: Body) -> Array:
-    above, root = ancestors(clip.skeleton, joint), [pelvis, *ancestors(clip.skeleton, pelvis)][-1]
-    if pelvis not in above:
-        return start + loops.climb(clip, body.shift) if root in above else start
-    goes = (body.shift != 0).any(axis=1)
-    if body.tilt is not None:
-        goes |= (np.abs(body.tilt[:, 1:]) > ROUNDING).any(axis=1)
-    return np.where(goes[:, np.newaxis], body.carried(start), start)
+    root, found = [pelvis, *ancestors(clip.skeleton, pelvis)][-1], []
+    for joint, start, end in moves:
+        above = ancestors(clip.skeleton, joint)
+        if pelvis in above:
+            goes = (body.shift != 0).any(axis=1)
+            if body.tilt is not None:
+                goes |= (np.abs(body.tilt[:, 1:]) > ROUNDING).any(axis=1)
+            start = np.where(goes[:, np.newaxis], body.carried(start), start)
+        elif root in above:
+            start = start + loops.climb(clip, body.shift)
+        found.append((joint, start, end))
+    return found
 
 
 def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Move]) -> Clip:
     """The clip with other local rotations, its pelvis moved by a shift (frames, 3), and feet without legs moved."""
-    skeleton, pose, moved = clip.skeleton, clip.pose, clip.pose.translations
+    moved = clip.pose.translations
     if (shift != 0).any():
         moved, climb = _moved(clip), loops.climb(clip, shift)
-        moved[:, [pelvis, *ancestors(skeleton, pelvis)][-1]] += climb
-        for frames in blocks(len(clip)):
-            moved[frames, pelvis] += _within_parent(clip, frames, pelvis, shift[frames] - climb[frames])
-    return put(_replaced(clip, Pose(turned, moved, pose.scales)), moves)
+        moved[:, [pelvis, *ancestors(clip.skeleton, pelvis)][-1]] += climb
+        _move(clip, moved, pelvis, shift - climb)
+    return put(_replaced(clip, Pose(turned, moved, clip.pose.scales)), moves)
 
 
 def put(clip: Clip, moves: list[Move]) -> Clip:
@@ -128,8 +128,7 @@ def put(clip: Clip, moves: list[Move]) -> Clip:
     for joint, start, end in moves:
         if (way := end - start).any():
             moved = _moved(clip)
-            for frames in blocks(len(clip)):
-                moved[frames, joint] += _within_parent(clip, frames, joint, way[frames])
+            _move(clip, moved, joint, way)
             clip = _replaced(clip, Pose(clip.pose.rotations, moved, clip.pose.scales))
     return clip
 
@@ -167,12 +166,12 @@ def turn_of(clip: Clip, joint: int) -> Array:
     return found
 
 
-def _within_parent(clip: Clip, frames: slice, joint: int, way: Array) -> Array:
-    """A way in the world in some frames in the space of the parent of a joint."""
+def _move(clip: Clip, moved: Array, joint: int, way: Array) -> None:
+    """Move a joint by a way (frames, 3) in the world, in the space of its parent."""
     parent = int(clip.skeleton.parents[joint])
-    if parent < 0:
-        return way
-    return within(space(clip.skeleton, clip.pose[frames], parent)[1], way)
+    for frames in blocks(len(clip)):
+        axes = None if parent < 0 else space(clip.skeleton, clip.pose[frames], parent)[1]
+        moved[frames, joint] += way[frames] if axes is None else within(axes, way[frames])
 
 
 def turns_of(motion: LegMotion, deltas: Array, foot: Array, toes: Array) -> Turn:
