@@ -53,7 +53,7 @@ class Option:
 
 def _number_of(kind: type, value: Any) -> float | None:
     """A float, int or bool of that value; a number is neither text nor a list nor True."""
-    if kind is float and type(value) is float:  # as a rule
+    if kind is float and type(value) is float:  # the usual case
         return value
     try:
         if kind is bool:
