@@ -59,6 +59,7 @@ _WORDS = {"good": "✓", "fair": "!", "poor": "✗"}
 _LEFT, _RIGHT, _NARROW, _WIDE = 64, 24, 860, 6000  # pixels
 _SHOWN = 8  # problems of one kind
 _MARKS = 300  # pops and flips of a leg
+_OURS = '<meta name="generator" content="ikcore"/>'
 _SUNK = 0.0025  # m below the ground, from which a path is red
 
 
