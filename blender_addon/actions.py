@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Slotted actions: which curves an object plays, what they say, and a copy of its action to write new keys into.
+"""Slotted actions: the curves that an object plays, their values, and copies of actions with new keys.
 
 Blender 4.5 and 5.x differ in helpers but share layers, strips, slots and channel bags, so only these are used.
 """
@@ -15,11 +15,11 @@ import numpy as np
 from . import stage
 
 CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
-SOURCE = "ikcore source"  # the custom property of an action that says what it was made of
-STILL = "ikcore still"  # and the one that says what channels were that have keys in it only
-ORIGIN = "ikcore origin"  # and the one that says where feet were put, ikcore.Clip.origin as text
-MADE = "ikcore made"  # and the one that says by what: the title that its name ends with
-# What makes up a key and how many numbers each part is: kept keys are put back with all of it.
+SOURCE = "ikcore source"  # custom property of an action: the action it was made from
+STILL = "ikcore still"  # the former values of channels that only this action has keys for
+ORIGIN = "ikcore origin"  # the provenance of a bake, ikcore.Clip.origin as text
+MADE = "ikcore made"  # the title of the operation that made it, which is the end of its name
+# The parts of a key, and the number of values of each: kept keys are restored with all of them.
 KEY_PARTS = {
     "co": (np.float32, 2),
     "handle_left": (np.float32, 2),
@@ -36,16 +36,16 @@ KEY_PARTS = {
     "select_left_handle": (np.bool_, 1),
     "select_right_handle": (np.bool_, 1),
 }
-NEAR = 0.01  # of a frame: keys that are no farther apart are one to Blender, as soon as someone edits their curve
-FEW = 8  # values that are sooner asked for one by one than all keys are read
-# The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
-# frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
+NEAR = 0.01  # frames: Blender merges keys that are nearer when their curve is edited
+FEW = 8  # so few values are read faster one by one than all keys
+# The new keys are linear, like those of nla.bake: with a key on every frame a Bezier curve could only overshoot between
+# frames. If they are changed to Bezier, they have automatic clamped handles, as expected.
 NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
-# Those of few keys are smooth, their handles being where the slopes of the curve say.
+# Curves of few keys are smooth, with handles along their slopes.
 SMOOTH_KEY = {"interpolation": "BEZIER", "handle_left_type": "ALIGNED", "handle_right_type": "ALIGNED"}
 HANDLES = ("handle_left", "handle_right")
-UNDONE = 32  # of actions that are gone so much is kept: as many steps as Blender undoes by default
-NO_KEYS = np.empty((0, 2))  # where and what keys are, if there are none
+UNDONE = 32  # data kept for actions that are gone: Blender undoes as many steps by default
+NO_KEYS = np.empty((0, 2))  # frames and values of no keys
 
 
 @dataclass
@@ -56,13 +56,13 @@ class Channel:
     index: int
     group: str
     values: np.ndarray  # (keys,)
-    frames: np.ndarray | None = None  # (keys,), where they are others than those of the channels beside it
-    slopes: np.ndarray | None = None  # (keys,), changes a frame, for smooth curves
-    rounds: bool = False  # whether the curve is to go on in rounds
+    frames: np.ndarray | None = None  # (keys,), if they differ from those of the other channels
+    slopes: np.ndarray | None = None  # (keys,), changes per frame, for smooth curves
+    rounds: bool = False  # True if the curve repeats
 
 
 def tell_origin(action, origin):
-    """Keep with an action what the bake that made it has written of itself, or nothing."""
+    """Store the provenance of a bake with its action, or remove it."""
     if origin is not None:
         action[ORIGIN] = origin.to_json()
     elif ORIGIN in action:
@@ -85,7 +85,7 @@ def rotation_of(owner):
 
 
 def layers_and_strips(action):
-    """All (layer, strip) pairs of an action: today's Blender makes at most one."""
+    """All (layer, strip) pairs of an action: Blender makes at most one at present."""
     return [(layer, strip) for layer in action.layers for strip in layer.strips] if action else []
 
 
@@ -111,7 +111,7 @@ def curves_in(action, slot):
 
 
 def by_path(curves):
-    """Curves, or drivers, by data path: reading the path of thousands takes milliseconds, so it is done once."""
+    """Curves, or drivers, by data path: read once, because reading thousands of paths takes milliseconds."""
     found = {}
     for curve in curves:
         found.setdefault(curve.data_path, []).append(curve)
@@ -125,17 +125,17 @@ def muted_groups(animation):
 
 
 def reshaped(curve):
-    """Whether a modifier changes what a curve does between its keys: Cycles only repeats it outside."""
+    """True if a modifier changes a curve between its keys: Cycles only repeats it outside."""
     return any(not modifier.mute and modifier.type != "CYCLES" for modifier in curve.modifiers)
 
 
 def numbers(curves, owner, path, name, frames):
-    """What a property of an object or a bone is on these frames: (frames, width); where nothing is keyed, as it is."""
+    """The values of an object's or bone's property on these frames, (frames, width); unkeyed ones are constant."""
     still = getattr(owner, name)
     result = np.empty((len(frames), len(still)))
     result[:] = still
     for curve in curves.get(path, ()):
-        if not curve.mute:  # that its group is muted is no matter, in 4.5 and 5.2
+        if not curve.mute:  # a muted group has no effect, in 4.5 and 5.2
             result[:, curve.array_index] = evaluated(curve, frames)
     return result
 
@@ -159,7 +159,7 @@ def assigned(armature):
 
 
 def assign(armature, action, slot):
-    """Let an armature play an action, or none."""
+    """Make an action the armature's active one, or none."""
     animation = armature.animation_data or armature.animation_data_create()
     animation.action = action
     if action is not None:
@@ -168,7 +168,7 @@ def assign(armature, action, slot):
 
 @contextlib.contextmanager
 def swapped(plans):
-    """Let armatures play new actions, as (armature, action, slot): if what follows fails, the old ones again."""
+    """Make actions active, as (armature, action, slot). If the following code fails, restore the old ones."""
     before = [assigned(armature) for armature, _, _ in plans]
     replaced = {old.session_uid: new for (_, new, _), (_, old, _) in zip(plans, before, strict=True) if old}
     try:
@@ -189,9 +189,9 @@ def swapped(plans):
 
 
 def retire(old, new):
-    """Keep an action that another plays instead of: but of two made alike the older one goes, and hands on its name.
+    """Keep an action that another one has replaced. Of two made by the same operation the older one is removed.
 
-    If nobody uses it and its name is the one it was given.
+    That happens if nobody uses it and its name is unchanged. The newer one gets its name.
     """
     if old.users or not _alike(old, new):
         keep(old)
@@ -202,7 +202,7 @@ def retire(old, new):
 
 
 def replace_copies(original, new):
-    """Let a copy of an action take the name and the place of those made alike before it, if nobody plays them."""
+    """Give a copy of an action the name of earlier ones made by the same operation, and remove those not in use."""
     for old in list(bpy.data.actions):
         if old != new and old.get(SOURCE) == original and _alike(old, new) and old.users == old.use_fake_user:
             old.use_fake_user = False
@@ -210,30 +210,30 @@ def replace_copies(original, new):
 
 
 def _alike(old, new):
-    """Whether two actions were made by the same kind of bake, and the name of the older one still says so."""
+    """True if two actions were made by the same operation, and the name of the older one is unchanged."""
     title = old.get(MADE)
     return title is not None and title == new.get(MADE) and f" {title}" in old.name
 
 
 def forget_gone(kept):
-    """Drop what is kept by the uids of armatures and their actions, but the newest: undo may bring actions back."""
+    """Drop old data stored by the uids of armatures and actions. The newest stay: undo may bring actions back."""
     there = {action.session_uid for action in bpy.data.actions}
     for key in [key for key in kept if key[1] not in there][:-UNDONE]:
         del kept[key]
 
 
 def keep(*unused):
-    """Keep actions in the file that nothing uses any more."""
+    """Give actions without users a fake user."""
     for action in unused:
         if action.users == 0:
-            action.use_fake_user = True  # or the file would be saved without it
+            action.use_fake_user = True  # otherwise the file is saved without it
 
 
 @contextlib.contextmanager
 def played(armature, action):
-    """Let an armature play another action with a slot of the same name, for as long as this lasts.
+    """Temporarily make another action active, with a slot of the same name.
 
-    Channels that only the action before has keys of are as they were when it was made.
+    Channels that only the former action has keys for get their values from when the action was made.
     """
     _, before, slot = assigned(armature)
     still = json.loads(before.get(STILL, "{}"))
@@ -254,7 +254,7 @@ def _set_all(armature, values):
 
 
 def still(armature, channels):
-    """What the channels say that the action has no keys of, and those said that a bake has keyed, as text."""
+    """Values of channels without keys in the action, and former values of channels keyed by a bake, as text."""
     _, action, _ = assigned(armature)
     keyed = by_path(curves(armature.animation_data))
     new = {channel.path: stage.value(armature, channel.path) for channel in channels if channel.path not in keyed}
@@ -262,21 +262,21 @@ def still(armature, channels):
 
 
 def source(animation):
-    """The action that the one that plays was made of, if it is there and has its slot."""
+    """The action from which the active one was made, if it exists and has its slot."""
     made_of = animation.action.get(SOURCE)
     return made_of if made_of and animation.action_slot.identifier in made_of.slots else None
 
 
 def original(animation):
-    """The action that the one that plays was made of, or that one itself; or None."""
+    """The action from which the active one was made, or the active one itself; or None."""
     return (source(animation) or animation.action) if animation and animation.action else None
 
 
 def copy_for(armature, copies, title):
     """A copy of the armature's action with `title` in its name, and the slot in it, without touching the armature.
 
-    `copies` maps an action to (copy, identifiers of slots already written): armatures that share an action through
-    slots go on sharing the copy, armatures that share a slot cannot.
+    `copies` maps an action to (copy, identifiers of slots already written). Armatures that share an action through
+    slots share its copy; armatures that share a slot cannot.
     """
     animation = armature.animation_data
     action = animation.action if animation else None
@@ -294,12 +294,12 @@ def copy_for(armature, copies, title):
 
 
 def _titled(action, title):
-    """The name of what is made of an action."""
+    """The name of a result made from an action."""
     return f"{action.name.partition(f' {title}')[0]} {title}"
 
 
 def _empty_for(armature, title):
-    """A new action named after the one that plays, and a slot in it of the same name."""
+    """A new action named after the active one, with a slot of the same name."""
     _, action, slot = assigned(armature)
     made = bpy.data.actions.new(_titled(action, title))
     return made, made.slots.new(id_type="OBJECT", name=slot.identifier[2:])  # without its prefix, "OB"
@@ -313,17 +313,17 @@ def ensure_bag(action, slot):
 
 
 def channels(bone, name, values, free=None):
-    """The numbers of a bone's "rotation", as its mode has them, or "location" as Channels: those that are `free`."""
+    """Channels of a bone's "rotation", in its mode, or "location": those that are `free`."""
     path = rotation_path(bone) if name == "rotation" else path_of(bone, name)
     indices = range(values.shape[1]) if free is None else np.flatnonzero(free).tolist()
     return [Channel(path, index, bone.name, values[:, index]) for index in indices]
 
 
 def copied(work, frames, title, *, bare=False):
-    """Copies of actions with the keys of each (armature, channels): a generator that yields the share that is done.
+    """Copy actions, with the keys of each (armature, channels). A generator that yields progress.
 
-    Returns (armature, action, slot) for each, none of it assigned yet: copies of what the armatures play; `bare` ones
-    have no other channels. Closed before its end, or failing, it leaves no copies.
+    Returns (armature, action, slot) for each, none of them active yet: copies of the active actions; `bare` ones have
+    no other channels. If it is closed early or fails, it leaves no copies.
     """
     plans, copies, made = [], {}, []
     done = _shares_of(work)
@@ -345,10 +345,10 @@ def copied(work, frames, title, *, bare=False):
 
 
 def overwrite(work, frames, own=1.0, rest=()):
-    """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing.
+    """Write the keys of each (armature, channels) into its active action, completely or not at all.
 
-    A generator that yields the share that is done: `own` at its end, and from there on what `rest` yields. Closed
-    before the end of both, or failing, it leaves keys as they were.
+    A generator that yields progress: `own` at its end, followed by what `rest` yields. If closed early or failing, it
+    restores the keys.
     """
     undo, done = [], _shares_of(work)
     try:
@@ -367,13 +367,13 @@ def overwrite(work, frames, own=1.0, rest=()):
 
 
 def _shares_of(work):
-    """The share that is done after each channel."""
+    """Progress after each channel."""
     count = sum(len(channels) for _, channels in work)
     return ((n + 1) / count for n in range(count))
 
 
 def _way_back(bag, channel):
-    """What makes the curve of a channel as it is now."""
+    """A function that restores the present curve of a channel."""
     curve = bag.fcurves.find(channel.path, index=channel.index)
     if curve is None:
         return lambda: _remove(bag, channel)
@@ -384,7 +384,7 @@ def _way_back(bag, channel):
         curve.keyframe_points.clear()
         curve.keyframe_points.add(len(keys["co"]))
         if len(keys["co"]):
-            _set(curve, keys)  # as it was to the digit: an update might move handles
+            _set(curve, keys)  # exactly as before: an update might move handles
         for modifier in list(curve.modifiers)[len(before) :]:
             curve.modifiers.remove(modifier)
         for modifier, (mute, modes) in zip(curve.modifiers, before, strict=True):
@@ -404,10 +404,10 @@ def _remove(bag, channel):
 def write_keys(bag, channel, frames, interpolation=None):
     """Replace the keys of one curve from the first to the last of `frames`; keys outside stay, to the digit.
 
-    New ones are linear if nothing else is said; one alone goes on as the key before it does.
+    New keys are linear by default; a single one has the interpolation of the key before it.
 
-    A key too near to an end to be one of its own is replaced too. Modifiers that reshape the curve are muted: what
-    they did is in the new keys.
+    A key very near to an end of the range is replaced too. Modifiers that reshape the curve are muted, because the new
+    keys include their effect.
     """
     frames = frames if channel.frames is None else channel.frames
     curve = bag.fcurves.find(channel.path, index=channel.index) or bag.fcurves.new(channel.path, index=channel.index)
@@ -426,7 +426,7 @@ def write_keys(bag, channel, frames, interpolation=None):
         points.handles_recalc()
         return
     before = np.count_nonzero(kept["co"][:, 0] < frames[0])
-    new = slice(before, before + len(frames))  # where the new keys come to lie among those that are kept
+    new = slice(before, before + len(frames))  # indices of the new keys among the kept ones
     keys = _made(channel, frames, interpolation, kept["co"], before)
     every = {name: _read(points, name) for name in KEY_PARTS}
     for name, part in every.items():
@@ -434,24 +434,24 @@ def write_keys(bag, channel, frames, interpolation=None):
         _around(part, new, kept[name])
     _set(curve, every)
     points.handles_recalc()  # not FCurve.update, which merges kept keys that are near each other
-    for name in HANDLES:  # automatic ones of kept keys have moved
+    for name in HANDLES:  # automatic handles of kept keys have moved
         points.foreach_set(name, _around(_read(points, name), new, kept[name]).ravel())
 
 
 def _go_on(curve):
-    """Let a curve go on in rounds, places from where the round before has ended."""
+    """Repeat a curve; locations with offset."""
     cycles = next((each for each in curve.modifiers if each.type == "CYCLES"), None) or curve.modifiers.new("CYCLES")
     if curve.data_path.endswith("location"):
         cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET"
 
 
 def _modes(modifier):
-    """How a modifier goes on before and after, by name."""
+    """The modes of a modifier before and after its keys, by name."""
     return {name: getattr(modifier, name) for name in ("mode_before", "mode_after") if modifier.type == "CYCLES"}
 
 
 def _goes_on(kept, frames):
-    """How new keys go on to the next ones: what someone keys by hand would, if it is one."""
+    """The interpolation of new keys; a single one has that of a key set by hand."""
     if len(frames) > 1:
         return "LINEAR"
     before = np.count_nonzero(kept["co"][:, 0] < frames[0])
@@ -469,13 +469,13 @@ def _outside(curve, frames):
 
 
 def _around(part, new, kept):
-    """One part of all keys, with those that are kept around the new ones."""
+    """One part of all keys: the kept ones around the new ones."""
     part[: new.start], part[new.stop :] = kept[: new.start], kept[new.start :]
     return part
 
 
 def _made(channel, frames, interpolation, kept=NO_KEYS, before=0):
-    """The parts of new keys, one for all or one for each, that come after some of the kept ones."""
+    """The parts of new keys, one for all or one for each, inserted after some of the kept ones."""
     smooth = channel.slopes is not None
     shape = SMOOTH_KEY if smooth else {"interpolation": interpolation, **NEW_KEY}
     made = {"co": np.empty((len(frames), 2), np.float32)}
@@ -487,13 +487,13 @@ def _made(channel, frames, interpolation, kept=NO_KEYS, before=0):
         first = len(near[0])
         ways = -np.r_[thirds[0], thirds][first:][: len(frames)], np.r_[thirds, thirds[-1]][first:][: len(frames)]
         for name, way in zip(HANDLES, ways, strict=True):
-            # a third of the way to the keys beside them: then time passes evenly, and a curve has these slopes
+            # a third of the distance to the next key: time is then linear, and the curve has these slopes
             made[name] = made["co"] + way[:, np.newaxis] * np.column_stack([np.ones(len(frames)), channel.slopes])
     return made
 
 
 def _set(curve, keys):
-    """Set parts of keys that have just been added and so are all alike: each part one for all or one for each."""
+    """Set parts of new keys, which are all equal at first: one value for all or one for each."""
     points = curve.keyframe_points
     for name, part in keys.items():
         dtype, width = KEY_PARTS[name]
@@ -507,12 +507,12 @@ def _set(curve, keys):
 
 @functools.cache
 def _enumerated(name, word):
-    """A word of a part of keys as arrays have it, by number."""
+    """The number of an enumeration value in arrays of keys."""
     return bpy.types.Keyframe.bl_rna.properties[name].enum_items[word].value
 
 
 def _number(name, value):
-    """A part of a key as arrays have it: enumerations by number."""
+    """A part of a key as a number: enumerations by index."""
     return _enumerated(name, value) if isinstance(value, str) else value
 
 

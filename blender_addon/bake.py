@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bake of IK: find what to write in one of three ways, write the keys, mute the constraints, and look.
+"""Bake IK: compute the keys with one of the solvers, write them, mute the constraints, and verify.
 
-Nothing in the file changes before everything that can fail is done; what sampling moves is put back by value.
+Nothing in the file changes before everything that can fail is done. Whatever sampling moves is restored by value.
 """
 
 import contextlib
@@ -17,14 +17,14 @@ WAYS: dict[str, Callable] = {
     "TRACKING": tracks.found,
 }
 _latest = Last()
-FOUND, THINNED = 0.8, 0.9  # the shares that are done when it is known what to write, and by which keys
+FOUND, THINNED = 0.8, 0.9  # progress after solving, and after key reduction
 
 
 def bake(context, limbs, frames, way, method, title="Baked IK", tolerance=None):
-    """Bake these limbs on these frames (a sorted integer array) into new actions; chains by a method of the library.
+    """Bake these limbs on these frames (a sorted integer array) into new actions; `method` is for chains.
 
-    With a tolerance, in lengths of the world, by as few keys as that allows. A generator that yields the share that is
-    done, and returns a report of each armature.
+    With a tolerance in world units, by as few keys as it allows. A generator that yields progress, and returns a report
+    for each armature.
     """
     with stage.restored(context, list({limb.object.name: limb.object for limb in limbs}.values())):
         options = [method] if way == "LIBRARY" else []
@@ -44,13 +44,13 @@ def bake(context, limbs, frames, way, method, title="Baked IK", tolerance=None):
 
 
 def latest(armature):
-    """The report of what an armature plays, or None."""
+    """The report of an armature's active action, or None."""
     return _latest.of(armature)
 
 
 @contextlib.contextmanager
 def _muted(names):
-    """Mute constraints, and what drives that; if what follows fails, as they were again."""
+    """Mute constraints and the drivers of their muting. If the following code fails, restore them."""
     constraints = [armature.pose.bones[bone].constraints[name] for armature, bone, name in names]
     drivers = [driver for armature, bone, name in names for driver in shown.switches(armature, bone, name)]
     before = [(item, item.mute) for item in (*drivers, *constraints)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An armature and its action as a clip in world space.
 
-Joints are bones, with their names and axes. Where no skin tells where a body ends, the tails of bones without children
-are joints too, as "toe_end": files of motion mean them, while importers of characters make them up. The object is none:
-what it does is in the roots, and its scale in the offsets, so that lengths are those of the world.
+Joints are bones, with their names and axes. If no skin shows where a body ends, the tails of bones without children are
+joints too, such as "toe_end": motion files have them, while importers of characters invent them. The object is no
+joint: its motion is in the roots, and its scale in the offsets, so that lengths are those of the world.
 """
 
 from dataclasses import dataclass
@@ -20,30 +20,30 @@ from .curves import AGREES, PLACE, SETTINGS, bases
 from .curves import basis as basis_of
 from .joints import Bones, Parts, pieces
 
-UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
+UNSCALED = 1e-5  # largest deviation of a scale from 1 that counts as rounding
 
 
 @dataclass
 class Reading:
-    """What an armature does on some frames. Holds no reference into the file, so it may be kept through undo."""
+    """The motion of an armature on some frames. It has no reference into the file, so it may be kept through undo."""
 
     clip: Any  # ikcore.Clip
-    frames: np.ndarray  # of the action, where keys are
-    world: np.ndarray  # (frames, 4, 4): the object; one frame if it stands still
+    frames: np.ndarray  # of the action, those of keys
+    world: np.ndarray  # (frames, 4, 4): the object; one frame if it is static
     bones: list  # the names of the joints that are bones, in order
-    through_scene: str | None  # why the scene had to be evaluated on every frame, or None: curves said it all
-    basis: object = None  # then what they said: Parts
-    copies: dict | None = None  # bones that are the same as others, on which hangs what hangs on them
-    rounds: bool = False  # whether it is marked as cyclic, or curves go on in rounds as long as this
+    through_scene: str | None  # why the scene had to be evaluated on every frame; None if curves sufficed
+    basis: object = None  # channel values from curves: Parts
+    copies: dict | None = None  # bones identical to others, whose children are attached to those instead
+    rounds: bool = False  # True if it is marked as cyclic, or if curves repeat with this length
 
     @cached_property
     def scale(self):
-        """How many units of the world are one of the armature, on the first frame."""
+        """World units per unit of the armature, on the first frame."""
         return float(np.linalg.norm(self.world[0, :3, 0]))
 
     @property
     def unclosed(self):
-        """Why what is to repeat is no loop, as a sentence, or None."""
+        """The reason why a repeating action is no loop, as a sentence, or None."""
         joint = cycles.unclosed(self.clip.skeleton, self.clip.pose) if self.rounds and not self.clip.loop else None
         return joint and (
             f"The animation is cyclic, but {joint} differs between frame {self.frames[0]} and frame {self.frames[-1]}: "
@@ -53,7 +53,7 @@ class Reading:
     def locals(self, clip):
         """The bones of another clip of this skeleton, in the space of their parents or the armature.
 
-        A generator that yields the share that is done, and returns Parts.
+        A generator that yields progress, and returns Parts.
         """
         count, pose, back = len(self.bones), clip.pose, rot.inverse(self.world)
         local, parents = Parts.room(len(clip), count), clip.skeleton.parents[:count]
@@ -72,26 +72,26 @@ class Reading:
 
 
 def skeleton(armature):
-    """All bones at rest as the object stands now, faced as it was made: to find feet in before their bones are read."""
+    """All bones at rest with the object's present scale, facing as modelled: to detect feet before bones are read."""
     turn = Matrix.Rotation(-armature.matrix_world.to_euler("XYZ").z, 4, "Z")
     world = np.array(turn @ armature.matrix_world)[np.newaxis]
     return _skeleton(Bones(armature), world, scale_of(armature, world))
 
 
 def bones_of(armature, feet):
-    """The names of the bones that legs consist of, and of those that their knees point at; of all, to free feet."""
-    if any(leg.free for leg in feet):  # how long their legs would be says all of the body
+    """The names of the bones of legs, and of the poles of their knees; for free feet, of all bones."""
+    if any(leg.free for leg in feet):  # their leg length is estimated from the whole body
         return set(armature.pose.bones.keys())
     joints = {joint for leg in feet for joint in (*leg.chain, leg.pole or leg.hip)}
     return joints & set(armature.pose.bones.keys())
 
 
 def read(context, armature, frames, bones=None, stretched=(), copies=None):
-    """Read an armature on evenly spaced frames of its action: a generator that yields the share that is done.
+    """Read an armature on evenly spaced frames of its action: a generator that yields progress.
 
-    Returns a Reading of these bones and those above them, all of them by default. Curves are read where nothing else
-    moves the bones, which a few frames of the scene must confirm; else the scene is evaluated on every frame. Bones
-    that may be `stretched` along themselves are not: what that moves is the next one. `copies` are as Bones has them.
+    Returns a Reading of these bones and their ancestors, by default of all bones. Curves are read if nothing else moves
+    the bones, which a few frames of the scene must confirm. Otherwise the scene is evaluated on every frame. Bones that
+    may be `stretched` along themselves are not scaled: the next bone is moved instead. `copies` are as in Bones.
     """
     rig, chosen = Rig(armature), Bones(armature, bones, stretched, copies)
     if reason := not_played(armature):
@@ -118,7 +118,7 @@ def read(context, armature, frames, bones=None, stretched=(), copies=None):
 
 
 def now(context, depsgraph, armature, bones=None):
-    """The pose as it is evaluated now, a Reading of one frame."""
+    """The present evaluated pose, a Reading of one frame."""
     chosen, number = Bones(armature, bones), np.array([context.scene.frame_current])
     seen, world = _seen(depsgraph, armature, chosen)
     check_size(chosen.names, rot.volumes(seen[np.newaxis]))
@@ -127,13 +127,13 @@ def now(context, depsgraph, armature, bones=None):
 
 
 def reading(context, armature, bones, frames, local, world):
-    """A Reading of bones in the space of their parents: a generator that yields the share that is done."""
+    """A Reading of bones in the space of their parents: a generator that yields progress."""
     clip = yield from _clip(context, armature, bones, frames, local, world)
     return Reading(clip, frames, world, bones.names, None)
 
 
 def _agree(bones, local, world, poses, shown_world):
-    """Whether bones in the space of their parents are where they are shown, in armature space, and the object too."""
+    """True if bones, given in the space of their parents, and the object are where they are displayed."""
     here, there = world[:, np.newaxis] @ stage.finished(bones.poses(local)), shown_world[:, np.newaxis] @ poses
     lengths, apart = np.linalg.norm(there[..., :3, :3], axis=-2, keepdims=True), np.abs(here - there)
     size = max(np.ptp(there[0, :, :3, 3], axis=0).max(), max(bone.length for bone in bones.rest) * lengths.max())
@@ -172,7 +172,7 @@ def _seen(depsgraph, armature, bones):
 
 
 def not_from_curves(armature, bones, rig):
-    """Why the curves of an armature do not say what these bones do, as a sentence, or None."""
+    """The reason why curves do not determine the motion of these bones, as a sentence, or None."""
     for bone in bones.pose:
         path = actions.path_of(bone, "")
         if reason := constrained(bone, rig):
@@ -185,7 +185,7 @@ def not_from_curves(armature, bones, rig):
 
 
 def _not_from_curves(armature, rig):
-    """The same of the object: its own curves count where nothing moves what is above it."""
+    """The same for the object: its own curves count if nothing moves its parents."""
     if any(path.startswith((*PLACE, *SETTINGS)) for path in rig.drivers):
         return f"{armature.name} has a driver"
     if any(path.startswith(SETTINGS) for path in rig.curves):
@@ -203,7 +203,7 @@ def _not_from_curves(armature, rig):
 
 
 def _from_curves(armature, bones, rig, frames):
-    """What curves say: the Parts of channels, of bones in the space of their parents, and the object."""
+    """The values of curves: Parts of channels, Parts of bones in the space of their parents, and the object."""
     basis = yield from stage.between(bases(rig.curves, bones.pose, frames), 0.0, 0.8)
     check_size(bones.names, basis.volumes())
     local = yield from stage.between(bones.hung(basis), 0.8, 1.0)
@@ -211,7 +211,7 @@ def _from_curves(armature, bones, rig, frames):
 
 
 def _object(armature, rig, frames):
-    """The object in the world, with its own curves under what holds it: its parent, if any."""
+    """The object in the world, from its own curves and its parent, if any."""
     world = np.array(armature.matrix_world)
     if not any(path in PLACE for path in rig.curves):
         return world[np.newaxis]
@@ -223,7 +223,7 @@ def _object(armature, rig, frames):
 
 
 def _clip(context, armature, bones, frames, local, world, rounds=False):
-    """The clip of bones in the space of their parents; a loop if it is to repeat, and may."""
+    """The clip of bones given in the space of their parents; a loop if it repeats and can be one."""
     scale = scale_of(armature, world)
     skeleton = _skeleton(bones, world, scale)
     joints = yield from _in_world(bones, local, world, scale)
@@ -236,7 +236,7 @@ def _clip(context, armature, bones, frames, local, world, rounds=False):
 
 
 def _in_world(bones, local, world, scale):
-    """Bones and tips as joints of the world: roots with what the object does, all in lengths of the world."""
+    """Bones and tips as joints in the world: roots include the object's motion, lengths are in world units."""
     joints = Parts.room(len(local), len(bones) + len(bones.tips))
     for some, share in pieces(range(len(bones)), len(local)):
         joints.put(some, local[some])
@@ -253,7 +253,7 @@ def _in_world(bones, local, world, scale):
 
 
 def _skeleton(bones, world, scale):
-    """Bones at rest where the object is on the first frame, and the tails of those without children."""
+    """Bones at rest with the object of the first frame, and the tails of bones without children."""
     rest = stage.finished(_in_world(bones, bones.at_rest, world[:1], scale))
     names = list(bones.names)
     for tip in bones.tips:
@@ -267,14 +267,14 @@ def _unused(name, names):
 
 
 def check_size(names, sizes):
-    """Refuse what has no inverse or mirrors, by how much it enlarges volumes, over (frames, bones)."""
+    """Refuse transforms without inverse or with mirroring, given their volume factors (frames, bones)."""
     flat = sizes < 1e-20
     if flat.any():
         raise CannotBakeError(f"{names[int(np.argmax(flat.any(axis=0)))]} has a zero or negative scale on some frame")
 
 
 def scale_of(armature, world):
-    """Of the object on the first frame, if it has one that turning does not change."""
+    """The uniform scale of the object on the first frame, if it has one."""
     lengths = np.linalg.norm(world[:, :3, :3], axis=-2)
     axes = world[:, :3, :3] / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis, :]
     uneven = np.ptp(lengths, axis=-1) > rot.UNEVEN * lengths.mean(axis=-1)

@@ -10,8 +10,8 @@ from .joints import Parts
 from .solve import AWAY
 
 SHORT = "IK stretches it farther than FK reaches: set the switch to FK or IK, or lower the body"
-TWISTED = np.radians(1.0)  # the least twist between a bone and what IK shows that is reported
-COMPARED = 3  # frames that are looked at, from the first to the last, besides the one that differs most
+TWISTED = np.radians(1.0)  # smallest reported twist between a bone and its pose displayed by IK
+COMPARED = 3  # frames to compare, from the first to the last, besides the one with the largest difference
 
 
 def compare(context, job, baked, frames, told, request):

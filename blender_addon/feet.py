@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bake of feet: look at the scene, put the feet on the ground, write the keys.
+"""Bake Foot IK: read the scene, put the feet on the ground, write the keys.
 
-Nothing in the file changes before everything that can fail is done; what looking moves is put back by value. All of it
-is generators that yield the share that is done, often enough for Esc.
+Nothing in the file changes before everything that can fail is done. Whatever reading moves is restored by value.
+Functions are generators that yield progress, often enough for Esc.
 """
 
 import contextlib
@@ -17,29 +17,29 @@ from . import rotations as rot
 from .armatures import CannotBakeError
 from .background import in_thread
 
-LOOKING = 0.5  # the share of `work` that is done when the scene has been looked at
-BAKING = 0.7  # of the rest: then it is measured
-WORKING = 0.8  # of all that an operator does: then it is written
+LOOKING = 0.5  # progress of `work` after the scene has been read
+BAKING = 0.7  # share of the rest: the bake, before it is measured
+WORKING = 0.8  # progress of the operator before keys are written
 
-_latest = {}  # by armature what was asked, by value, and what the latest bake has seen: for when options are changed
+_latest = {}  # by armature: the last job, by value, and the scene read for it, for a bake with other options
 
 
 @dataclass
 class Seen:
-    """What the scene says. Holds no reference into the file."""
+    """The scene as read. It has no reference into the file."""
 
-    reading: clips.Reading  # of what plays
-    clip: object  # ikcore.Clip, what is to be baked: the same, or what that was made of
+    reading: clips.Reading  # of the active action
+    clip: object  # ikcore.Clip to bake: the same, or the one from which it was made
     feet: object  # ikcore.Feet, with soles
-    ground: object  # ikcore.Ground, or None for the floor that the clip stands on or a plane
-    notes: list  # sentences about what of it does not count
-    curves: dict  # contacts that are keyed
+    ground: object  # ikcore.Ground, or None for the floor of the clip or a plane
+    notes: list  # sentences about parts that are ignored
+    curves: dict  # contacts with keys
 
 
 def work(context, job, *, again=False):
-    """Look and bake. Returns (Seen, ikcore.Baked, Report).
+    """Read the scene and bake. Returns (Seen, ikcore.Baked, Report).
 
-    `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
+    `again` is True if only options have changed since the last bake: the scene read for it is used again.
     """
     times, (key, seen) = {}, _latest.pop(job.armature.session_uid, (None, None))
     with nla.taken_down(job.armature):
@@ -53,13 +53,13 @@ def work(context, job, *, again=False):
 
 
 def forget():
-    """Let go of what the latest bake has seen."""
+    """Drop the scene read for the last bake."""
     _latest.clear()
 
 
 @contextlib.contextmanager
 def _refusing(job):
-    """Say in a sentence what ikcore objects to."""
+    """Turn errors of ikcore into a CannotBakeError with its sentence."""
     try:
         yield
     except ValueError as error:
@@ -67,14 +67,14 @@ def _refusing(job):
 
 
 def soles(context, job):
-    """Look where soles are, as a bake does: a generator that yields the share that is done, and returns Feet."""
+    """Detect soles, as a bake does: a generator that yields progress, and returns Feet."""
     with nla.taken_down(job.armature):
         _, source = yield from stage.between(_clips(context, job), 0.0, 0.9)
         return (yield from stage.between(_with_soles(context, job, source.clip), 0.9, 1.0))
 
 
 def _look(context, job):
-    read = 0.5 if job.moves else 0.9  # of the looking
+    read = 0.5 if job.moves else 0.9  # share of reading the scene
     mine = [leg for leg in job.legs if job.chosen is None or leg.name in job.chosen]
     mine = [leg for leg in mine if leg.name not in job.switched]
     yield from stage.between(follow.check(context, job.armature, mine, job.frames[slice(*job.part)]), 0.0, 0.1)
@@ -84,7 +84,7 @@ def _look(context, job):
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
         floor, more = yield from stage.between(steps, read, 0.95)
         notes += more
-        if job.ground == "OBJECTS":  # a collection may have what it likes in it
+        if job.ground == "OBJECTS":  # a collection may have any objects in it
             notes += ground.unseen(context, job.objects, job.armature)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The ground collection is empty: move objects into it")
@@ -94,7 +94,7 @@ def _look(context, job):
 
 
 def _clips(context, job):
-    """What plays, and what is to be baked: the same, or what that was made of. Both are Readings."""
+    """Readings of the active action, and of the action to bake: the same, or the one from which it was made."""
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     stretched = {bone for each in job.switched.values() for bone in each.limb.shown}
     steps = clips.read(context, job.armature, job.frames, bones, stretched, job.copies)
@@ -114,7 +114,7 @@ def _clips(context, job):
 
 
 def _with_origin(reading, action):
-    """What an action says of the bake that made it goes with its clip."""
+    """The clip with the provenance stored in its action."""
     said = action.get(actions.ORIGIN) if action else None
     origin = bridge.origin(said) if isinstance(said, str) else None
     if origin is None:
@@ -147,7 +147,7 @@ def _bake(job, seen, times, progress):
 
 
 def _baked(job, seen, progress):
-    """What is baked, and the result."""
+    """The prepared clip, and the result of its bake."""
     clip, floor = seen.clip, _floor(job, seen)
     whole, contacts = job.part == (0, len(clip)), _contacts(job, seen, floor)
     chosen = job.preparation if whole else {**job.preparation, "noise": False}
@@ -168,7 +168,7 @@ def _baked(job, seen, progress):
 
 
 def _carried(job, baked, clip):
-    """The same with the way of a root that is held gone by the bone below it that carries all legs and can be moved."""
+    """The result, with the motion of a root that cannot move transferred to the bone below it that carries all legs."""
     if job.carrier is None:
         return baked
     skeleton, pose = clip.skeleton, baked.clip.pose
@@ -184,7 +184,7 @@ def _carried(job, baked, clip):
 
 
 def _moved(clip):
-    """Where all joints of a clip are in the spaces of their parents, (frames, joints, 3)."""
+    """Translations of all joints of a clip relative to their parents, (frames, joints, 3)."""
     found = clip.skeleton.offsets if clip.pose.translations is None else clip.pose.translations
     return np.broadcast_to(found, (len(clip), len(clip.skeleton), 3))
 
@@ -200,7 +200,7 @@ def _floor(job, seen):
 
 
 def _contacts(job, seen, floor):
-    """As the user has said, and where nothing is said as a bake finds them; None if nothing is said at all."""
+    """Contacts as set by the user, and detected otherwise; None if the user has set none."""
     ik, clip = bridge.library, seen.clip
     modes = {name: mode for name, mode in job.modes.items() if mode != "auto"}
     curves = {key: curve for key, curve in seen.curves.items() if key[0] not in modes}
@@ -221,7 +221,7 @@ def _contacts(job, seen, floor):
 
 @dataclass
 class Made:
-    """What is to be written to an armature."""
+    """The result to write to an armature."""
 
     job: object  # foot_job.Job
     baked: object  # ikcore.Baked
@@ -231,10 +231,10 @@ class Made:
 
 
 def write(context, made, request):
-    """Write to each armature, a new action, a strip or its own action, all of it or nothing; keep the reports.
+    """Write to each armature, a new action, a strip or its own action, completely or not at all; store the reports.
 
-    A generator that yields the share that is done. Armatures are written one within the other, so that what fails, or
-    is cancelled, with the last one takes back the first.
+    A generator that yields progress. Armatures are written inside each other, so that a failure or a cancellation with
+    the last one restores the first.
     """
     if not made:
         return
@@ -248,7 +248,7 @@ def write(context, made, request):
         yield from stage.between(write(context, others, request), own, 1.0)
         mark(context, first.told, request)
 
-    if not first.channels:  # a copy without another key would only be in the way
+    if not first.channels:  # a copy without new keys is useless
         first.told.idle = first.told.idle or "the channels to change are locked"
         yield from rest()
         report.keep(armature, nla.shown(armature.animation_data), first.told)
@@ -273,7 +273,7 @@ def write(context, made, request):
 
 
 def mark(context, told, request):
-    """Put markers where there is something to look at, if that is asked for."""
+    """Add markers on frames with problems, if requested."""
     if request.mark:
         for frame, text in told.problems:
             context.scene.timeline_markers.new(text, frame=frame)

@@ -16,7 +16,7 @@ from .operators import Baking, chosen_armatures, described, no_armature
 from .ranges import RANGES, FrameRange, chosen_range, draw_range, scene_range
 from .report import said
 
-EMPTY = 0.05  # of the length of a chain: how large new empties are drawn
+EMPTY = 0.05  # of the chain length: display size of new empties
 
 
 class Snapping(FrameRange, Baking):
@@ -185,7 +185,7 @@ class IKCORE_OT_ik_to_fk(Snapping):
 
 
 def _without_limbs(context):
-    """Why there is no IK to key and no bone to add it to, or None."""
+    """The reason why there is no IK to key and no bone to add it to, or None."""
     armatures = chosen_armatures(context)
     if not all(map(_without_ik, armatures)):
         return None
@@ -200,7 +200,7 @@ def _without_ik(armature):
 
 
 def _without_switch(armatures):
-    """Why there are no FK controls to key, or None."""
+    """The reason why there are no FK controls to key, or None."""
     if any(map(rigify.switch_of, armatures)):
         return None
     switch = rigify.SWITCHES[0]
@@ -251,9 +251,9 @@ def _check_limb(limb):
 
 @contextlib.contextmanager
 def _completed(context, limbs, bare):
-    """All limbs, with IK, targets and poles where there were none, and those of them whose pole is new.
+    """All limbs, with IK, targets and poles added where missing, and those of them whose pole is new.
 
-    If what follows fails, without them again.
+    If the following code fails, they are removed again.
     """
     limbs, fresh, before, made = list(limbs), set(), [], []
     try:

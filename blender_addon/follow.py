@@ -292,7 +292,7 @@ def _of_ik(armature, name):
 
 
 def _instead(armature, name):
-    """That a bone moves nothing, and what to do if that is known."""
+    """A sentence that a bone moves nothing, and the remedy if it is known."""
     text = f"{name} moves no mesh"
     limb = next((limb for limb in rigify.limbs(armature) if name in limb.controls()), None)
     if limb is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of a bake of feet, by value, or a sentence that says why it cannot be done."""
+"""The job of a foot bake, by value, or a sentence on why it is impossible."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,18 @@ from . import actions, foot_switches, legs, nla, options
 from .armatures import CannotBakeError, Rig, above, carries, constrained, copied, movable, not_editable, not_played
 from .ranges import animated_range, chosen_range
 
-ABOUT = 0.35  # of the length of a leg: bones that are nearer to the hips may be the pelvis
+ABOUT = 0.35  # of the leg length: bones nearer to the hips than this may be the pelvis
 
 
 @dataclass
 class Job:
-    """What is asked for, by value."""
+    """A job, by value."""
 
     armature: bpy.types.Object
-    frames: np.ndarray  # of the action: all that is looked at
-    part: tuple[int, int]  # the first that is to change, and the one after the last, by number among them
+    frames: np.ndarray  # of the action: all frames to read
+    part: tuple[int, int]  # the first frame to change, and the one after the last, as indices
     legs: list  # ikcore.Leg, in the order of the list
-    switched: dict  # by name: the legs that a rig switches between FK and IK, as foot_switches.Switched
+    switched: dict  # by name: legs that a rig switches between FK and IK, as foot_switches.Switched
     modes: dict[str, str]
     chosen: list[str] | None  # names of the legs to change; None for all
     ground: str
@@ -30,17 +30,17 @@ class Job:
     moves: bool
     plane: tuple
     keyed: bool
-    source: bpy.types.Action | None  # what plays was made of this, and it is to start from there
-    copies: dict[str, str]  # bones above the legs that are the same as others, which are moved in their place
+    source: bpy.types.Action | None  # the action from which the active one was made, if the bake starts from it
+    copies: dict[str, str]  # bones above the legs that copy others, which are moved in their place
     pelvis: str | None
-    carrier: tuple[str, str] | None  # a root that cannot be moved, and the bone below it that goes on its way instead
-    held: str | None  # what holds such a root, as a sentence, if there is no such bone
+    carrier: tuple[str, str] | None  # a root that cannot move, and the bone below it that moves in its place
+    held: str | None  # what prevents such a root from moving, as a sentence, if there is no such bone
     settings: object  # ikcore.BakeSettings
     preparation: dict  # of `ikcore.prepare.prepare`
 
     @property
     def key(self):
-        """What decides what there is to see, by value."""
+        """The settings on which the scene reading depends, by value."""
         names = [item.name_full for item in self.objects]
         action = self.armature.animation_data.action
         source = self.source and self.source.session_uid
@@ -49,7 +49,7 @@ class Job:
 
 
 def refusal(armature):
-    """Why the feet of an armature cannot be baked, as far as can be told before looking, or None."""
+    """The reason why feet cannot be baked, as far as known before the scene is read, or None."""
     animation = armature.animation_data
     tracks = nla.baked(animation)
     if reason := not_editable(armature) or not_played(armature, tracks or ()):
@@ -64,7 +64,7 @@ def refusal(armature):
 
 
 def asked(context, armature, request, bare=None):
-    """What an operator with FootRequest asks for; one leg may be bare, its own sole not being looked at."""
+    """The job of an operator with FootRequest. The sole of a leg named `bare` is ignored."""
     if nla.baked(armature.animation_data) and not request.from_original:
         raise CannotBakeError(f"{armature.name} plays a baked strip: turn on Rebake from Original")
     with nla.taken_down(armature):
@@ -113,7 +113,7 @@ def _asked(context, armature, request, bare):
 
 
 def check_strip(job):
-    """Refuse to replace a baked strip by one that has less in it: what else it has would be lost."""
+    """Refuse to replace a baked strip by one with fewer legs or frames, which would be lost."""
     tracks = nla.baked(job.armature.animation_data)
     if tracks is None:
         return
@@ -156,16 +156,16 @@ def _objects(request):
 
 
 def _copies(armature, known):
-    """The bones above all legs that are the same as others, {name: original}, if none of them can be moved itself."""
+    """The bones above all legs that copy others, {name: original}, if none of them can be moved itself."""
     shared, free = _shared(armature, known, {})
     originals = {} if free else {bone.name: copied(bone) for bone in shared}
     return {name: original.name for name, original in originals.items() if original}
 
 
 def _pelvis(context, armature, request, known, copies):
-    """The bone that moves the body; None for the one that ikcore chooses, where all that it may choose can be moved.
+    """The bone that moves the body; None to let ikcore choose, if all candidates can be moved.
 
-    It is near the hips, or the first above that takes them all the way along. Free feet have no hips.
+    It is near the hips, or the first ancestor that carries them completely. Free feet have no hips.
     """
     bones = armature.pose.bones
     if request.pelvis_bone:
@@ -185,7 +185,7 @@ def _pelvis(context, armature, request, known, copies):
 
 
 def _carrier(armature, known, pelvis, copies):
-    """What goes on its way in place of a root that cannot be moved, and if there is nothing, what holds that."""
+    """The bone that moves in place of a root that cannot be moved, or the reason why that cannot."""
     shared, free = _shared(armature, known, copies)
     if not shared or shared[-1] in free or shared[-1].name == pelvis:
         return None, None
@@ -195,7 +195,7 @@ def _carrier(armature, known, pelvis, copies):
 
 
 def _shared(armature, known, copies):
-    """The bones that carry all legs and free feet, the nearest first, and those of them that can be moved."""
+    """The bones that carry all legs and free feet, the nearest first; and the movable ones of them."""
     chains, rig = [above(armature.pose.bones[leg.bones[0]], copies) for leg in known], Rig(armature)
     shared = [bone for bone in chains[0] if all(bone in chain for chain in chains)]
     return shared, [bone for bone in shared if movable(bone, rig)]

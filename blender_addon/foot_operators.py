@@ -16,12 +16,12 @@ from .options import ActionNames, FootOutput, FootRequest, hand_back
 
 
 def not_ready(context):
-    """Why the feet of the active object cannot be baked, or None."""
+    """The reason why the feet of the active object cannot be baked, or None."""
     return no_armature(context) or foot_job.refusal(context.object)
 
 
 def not_all_ready(context):
-    """The same of all that are chosen."""
+    """The same for all chosen armatures."""
     reasons = (foot_job.refusal(armature) for armature in chosen_armatures(context))
     return no_armature(context) or next(filter(None, reasons), None)
 
@@ -45,7 +45,7 @@ class _Baking(FootRequest, Baking):
         return foot_job.asked(context, context.object, self)
 
     def work(self, context, job):
-        """Bake, but write nothing: a generator that yields the share that is done."""
+        """Bake without writing: a generator that yields progress."""
         return stage.between(feet.work(context, job, again=self.options.is_repeat), 0.0, feet.WORKING)
 
     def draw(self, context):
@@ -91,7 +91,7 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
         self.report({"WARNING" if troubled else "INFO"}, report.said(named))
 
     def _keyed(self, context, made):
-        """Which keys armatures get: a generator that yields the share that is done, and returns what to write."""
+        """The keys of armatures: a generator that yields progress, and returns the results to write."""
         written = []
         for number, (job, seen, baked, told) in enumerate(made):
             with nla.taken_down(job.armature):

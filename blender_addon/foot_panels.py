@@ -50,7 +50,7 @@ class IKCORE_PT_feet(Sidebar):
 
 
 def no_ground(options):
-    """Why there is no ground, as far as the panel knows, or None."""
+    """The reason why there is no ground, as far as the panel knows, or None."""
     if options.ground == "OBJECTS" and not any(item.object for item in options.objects):
         return "Choose ground objects"
     if options.ground == "COLLECTION" and options.collection is None:
@@ -71,7 +71,7 @@ def _draw_ground(column, options):
 
 
 def _draw_button(layout, context, options, reason):
-    """The button, below what stands in its way and which armatures it bakes."""
+    """The button, below the reasons that prevent the bake and the armatures that it bakes."""
     width, chosen = context.region.width, [item.name for item in chosen_armatures(context)]
     if reason:
         sentence(layout.box(), reason, "INFO", width)
@@ -87,7 +87,7 @@ def _draw_button(layout, context, options, reason):
 
 
 def _held(armature):
-    """Which bone of a listed leg IK moves, or None: rigs with IK/FK switches are baked as they are."""
+    """A bone of a listed leg that IK moves, or None. Rigs with IK/FK switches are baked as they are."""
     listed = [leg for leg in armature.ikcore_feet.legs if leg.use]
     if not listed or rigify.switch_of(armature):
         return None

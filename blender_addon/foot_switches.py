@@ -32,7 +32,7 @@ def found(armature, legs, frames, few):
 
 
 def _says(rig, limb, frames):
-    """Whether FK and whether IK have influence."""
+    """True if FK has influence, and True if IK has."""
     if limb.path in rig.drivers:
         return True, True
     values = [float(stage.value(rig.object, limb.path))]

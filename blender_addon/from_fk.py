@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""FK -> IK: keys on targets and poles, so that IK shows the pose that the keys of its bones say.
+"""FK -> IK: keys on targets and poles, so that IK reproduces the pose of its bones' own keys.
 
 Keys of the bones are kept. Blender's solver starts from their pose, and stays there if target and pole match it. It
 also takes from there what a target alone leaves undefined, such as twist.
@@ -21,7 +21,7 @@ from .report import deviation, turned_within, within
 # progress after all frames are read, after the channels are computed, and after they are written
 READ, PUT, WRITTEN = 0.5, 0.55, 0.6
 TITLE = "FK to IK"
-# What is told of: of a place, as a share of the length of a chain; of a direction, in radians.
+# Report thresholds: of a position, as a share of the chain length; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
 _reports = Last()
 FLAT = 1e-20  # determinant of a bone's matrix below which it counts as flat

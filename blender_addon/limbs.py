@@ -151,7 +151,7 @@ def selected_limbs(limbs):
 
 
 def refusals(limbs, ways=("DISPLAYED", "TWO_BONE", "LIBRARY")):
-    """Why each limb cannot be baked in each of these ways, as {way: sentence or None}: one for each limb, in order."""
+    """For each limb the reasons why a solver cannot bake it: {solver: sentence or None}."""
     rigs = {limb.object.name_full: Rig(limb.object) for limb in limbs}
     return [{way: _refusal(limb, rigs[limb.object.name_full], way) for way in ways} for limb in limbs]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operators Bake IK and Bake Tracking, and what all operators share: refusal, progress, cancelling."""
+"""The operators Bake IK and Bake Tracking, and common parts of all operators: refusal, progress, cancelling."""
 
 import time
 
@@ -23,12 +23,12 @@ SHOWN = 0.05  # share of the work between two updates of the status bar, as each
 
 
 def no_armature(context):
-    """Why the active object cannot be baked, or None."""
+    """The reason why the active object cannot be baked, or None."""
     return not_usable(context.object)
 
 
 def not_usable(armature):
-    """Why this is no armature to work on, or None."""
+    """The reason why this is no armature to work on, or None."""
     if bridge.problem():
         return bridge.problem()
     if armature is None or armature.type != "ARMATURE":
@@ -71,7 +71,7 @@ class Baking(Refusing):
         raise NotImplementedError
 
     def steps(self, context, job):
-        """Do the job: a generator that yields the share that is done, and reports at its end."""
+        """Do the job: a generator that yields progress, and reports at its end."""
         raise NotImplementedError
 
     def execute(self, context):
@@ -110,13 +110,13 @@ class Baking(Refusing):
         return done
 
     def cancel(self, context):
-        """End the work and put everything back: also called by Blender when it closes the window."""
+        """End the work and restore everything: also called by Blender when it closes the window."""
         self._work.close()
         context.window_manager.event_timer_remove(self._timer)
         context.workspace.status_text_set(None)
 
     def _tick(self, context):
-        """Some of the work."""
+        """Work for one tick."""
         until = time.monotonic() + TICK
         try:
             while time.monotonic() < until:
@@ -193,12 +193,12 @@ class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
         draw_keys(layout, self)
 
     def _chosen(self, context):
-        """The limbs to bake, or a reason why not."""
+        """The limbs to bake, or a reason if there are none."""
         armatures = chosen_armatures(context)
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
         if everything:
             found = acting([limb for armature in armatures for limb in find_limbs(armature)])
-            # without any the refusal of a longer one says what would be
+            # without any, the refusal of a longer chain gives the reason
             limbs = (self.solver == "TWO_BONE" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
             nothing = none_on(armatures)
         else:
@@ -263,14 +263,14 @@ class IKCORE_OT_bake_tracking(TrackingSolver, _SolverBaking):
 
 
 def _frames_of(options, context, limbs):
-    """The frames to bake, or a reason why not."""
+    """The frames to bake, or a reason if there are none."""
     objects = dict.fromkeys(item for limb in limbs for item in (limb.object, *limb.sources()))
     ends, reason = chosen_range(options, context.scene, objects)
     return (None, reason) if reason else (np.arange(ends[0], ends[1] + 1), None)
 
 
 def chosen_armatures(context):
-    """The active armature and all that are selected with it; in Pose Mode all that are posed together."""
+    """The active armature and all other selected ones; in Pose Mode all armatures in that mode."""
 
     def chosen(item):
         return item.mode == "POSE" if context.object.mode == "POSE" else item.select_get()

@@ -23,7 +23,7 @@ from .ranges import FrameRange
 
 
 class FootOutput:
-    """Where a bake goes."""
+    """The target of a bake's keys."""
 
     output: EnumProperty(
         name="Write To",
@@ -281,7 +281,7 @@ class FootOptions(FrameRange):
 
 
 class ActionNames:
-    """Which actions to bake, where there are many."""
+    """The actions to bake, if there are several."""
 
     pattern: StringProperty(
         name="Names", description="Bake only actions with matching names, such as Walk*. Empty: all actions"

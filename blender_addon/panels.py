@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes and calls methods in its own way:
 # ruff: noqa: N801, D101, D102, RUF012
-"""The panel Bake IK in the sidebar tab "IK Core", and what all panels share."""
+"""The panel Bake IK in the sidebar tab "IK Core", and common parts of all panels."""
 
 import textwrap
 
@@ -21,7 +21,7 @@ class Sidebar(bpy.types.Panel):
 
 
 class ForArmature(Sidebar):
-    """A panel for an active armature. Bake Foot IK says why there is none."""
+    """A panel for an active armature. The panel Bake Foot IK shows a message if there is none."""
 
     @classmethod
     def poll(cls, context):
@@ -79,7 +79,7 @@ class Problems(Sidebar):
 
     @staticmethod
     def latest(armature):
-        """The report of the action that an armature plays, or None."""
+        """The report of an armature's active action, or None."""
         raise NotImplementedError
 
     @classmethod
@@ -141,7 +141,7 @@ def _draw_chosen(layout, context, solver, width):
 
 
 def _select(context):
-    """What to select, where no IK is selected."""
+    """A hint what to select, if no IK is selected."""
     armature = context.object
     bone = armature.pose.bones.get(active.name) if (active := armature.data.bones.active) else None
     if bone and is_selected(bone) and rigify.switch_of(armature):

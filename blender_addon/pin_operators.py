@@ -15,7 +15,7 @@ from .limbs import is_selected
 from .operators import Baking, Refusing, no_armature, not_usable
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 
-SIZE = 0.5  # of the length of a bone: that of the empty which it is pinned to
+SIZE = 0.5  # of the bone length: display size of the empty that it is pinned to
 
 
 class _Pinning(Refusing):
@@ -65,7 +65,7 @@ class IKCORE_OT_pin(_Pinning):
 
 @contextlib.contextmanager
 def _all_or_none(listed):
-    """A list for new targets: if what follows fails they go, and with them the pins that were added."""
+    """A list for new targets. If the following code fails, they and the new pins are removed."""
     targets, before = [], len(listed.pins)
     try:
         yield targets
@@ -78,7 +78,7 @@ def _all_or_none(listed):
 
 
 def _idle(context, armature, names):
-    """Why to hold these bones would move nothing that is seen, or None."""
+    """The reason why pinning these bones would move nothing visible, or None."""
     with live.paused():
         idle = follow.idle(context, armature, names)
     return idle[0] if idle else None
@@ -110,14 +110,14 @@ class IKCORE_OT_unpin(_Pinning):
         target, own = listed.pins[index].target, f"{armature.name} {listed.pins[index].name} pin"
         listed.pins.remove(index)
         listed.active = min(listed.active, max(len(listed.pins) - 1, 0))
-        # what someone else made, or uses, stays
+        # targets that others made or use stay
         if target and target.type == "EMPTY" and target.name.startswith(own) and not _used(target):
             bpy.data.objects.remove(target)
         return {"FINISHED"}
 
 
 def _used(target):
-    """Whether anything but the collection that shows it uses an object."""
+    """True if anything except the collection that displays it uses an object."""
     return bool(target.children) or target.users > len(target.users_collection)
 
 

@@ -56,7 +56,7 @@ class IKCORE_PT_pins(Sidebar):
 
 
 def _not_held(armature):
-    """Why the pins of an armature cannot be used, or None."""
+    """The reason why the pins of an armature cannot be used, or None."""
     try:
         pins.held(armature)
     except CannotBakeError as error:

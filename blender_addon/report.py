@@ -60,10 +60,10 @@ class Report:
     idle: str | None = None  # the reason if nothing has changed
     keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
     times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
-    trails: object = None  # trails.Trails: where feet go, for the overlay
+    trails: object = None  # trails.Trails: paths of feet, for the overlay
 
     def troubled(self):
-        """Whether the user should look at something."""
+        """True if there are problems or notes for the user."""
         return bool(self.remarks() or any(line.missed for line in self.lines))
 
     def remarks(self):
@@ -167,7 +167,7 @@ def root_moved(ready):
 
 
 def held_up(ready):
-    """What a root that cannot move prevents, and what to do."""
+    """Sentences on forward motion prevented by a root that cannot move, and on the remedy."""
     if any(note.remedy == "fit_strides" for note in ready.notes):
         return "strides cannot be fitted to the ground: mute or apply it first, or set Fit Strides to 0"
     return "an in-place walk cannot move forward: mute or apply it first, or turn off Add Forward Motion"
@@ -273,5 +273,5 @@ def keep(armature, action, report):
 
 
 def latest(armature):
-    """The report of the action that an armature plays, or None."""
+    """The report of an armature's active action, or None."""
     return _latest.of(armature)

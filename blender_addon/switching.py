@@ -16,11 +16,11 @@ from .armatures import CannotBakeError, Rig, not_writable
 from .controls import Control, Handle
 from .from_fk import STRAIGHT, Report, here, kept, level_pole, reader, set_first, worst, written
 
-ROUNDS = 10  # in which thighs and heels are turned on
-NEAR = 1e-5  # of a radian, what they may be off
-STEP = 0.5  # the most of a radian that they are turned on in a round
+ROUNDS = 10  # iterations for thighs and heels
+NEAR = 1e-5  # radians: tolerance of their rotation
+STEP = 0.5  # radians: largest rotation per iteration
 TITLES = {True: "FK to IK", False: "IK to FK"}
-WHY = {  # some bones are off, as far as can be told
+WHY = {  # known reasons for deviations of some bones
     TITLES[True]: "IK comes no nearer",
     TITLES[False]: "IK is stretched or out of reach",
 }
