@@ -278,7 +278,7 @@ def test_jitter_is_removed_or_left(tmp_path, addon, remove_jitter):
 
 
 def on_unfit_steps():
-    """What the walk's strides of half a metre do not fit."""
+    """Stairs whose treads do not match the walk's strides of half a metre."""
     for step in range(6):
         walks.slab(f"Step {step}", (-2, -9, -1), (2, 2 if not step else -0.3 - 0.36 * step, 0.12 * step))
     return [f"Step {step}" for step in range(6)]
@@ -365,7 +365,7 @@ def test_the_same_again_says_so(tmp_path, addon):
 
 @pytest.mark.parametrize("fps", [24, 48])
 def test_a_walk_at_the_rate_of_the_scene_is_left_once_it_was_baked(tmp_path, addon, fps):
-    """The importer scales its keys, so that frames are between them, where feet that stood slide by a trace."""
+    """The importer scales keys in time, so that frames lie between them, where planted feet slide slightly."""
     ik.samples.walk(seconds=4).clip[20:100].write(tmp_path / "walk.bvh")
     bpy.context.scene.render.fps = fps
     options = {"use_fps_scale": True, "update_scene_duration": True}
@@ -378,7 +378,7 @@ def test_a_walk_at_the_rate_of_the_scene_is_left_once_it_was_baked(tmp_path, add
 
 
 def test_every_option_is_tried(addon):
-    """Of the operator, somewhere in this file."""
+    """Every option of the operator occurs in this file."""
     text = pathlib.Path(__file__).read_text(encoding="utf-8")
     missing = [name for name in addon.options.names() if f'"{name}"' not in text and f"{name}=" not in text]
     assert missing == []
@@ -467,7 +467,7 @@ def test_overwrite(walker):
 
 
 def test_markers(walker, capfd):
-    """Where a leg does not reach: on a floor far below, with a pelvis that stays for the other leg."""
+    """Markers on frames out of reach: on a floor far below, with a pelvis that stays for the other leg."""
     deep = {"ground": "PLANE", "plane_height": -0.6, "legs": [{"name": "left"}]}
     assert bake(**deep) == {"FINISHED"}
     assert len(bpy.context.scene.timeline_markers) == 0
@@ -549,7 +549,7 @@ def test_detection_keeps_edits_unless_asked(walker, capfd):
 
 
 def test_some_curves_leave_the_other_leg(walker):
-    """What is said of one leg does not change when the other one stands."""
+    """Contact curves of one leg do not change the contacts of the other."""
     clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
     bpy.ops.ikcore.detect_contacts(ground="PLANE", plane_height=-0.02)
     lift_left(walker)
@@ -789,7 +789,7 @@ def test_own_soles(rig, tmp_path, capfd):
 
 
 def test_detecting_a_sole_looks_at_the_original(walker):
-    """As the bake does; and it starts anew, whatever has become of the points."""
+    """Like the bake, it measures the original again, whatever the listed points are."""
     bpy.ops.ikcore.detect_feet()
     bpy.ops.ikcore.detect_sole()
     first = own_sole(walker, "left")
@@ -813,7 +813,7 @@ def test_own_soles_undone(walker):
 
 
 def test_the_end_of_a_leg_without_a_foot():
-    """Where its sole is told to be; of one that is added by hand, the tail of its last bone."""
+    """The end is its given sole; for a leg added by hand, the tail of its last bone."""
     armature = rigs.mixamo_like()
     rigs.move(armature, (1, 10, 20), size=0.15)
     clip, feet = walks.read(armature), []
@@ -905,7 +905,7 @@ def test_frame_mode_and_selection_stay(walker, mode):
 
 
 def work(addon, armature):
-    """What the operator does from the interface, step by step, onto a plane."""
+    """Run the operator as from the interface, step by step, onto a plane."""
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
     return addon.feet.work(bpy.context, addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet))
 
@@ -1071,7 +1071,7 @@ def test_failure_changes_nothing(addon, walker, monkeypatch):
 
 
 def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
-    """What the redo panel does: the same result as without what was kept."""
+    """A repetition from the redo panel gives the same result as without cached data."""
     job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
     seen, baked, _ = addon.stage.finished(addon.feet.work(bpy.context, job))
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
@@ -1246,7 +1246,7 @@ def test_a_leg_that_ends_in_a_tail(addon):
 
 
 def test_a_loop_stays_one(walker):
-    """What its author has marked as a cycle ends as it begins."""
+    """An action marked as cyclic ends as it begins."""
     action = walker.animation_data.action
     action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 61
     walks.closed(walker)
@@ -1300,7 +1300,7 @@ def test_rounds_that_do_not_close_are_told_of(walker, capfd):
 
 
 def test_modifiers_are_taken_back(addon, walker):
-    """What a cancelled bake has let go on in rounds does so as before."""
+    """After a cancelled bake curves repeat as before."""
     walks.in_rounds(walker, ahead=False)
     for curve in list(curves(walker).values())[::2]:
         curve.modifiers.remove(curve.modifiers[0])

@@ -31,7 +31,7 @@ def bag(action):
 
 
 def poses(armature, names, frames=FRAMES):
-    """What an armature does in these actions, from rest each time."""
+    """Poses of an armature in these actions, each from rest."""
     found, now = {}, armature.animation_data.action
     for name in names:
         at_rest(armature)
@@ -75,7 +75,7 @@ def walker(tmp_path):
 
 
 def alone(armature, name, **options):
-    """What Blender shows after a bake of one action from rest, which is undone then."""
+    """Displayed poses after a bake of one action from rest, which is then undone."""
     bpy.context.view_layer.objects.active = armature
     before = set(bpy.data.actions)
     at_rest(armature)
@@ -134,7 +134,7 @@ def test_pattern(walker, pattern, names):
 
 
 def test_again(walker):
-    """From the originals: earlier copies are replaced, but for one with another name and one that somebody plays."""
+    """From the originals: earlier copies are replaced, except a renamed one and one in use."""
     bake()
     bpy.data.actions["still Foot IK"].name = "calm"
     rigs.add_object("Other").animation_data_create().action = bpy.data.actions["lower Foot IK"]
@@ -217,7 +217,7 @@ def test_slots_of_others_are_left(walker):
 
 
 def test_the_slot_that_plays(walker):
-    """Of an action with several that would do."""
+    """The active slot of an action with several suitable ones."""
     walk = bpy.data.actions["walk"]
     second = walk.slots.new(id_type="OBJECT", name="second")
     keys = walk.layers[0].strips[0].channelbag(second, ensure=True)

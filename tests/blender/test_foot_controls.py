@@ -176,7 +176,7 @@ def test_from_one_to_the_other():
 
 
 def test_stretched():
-    """Where IK may stretch bones, and shortens them, feet are where they belong and knees are as the rig bends them."""
+    """If IK may stretch bones and shortens them, feet are in place and knees bend as the rig decides."""
     armature = walking("basic_human", stretch=1.0)
     stretches = [bone.ik_stretch for bone in armature.pose.bones]
     check(armature, knees=False)

@@ -1,4 +1,4 @@
-"""What the panels about feet say, drawn into a layout that only remembers."""
+"""The panels about feet, drawn into a layout that records its calls."""
 
 import importlib
 import pathlib
@@ -293,7 +293,7 @@ def test_bones_of_the_active_leg(tmp_path):
 
 
 def test_report(tmp_path, addon):
-    """Of what plays now: gone with the action, and back with it."""
+    """The report belongs to the active action: it disappears and returns with it."""
     walker = walks.walk(tmp_path)
     source = walker.animation_data.action
     bpy.ops.ikcore.bake_feet(ground="PLANE", plane_height=-0.6, legs=[{"name": "left"}])
@@ -347,7 +347,7 @@ def test_presets(tmp_path, addon):
 
 
 def test_there_is_one_way_to_presets():
-    """That in the header of the panel: the redo panel of no operator has another one."""
+    """Presets are in the header of the panel, and in no redo panel."""
     for name in ("bake_ik", "bake_tracking", "bake_feet", "bake_feet_actions", "bake_pins", "fk_to_ik", "ik_to_fk"):
         assert "PRESET" not in getattr(bpy.ops.ikcore, name).bl_options, name
 

@@ -54,7 +54,7 @@ class Layout:
 
 
 class Given:
-    """What a button is given: takes the properties of its operator, and no others."""
+    """The properties of a button: takes those of its operator, and no others."""
 
     def __init__(self, name):
         items = type("Names", (list,), {"add": lambda self: self.append(SimpleNamespace()) or self[-1]})
