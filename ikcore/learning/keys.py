@@ -61,6 +61,29 @@ class Keys:
         return pose.turned(made)
 
 
+class OfGoals:
+    """Poses that are looked up by goals: what they were made for."""
+
+    __slots__ = ("_keys",)
+
+    _keys: Keys
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton as given."""
+        return self._keys.skeleton
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """The goals as given."""
+        return self._keys.goals
+
+    @property
+    def moving(self) -> Moving:
+        """The joints that may move, as given."""
+        return self._keys.moving
+
+
 def check_known(skeleton: Skeleton, poses: Pose) -> None:
     """Refuse anything but poses of the skeleton."""
     if not isinstance(skeleton, Skeleton):

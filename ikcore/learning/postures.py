@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, shown, whole_number
 from ikcore.goals import Goal
-from ikcore.learning.keys import Keys, check_known, mean_rotation
+from ikcore.learning.keys import Keys, OfGoals, check_known, mean_rotation
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.tasks import Moving
 
 
-class Postures:
+class Postures(OfGoals):
     """Known poses of a skeleton, for example of a motion library; finds the one whose joints are nearest to goals.
 
     An iterative method that starts there needs fewer iterations and stays near known poses. The poses are sorted into a
@@ -49,7 +49,7 @@ class Postures:
     4
     """
 
-    __slots__ = ("_keys", "_table", "poses")
+    __slots__ = ("_table", "poses")
 
     poses: Pose
 
@@ -57,21 +57,6 @@ class Postures:
         check_known(skeleton, poses)
         self.poses, self._keys = poses, Keys(skeleton, goals, moving)
         self._table = _core.Table(self._keys.of(poses).reshape(-1, 3 * len(self._keys.tasks)))
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """The skeleton as given."""
-        return self._keys.skeleton
-
-    @property
-    def goals(self) -> tuple[Goal, ...]:
-        """The poses as given."""
-        return self._keys.goals
-
-    @property
-    def moving(self) -> Moving:
-        """The goals as given."""
-        return self._keys.moving
 
     def nearest(
         self, pose: Pose, *positions: Any, count: int | None = None, workers: int = 1

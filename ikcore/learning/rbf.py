@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import shown, whole_number
 from ikcore.goals import Goal
-from ikcore.learning.keys import Keys, check_known, farthest, mean_rotation
+from ikcore.learning.keys import Keys, OfGoals, check_known, farthest, mean_rotation
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.tasks import Moving
 
 
-class RbfPoses:
+class RbfPoses(OfGoals):
     """Poses between examples: for positions of some joints, a pose that looks like the examples.
 
     It passes through every example and changes continuously between them, but reaches positions only approximately: a
@@ -61,7 +61,7 @@ class RbfPoses:
     array([0.  , 0.65, 0.65, 0.  ])
     """
 
-    __slots__ = ("_coefficients", "_keys", "_known", "_mean", "count", "examples", "poses")
+    __slots__ = ("_coefficients", "_known", "_mean", "count", "examples", "poses")
 
     poses: Pose
     count: int
@@ -84,21 +84,6 @@ class RbfPoses:
         self._mean = mean_rotation(turned)
         away = rotations.log(rotations.canonical(rotations.multiply(rotations.conjugate(self._mean), turned)))
         self._coefficients = _solved(self._basis(self._known), away.reshape(len(away), -1))
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """The skeleton as given."""
-        return self._keys.skeleton
-
-    @property
-    def goals(self) -> tuple[Goal, ...]:
-        """The poses as given."""
-        return self._keys.goals
-
-    @property
-    def moving(self) -> Moving:
-        """The goals as given."""
-        return self._keys.moving
 
     def pose(self, pose: Pose, *positions: Any) -> Pose:
         """The pose with joints blended from the examples.
