@@ -113,7 +113,7 @@ def short() -> str:
 
 
 def seconds(clip: ik.Clip, ground: ik.Ground, workers: int) -> list[float]:
-    """What every stage takes."""
+    """The time of every stage."""
     told = [(0.0, time.process_time())]
     ik.bake_feet(clip, ground, progress=lambda share: told.append((share, time.process_time())), workers=workers)
     ends = [next(when for share, when in told if share > end - 1e-9) for end in (0.0, *STAGES.values())]
@@ -151,7 +151,7 @@ def multiplied(a: Array, b: Array) -> Array:
 
 
 def clip_bytes(clip: ik.Clip) -> int:
-    """Of its pose."""
+    """The bytes of its pose."""
     return clip.pose.rotations.nbytes + np.asarray(clip.pose.translations).nbytes
 
 

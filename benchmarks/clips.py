@@ -73,7 +73,7 @@ def read(path: str, animation: str | None, entry: dict[str, Any]) -> ik.Clip:
 
 
 def row(name: str, clip: ik.Clip) -> list[str]:
-    """What is said of a clip."""
+    """The row of a clip in the table."""
     measured = ik.feet.measure(clip)
     stands = np.mean([held.any(axis=1).mean() for held in measured.held.values()])
     sure = np.mean(list(measured.contacts.confidence.values()))

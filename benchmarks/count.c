@@ -1,4 +1,5 @@
-/* What benchmarks/instructions.py counts: `counted` solves ITEMS random limbs with one instruction set, or brings poses
+/* The program counted by benchmarks/instructions.py: `counted` solves ITEMS random limbs with one instruction set, or
+brings poses
  * with as many joints in all to the world, or solves chains by an iterative method.
  *
  *   count scalar|base|avx2|avx512 f32|f64 rotations|all|forward      exit 2: this processor has no such instruction set
@@ -64,7 +65,7 @@ typedef struct {
      {ik_##name##_f32, ik_##name##_f64}},
 static const method methods[] = {IK_METHODS(METHOD){0}};
 
-/* What to count, of which one is given. */
+/* The case to count; one is given. */
 typedef struct {
     const ik_two_bone_job *limbs;
     const ik_forward_job *poses;
@@ -122,7 +123,7 @@ static void point(double radius, double p[3]) {
         p[i] *= radius;
 }
 
-/* Unequal bones, gently bent, every chain in its own way; targets in a ball of 0.95 of the reach, but for its inner
+/* Unequal bones, gently bent, every chain differently; targets in a ball of 0.95 of the reach, except its inner
  * fifth. */
 static int count_method(const method *method, size_t size, int bones, int chains, int iterations_each) {
     const int count = bones + 1, is_double = size == sizeof(double);

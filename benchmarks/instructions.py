@@ -92,7 +92,7 @@ def build(folder: Path, *defined: str) -> Path:
 
 
 def package_flags() -> list[str]:
-    """What the core is compiled with in a wheel, in the same order: a cache of compiles has it from there."""
+    """The compiler flags of a wheel, in the same order, so that a compiler cache has the results."""
     python = " ".join([sysconfig.get_config_var("CFLAGS") or "", os.environ.get("CFLAGS", ""), "-fPIC"]).split()
     for node in ast.parse((ROOT / "setup.py").read_text()).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLAGS":

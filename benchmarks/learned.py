@@ -76,7 +76,7 @@ class Problem:
         self.turned = np.flatnonzero(moved.any(axis=(0, 2)))
 
     def off(self, pose: ik.Pose) -> float:
-        """Of the joints that goals turn, degrees on average."""
+        """Mean angle of the joints that goals turn, in degrees."""
         between = ik.rotations.multiply(ik.rotations.conjugate(pose.rotations), self.truth.rotations)
         return float(np.degrees(ik.rotations.to_axis_angle(between[:, self.turned])[1]).mean())
 
@@ -87,7 +87,7 @@ class Problem:
 
 
 def starts_of(skeleton: ik.Skeleton, poses: ik.Pose, problem: Problem) -> dict[str, ik.Pose]:
-    """Where methods start."""
+    """The start poses of methods."""
     postures = ik.Postures(skeleton, poses, GOALS)
     nodes = ik.posture_map(skeleton, ik.Pose(poses.rotations), 2 if QUICK else 6, steps=100 if QUICK else 5000)
     moved = np.broadcast_to(skeleton.offsets, (*nodes.rotations.shape[:-1], 3))
@@ -127,7 +127,7 @@ def said(problem: Problem, found: ik.Solution) -> str:
 def prior_rows(
     problem: Problem, skeleton: ik.Skeleton, poses: ik.Pose, starts: dict[str, ik.Pose]
 ) -> Iterator[list[str]]:
-    """What joints are used to, and densities."""
+    """Learned stiffness, and densities."""
     willing = ik.learned(skeleton, poses)
     ways: dict[str, Callable[[ik.Pose], str]] = {
         "none: `dls`": lambda start: cell(problem, start, "dls"),

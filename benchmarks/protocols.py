@@ -100,7 +100,7 @@ def on_the_spot(name: str) -> ik.Clip:
 
 @functools.cache
 def clip_of(name: str) -> ik.Clip:
-    """That, with travel if it has none, walking along +z, the middle of its way over the origin."""
+    """The clip, with travel if it has none, walking along +z, with the middle of its path above the origin."""
     clip, legs = on_the_spot(name), legs_of(name)
     if _listed()[CLIPS[name][:2]]["in_place"]:
         clip = travelling(clip, stance_velocity(Motion(clip, legs)))
@@ -180,7 +180,7 @@ def moved(clip: ik.Clip, turn: Array | None = None, shift: Array | None = None) 
 
 @dataclass(frozen=True)
 class Identity:
-    """What `--method identity` makes: nothing."""
+    """The result of `--method identity`: the clip itself."""
 
     clip: ik.Clip
     contacts: ik.Contacts | None = None
@@ -207,7 +207,7 @@ def bake(clip: ik.Clip, ground: ik.Ground, truth: Source) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is put on grounds: a clip, the truth about when and how its feet stand, and what the bake calls level."""
+    """The subject of a case: a clip, its true contacts, and the height that the bake takes as level."""
 
     name: str
     clip: ik.Clip
@@ -216,7 +216,7 @@ class Subject:
 
     @functools.cached_property
     def before(self) -> Motion:
-        """What was given, as it is after a way through a file."""
+        """The input after it was written to a file and read again."""
         return Motion(through_bvh(self.clip), self.source.motion.legs)
 
     def on(self, ground: ik.Ground) -> Motion:
@@ -341,7 +341,7 @@ def trial(protocol: int, what: str, subject: Subject, place: Place) -> Iterator[
 
 
 def second_pass(protocol: int, what: str, subject: Subject, first: Motion, ground: ik.Ground) -> Iterator[Row]:
-    """The result baked again, its contacts found anew: digits of the file change, nothing else does."""
+    """The result baked again with contacts detected again: digits of the file change, nothing else."""
     second = Motion(bake(first.clip, ground, subject.source).clip, first.legs)
     yield from single(
         protocol,
@@ -382,7 +382,7 @@ def leg_angles(a: ik.Clip, b: ik.Clip, leg: Names) -> Array:
 
 
 def clean_frames(source: Source) -> Array:
-    """Where a leg neither slides nor dips (frames, legs): all of its sole above -1 mm, and still or 10 mm high."""
+    """Frames in which a leg neither slides nor dips (frames, legs): its sole above -1 mm, and still or 10 mm high."""
     lowest = source.heights.min(axis=2)
     speed = size(judge.velocity(source.sole, source.fps) * [1, 0, 1]).min(axis=2)
     return (lowest > -0.001) & ((speed < 0.02 * source.motion.length) | (lowest > 0.01))
@@ -402,7 +402,7 @@ def joints_apart(a: ik.Clip, b: ik.Clip) -> float:
     return judge.highest(size(places[0] - places[1][:, order]))
 
 
-# What no bake can keep where the path has another length: strides have, too.
+# Measures that no bake can keep if the path has another length, because strides have too.
 STRIDE = ("knee straightness lost, degrees", "pelvis lowered beyond its feet p95, mm")
 
 DEFECTS: dict[str, Callable[[str], ik.Clip]] = {
@@ -458,7 +458,7 @@ def held_by(contacts: ik.Contacts, leg: str) -> Array:
 
 
 def late_frames(true: Array, said: Array) -> float:
-    """The most frames that an end of a contact is off, but for those where the clip ends; infinite if one is missed."""
+    """Largest error in frames of a contact's ends, except at the ends of the clip; infinite if one is missed."""
     off = 0
     for shift in (1, -1):
         edges, others = (np.flatnonzero(np.diff(mask.astype(int)) == shift) for mask in (true, said))
@@ -598,7 +598,7 @@ def scaled(ground: ik.Ground, scale: float) -> ik.Ground:
 
 
 def rates(name: str, fps: float) -> Iterator[Row]:
-    """7: at a lower rate the measures are those of the full rate, but for 15 % of the larger of value and bound."""
+    """7: at a lower rate the measures agree with the full rate within 15 % of the larger of value and bound."""
     place, full = places_of(name)["ramp 10 up"], clip_of(name)
     full = full[: (len(full) - 1) // 4 * 4 + 1]  # which ends with a frame of all rates
     slow = full.resample(fps)
@@ -672,7 +672,7 @@ def mirror_of(name: str) -> Subject:
 
 
 def resampled(name: str, fps: float) -> Subject:
-    """So many frames a second, with the contacts of all frames."""
+    """The clip at a frame rate, with the contacts of all frames."""
     full = clip_of(name)
     clip = full.resample(fps)
     frames = np.minimum(np.rint(np.arange(len(clip)) * full.fps / fps).astype(int), len(full) - 1)
@@ -790,7 +790,7 @@ class Case:
 
     @property
     def ground(self) -> str:
-        """What else it is called with."""
+        """Its other arguments."""
         return ", ".join(str(argument) for argument in self.arguments[1:])
 
 
@@ -845,7 +845,7 @@ def pieces(seed: int) -> list[Case]:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a case finds, and in how many seconds."""
+    """The result of a case, and its time in seconds."""
 
     case: Case
     rows: list[Row]

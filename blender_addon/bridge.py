@@ -74,7 +74,7 @@ def look(*args, **options):
 
 
 def origin(text):
-    """What a bake has written of itself, from the text of it; None if it is something else."""
+    """The provenance of a bake from its text; None if it is something else."""
     from ikcore.clips.origin import Origin  # imported late, as the library does itself
 
     return Origin.from_json(text)

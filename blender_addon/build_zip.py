@@ -117,8 +117,8 @@ def manifest_with(wheels):
 
 def contents_with(wheels):
     """The contents of the zip by name: the add-on's sources, its manifest, the wheels."""
-    files = [ADDON / "LICENSE", *(file for file in ADDON.glob("*.py") if file.name != "build_zip.py")]
-    contents = {file.name: file.read_bytes() for file in files}
+    files = [ADDON / "LICENSE", *(file for file in ADDON.rglob("*.py") if file.name != "build_zip.py")]
+    contents = {file.relative_to(ADDON).as_posix(): file.read_bytes() for file in files}
     contents["blender_manifest.toml"] = manifest_with(wheels).encode()
     for wheel in wheels:
         contents[f"wheels/{wheel.name}"] = wheel.read_bytes()

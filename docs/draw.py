@@ -28,7 +28,7 @@ STYLE: dict[Any, Any] = {
     "lines.solid_joinstyle": "round",
     **dict.fromkeys(["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"], GREY),
 }
-WIDTH = 4.8  # inches; 460 pixels, so that a telephone hardly has to shrink it
+WIDTH = 4.8  # inches; 460 pixels, which a phone shows at nearly full size
 
 SIDE = np.array([[1, 0, 0], [0, 1, 0]])  # x to the right, y up
 PROFILE = np.array([[0, 0, 1], [0, 1, 0]])  # z to the right, y up
@@ -352,7 +352,7 @@ def forearm() -> Figure:
 
 
 def fabrik() -> Figure:
-    """A rope on its way to a target near its full reach; the error of ropes, iteration by iteration."""
+    """A rope, iteration by iteration, for a target near its full reach; the error of ropes."""
     rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
     near, far = (6 * share * direction(1.2) for share in (0.6, 0.95))
     figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
@@ -476,7 +476,7 @@ def circle_through(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> tuple[N
 
 
 def ccd() -> Figure:
-    """A rope sweep by sweep, from the tip and from the root, on its way to a target; the error over the sweeps."""
+    """A rope sweep by sweep, from the tip and from the root; the error over the sweeps."""
     rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
     start = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.15]), (7, 1)))
     target, figure = 5.4 * direction(1.6), Figure(figsize=(WIDTH, 2.8), layout="constrained")
@@ -625,7 +625,7 @@ def by_method(**colors: str) -> dict[str, tuple[str, dict[str, Any]]]:
     return {color: (name, {"method": name}) for name, color in colors.items()}
 
 
-# What goes wrong with each.
+# A weakness of each.
 AT_WORK: dict[str, Callable[[Axes], None]] = {
     "transpose": lambda panel: errors_of(panel, NEAR, by_method(transpose=RED, dls=BLUE)),
     "pinv": lambda panel: turns_of(panel, by_method(pinv=RED, sdls=BLUE)),
@@ -741,7 +741,7 @@ def particles() -> Figure:
 
 
 def density() -> Figure:
-    """What dls finds from rest, and the likeliest pose that reaches the same; some poses that were seen are pale."""
+    """The solution of dls from rest, and the likeliest pose that reaches the same; some known poses are pale."""
     figure, panels = scenes("dls", "the likeliest", x=(-0.5, 6.5), y=(-2.2, 3.4))
     target = [4, 3, 0]
     made = ik.PoseDensity(TAIL, tails(), directions=6)
@@ -850,7 +850,7 @@ def in_line(scene: Axes, method: Callable[..., ik.Solution]) -> None:
 
 
 def which() -> Figure:
-    """What each method makes of the same rope, for a target that is near and one that is farther off."""
+    """The same rope by each method, for a near and a farther target."""
     names = ["dls", "fabrik", "follow", "circle", "ccd"]
     rope = ik.Skeleton.chain([[x, 0, 0] for x in range(11)])
     start = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.06]), (11, 1)))
@@ -926,7 +926,7 @@ def smooth() -> Figure:
 
 
 def report() -> str:
-    """Of a page about a walk that slides, and sinks after two seconds, where the left foot goes."""
+    """The path of the left foot, from a page about a walk that slides, and sinks after two seconds."""
     clip = ik.samples.walk(seconds=4).clip
     moved = np.array(clip.pose.translations)
     moved[:, 0, 2] *= 1.03
@@ -1000,7 +1000,7 @@ def front() -> Figure:
 
 
 def bake_over_time() -> Figure:
-    """Of the same walk the pelvis and the balls, and when these stand."""
+    """The pelvis and the balls of the same walk, and their contacts."""
     source, baked = demo.walk(), on_stairs()
     figure = Figure(figsize=(WIDTH, 3.8), layout="constrained")
     heights, bars = figure.subplots(2, 1, height_ratios=(5, 1), sharex=True)
@@ -1034,7 +1034,7 @@ def clearance() -> Figure:
 
 
 def strides() -> Figure:
-    """Where the feet of a walk come down on stairs that its strides do not fit, and where when they are fitted."""
+    """Footfalls of a walk on stairs that do not match its strides, and with fitted strides."""
     figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
     walk = ik.samples.walk(8, speed=0.8, step=0.45).clip
     for panel, share in zip(figure.subplots(2, 1), (0.0, 0.4), strict=True):

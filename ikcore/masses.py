@@ -1,4 +1,4 @@
-"""Masses in motion: the momentum that joints make as they turn and slide, and joints as willing as they are strong."""
+"""Masses in motion: the momentum matrix of a skeleton, and stiffness of joints from their strength."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from ikcore.skeleton import Skeleton, ancestors, check_unscaled
 
 
 def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, *, workers: int = 1) -> NDArray[Any]:
-    """The centroidal momentum matrix: what momentum masses have when joints turn and slide.
+    """Return the centroidal momentum matrix: the momentum of all masses per velocity of each joint.
 
-    Times the velocities of joints it is the momentum of all masses, and the angular momentum about their centre.
-    Divided by all masses its first three rows are the Jacobian of the centre of mass; times the acceleration of gravity
-    they are the torques that weight asks of joints.
+    Multiplied by joint velocities it gives the momentum of all masses and the angular momentum about their centre. Its
+    first three rows divided by the total mass are the Jacobian of the centre of mass. These rows times the acceleration
+    of gravity give the joint torques that carry the weight.
 
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton; its `masses` at their `centres`. Its limits do not matter.
+        The skeleton with its `masses` at their `centres`. Its limits are ignored.
     pose : Pose
-        One or many, without scales. What it is made of, float32 or float64, the result is.
+        One or many, without scales. The result has its type, float32 or float64.
     inertias : (joints, 3, 3) array_like, optional
         The inertia of every mass about its own centre, in the axes of its joint (default: that of the skeleton).
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
 
     Returns
     -------
     (..., 6, 6 * joints) array
-        Three columns for every joint: its turning about the x, y and z axis of the world, by radians, as in `jacobian`;
-        behind those of all joints three more for every joint: its sliding along these axes. In each the momentum, then
-        the angular momentum about the centre of mass.
+        Rows: momentum, then angular momentum about the centre of mass. Columns: for every joint its rotation about the
+        world axes x, y, z in radians, as in `jacobian`; then for every joint its translation along these axes.
 
     Examples
     --------
@@ -77,7 +76,7 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
 
 
 def _own_inertias(turned: NDArray[Any], inertias: ArrayLike) -> NDArray[Any]:
-    """In the axes of the world."""
+    """Inertias in world axes."""
     count = turned.shape[-2]
     given = rows("inertias", inertias, turned.dtype, 3, 3)
     if given.shape != (count, 3, 3):
@@ -87,7 +86,7 @@ def _own_inertias(turned: NDArray[Any], inertias: ArrayLike) -> NDArray[Any]:
 
 
 def _carried(skeleton: Skeleton, values: NDArray[Any], joints: int) -> NDArray[Any]:
-    """What those of a joint and of all below it come to, in this axis; in one order, so that bits are the same."""
+    """The sum over each joint and its descendants, along this axis, in a fixed order so that bits are reproducible."""
     total = np.moveaxis(values, joints, 0).copy()
     for joint in sorted(range(len(skeleton)), key=lambda joint: len(ancestors(skeleton, joint)), reverse=True):
         if (parent := skeleton.parents[joint]) >= 0:
@@ -96,34 +95,34 @@ def _carried(skeleton: Skeleton, values: NDArray[Any], joints: int) -> NDArray[A
 
 
 def _crossing(v: NDArray[Any]) -> NDArray[Any]:
-    """The matrices that take vectors to their cross product with these, v x."""
+    """The cross product matrices of vectors: v x."""
     made = np.zeros((*v.shape, 3), v.dtype)
     made[..., 0, 1], made[..., 0, 2], made[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
     return np.asarray(made - np.swapaxes(made, -1, -2))
 
 
 def _turning(r: NDArray[Any], s: NDArray[Any]) -> NDArray[Any]:
-    """Of w the angular momentum r x (w x s)."""
+    """The matrix that takes w to the angular momentum r x (w x s)."""
     dot = np.sum(r * s, axis=-1)[..., np.newaxis, np.newaxis]
     return np.asarray(dot * np.eye(3, dtype=r.dtype) - s[..., np.newaxis] * r[..., np.newaxis, :])
 
 
-_LEAST = 0.05  # how willing the weakest joint is beside the strongest
+_LEAST = 0.05  # 1 - stiffness of the weakest joint; the strongest has 1
 
 
 def as_strong(skeleton: Skeleton, strengths: Mapping[Any, ArrayLike]) -> Skeleton:
-    """The skeleton with joints that are as willing to turn as they are strong.
+    """Return the skeleton with joint stiffness from joint strength.
 
-    Joints are as stiff about an axis of their limits as they are weaker about it than the strongest: 1 less the ratio,
-    0.95 at most. So strong joints move first. What tires may be given as what is left of its strength.
+    The stiffness about an axis of a limit is 1 - strength / greatest strength, at most 0.95. Strong joints move first.
+    For a tired joint give its remaining strength.
 
     Parameters
     ----------
     skeleton : Skeleton
         The skeleton.
     strengths : mapping
-        By name or index of a joint, the most torque it has, in any unit: one number, or three about the axes of its
-        limit. Joints that are not there stay as stiff as they are.
+        By name or index of a joint, its greatest torque in any unit: one number, or three about the axes of its limit.
+        Other joints keep their stiffness.
 
     Returns
     -------

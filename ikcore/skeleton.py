@@ -187,12 +187,12 @@ class Skeleton:
 
     @property
     def preferred(self) -> Pose:
-        """The pose that joints prefer, float64: as a rule the one at rest."""
+        """The pose that joints prefer, float64; usually the rest pose."""
         return Pose(self._numbers[:, 10:14])
 
     @property
     def caps(self) -> NDArray[np.float64]:
-        """(joints,) array, read-only: the most that every joint turns at a visit, in radians; 0 is any."""
+        """(joints,) array, read-only: the largest turn of every joint per visit, in radians; 0 is any."""
         return self._numbers[:, 15]
 
     @property
@@ -202,7 +202,7 @@ class Skeleton:
 
     @property
     def compliances(self) -> NDArray[np.float64]:
-        """(joints,) array, read-only: how far every joint gives way, in length for each unit of force."""
+        """(joints,) array, read-only: compliance of every joint, in length per unit of force."""
         return self._numbers[:, 14]
 
     @property
@@ -621,7 +621,7 @@ def _numbers_of_joints(
     return numbers
 
 
-# Where the elements of a symmetric matrix are in a row of xx, yy, zz, xy, xz, yz.
+# Positions of the elements of a symmetric matrix in a row of xx, yy, zz, xy, xz, yz.
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
 
 

@@ -1,4 +1,4 @@
-"""Tasks: what goals ask for, one thing each, in the numbers of one skeleton (ik_goal in ik.h)."""
+"""Tasks: the single demands that goals make, in the numbers of one skeleton (ik_goal in ik.h)."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float, float]
 
-# Who may move in a solve, as `moving` has it: a joint with all below it, or a list of joints; None: as goals ask.
+# The joints that may move in a solve (`moving`): a joint with its descendants, or a list; None: the goals decide.
 Moving = str | int | Sequence[str | int] | None
 
-# What a joint may do, as bits of a byte (IK_MAY_TURN, IK_MAY_SLIDE).
+# Whether a joint may turn or slide, as bits of a byte (IK_MAY_TURN, IK_MAY_SLIDE).
 MAY_TURN, MAY_SLIDE = 1, 2
 
-# The rows that a task may have, in the order of the core, and the shape of each.
+# The arrays that a task may have, in the order of the core, with the shape of a row of each.
 TASK_ROWS: dict[str, tuple[int, ...]] = {
     name: (columns,) if columns > 1 else () for name, columns, _ in _core.GOAL_ROWS
 }
 
-# The fields of goals that are rows of their tasks: those, and the weight of what makes a task of its own.
+# The fields of goals that become arrays of their tasks: these, and the weights of rotations.
 GOAL_ROWS: dict[str, tuple[int, ...]] = {
     name: shape for row, shape in TASK_ROWS.items() for name in ([row, "rotation_weight"] if row == "weight" else [row])
 }
 
-# The fields of goals that are arrays: the core knows no influence, see solving/influence.py.
+# The fields of goals that are arrays. The core has no influence, see solving/influence.py.
 GOAL_ARRAYS = GOAL_ROWS | {"influence": ()}
 
 
 def is_full(influence: Any) -> bool:
-    """Whether an influence is the number 1, as by default."""
+    """Whether an influence is the default number 1."""
     return type(influence) in (float, int) and influence == 1
 
 
-# The fields of goals, and of tasks, that are points or axes of a joint, the same for all items.
+# The fields of goals and tasks that are points or axes of a joint, the same for all items.
 GOAL_POINTS = ("offset", "other_offset", "axis", "up")
 
 KINDS = [name for name, _ in _core.GOAL_KINDS]
 
 
 class Task(NamedTuple):
-    """What a goal asks for, one thing, in the numbers of one skeleton: an `ik_goal` of the core."""
+    """One demand of a goal, in the numbers of one skeleton: an `ik_goal` of the core."""
 
     kind: str
-    goal: int  # which of the list
+    goal: int  # index in the list of goals
     joint: int  # -1: the centre of mass
     chain: int
     relative: bool = False
     other: int = 0
     other_chain: int = -1
     level: int = 0
-    may: bytes | None = None  # what every joint may do in this solve; None: anything. The same for all its tasks
+    may: bytes | None = None  # a byte per joint (IK_MAY_*), the same for all tasks of a solve; None: any
     influence: NDArray[Any] | None = None  # (...); None: 1 everywhere
     offset: Point = (0.0, 0.0, 0.0)
     other_offset: Point = (0.0, 0.0, 0.0)
@@ -74,7 +74,7 @@ class Task(NamedTuple):
     pole: NDArray[Any] | None = None  # (..., 3)
 
     def leading(self) -> dict[str, tuple[int, ...]]:
-        """The leading axes of what is given."""
+        """The leading axes of its arrays, by name."""
         return {
             name: array.shape[: array.ndim - len(_ARRAYS[name])]
             for name in _ARRAYS
@@ -89,7 +89,7 @@ class Task(NamedTuple):
         )
 
     def for_core(self) -> tuple[Any, ...]:
-        """As `_core.solve` takes it."""
+        """The tuple that `_core.solve` takes."""
         placed = (
             KINDS.index(self.kind),
             self.joint,
@@ -106,22 +106,22 @@ class Task(NamedTuple):
         return path(skeleton, self.chain, self.joint)
 
     def moving(self, skeleton: Skeleton) -> list[int]:
-        """The joints that the chains of it lead through: those that may slide for it, and but for the last turn."""
+        """All joints of its chains: they may slide for it, and turn except for the last one of a chain."""
         return self._allowed(MAY_SLIDE, {joint for chain, _ in self._chains(skeleton) for joint in chain})
 
     def turning(self, skeleton: Skeleton) -> list[int]:
-        """Those of them that turn: the last of a chain only where that changes something."""
+        """The joints of its chains that turn: the last one only if that changes something."""
         found = {joint for chain, last in self._chains(skeleton) for joint in (chain if last else chain[:-1])}
         return self._allowed(MAY_TURN, found)
 
     def _allowed(self, what: int, joints: set[int]) -> list[int]:
-        """Those of the joints that may do that."""
+        """Those of the joints that may turn (or slide), by `may`."""
         return sorted(joint for joint in joints if self.may is None or self.may[joint] & what)
 
     def _chains(self, skeleton: Skeleton) -> list[tuple[list[int], bool]]:
-        """Its chains, from their start down, and whether the last joint of each turns for it."""
+        """Its chains from their first joint on, and whether the last joint of each turns for it."""
         if self.kind == "POSTURE":
-            return []  # it moves nothing by itself
+            return []  # a posture moves no joint by itself
         if self.joint < 0:
             ways = [ancestors(skeleton, joint) for joint in range(len(skeleton)) if skeleton.masses[joint] > 0]
             starts = [(way[0], way[-1] if self.chain < 0 else self.chain) for way in ways if self.chain in (-1, *way)]
@@ -139,7 +139,7 @@ assert Task._fields[_FIRST_POINT:] == (*GOAL_POINTS, *TASK_ROWS)
 
 
 class Making:
-    """A goal on its way to tasks: its place in the list, the skeleton, the type of numbers."""
+    """Converts a goal to tasks: the goal, its index in the list, the skeleton, the number type."""
 
     def __init__(self, goal: Goal, index: int, skeleton: Skeleton, dtype: np.dtype[Any]) -> None:
         self.goal: Any = goal  # of any kind
@@ -151,7 +151,7 @@ class Making:
         return index_of(self.skeleton, getattr(self.goal, name), f"{self.where}.{name}")
 
     def placed(self) -> dict[str, Any]:
-        """What a task has that is about a joint: as a rule in the world, else as seen from another joint."""
+        """The fields of a task about a joint: in the world, or relative to another joint."""
         joint, chain = self.joint("joint"), self.goal.chain
         common = {"joint": joint, "level": self.goal.level, "offset": self.point("offset")}
         if getattr(self.goal, "other", None) is None:
@@ -170,7 +170,7 @@ class Making:
         }
 
     def weighed(self) -> dict[str, Any]:
-        """What a task has that is about the centre of mass."""
+        """The fields of a task about the centre of mass."""
         if not (self.skeleton.masses > 0).any():
             raise ValueError(
                 f"{self.where}: no joint weighs anything, so there is no centre of mass: Skeleton(masses=)"
@@ -185,12 +185,12 @@ class Making:
         return start_of(self.skeleton, chain, joint, f"{self.where}.{name}")
 
     def _below_both(self, joint: int, other: int) -> int:
-        """The highest joint above one that is not above the other as well; the joint itself where none is."""
+        """The highest ancestor of one joint that is not an ancestor of the other; without one, the joint itself."""
         shared = set(ancestors(self.skeleton, other))
         return ([joint] + [above for above in ancestors(self.skeleton, joint) if above not in shared])[-1]
 
     def point(self, name: str) -> Point:
-        """A point of a joint, the same for all items: by default, and where the goal has no such field, the joint."""
+        """A point of a joint, the same for all items. Default, also if the goal has no such field: the joint."""
         if (value := getattr(self.goal, name, None)) is None:
             return 0.0, 0.0, 0.0
         point = rows(f"{self.where}.{name}", value, np.dtype(np.float64), 3)
@@ -200,14 +200,14 @@ class Making:
         return x, y, z
 
     def axis(self, name: str) -> Point:
-        """An axis of a joint, the same for all items, of some length."""
+        """An axis of a joint, the same for all items, of any length above 0."""
         if not any(axis := self.point(name)):
             given = getattr(self.goal, name)
             raise ValueError(f"{self.where}.{name}: expected an axis, three numbers not all 0, got {shown(given)}")
         return axis
 
     def task(self, kind: str, names: tuple[str, ...], **placed: Any) -> Task:
-        """A task with those of the goal's arrays that are given."""
+        """A task with those arrays of the goal that are given."""
         arrays: dict[str, Any] = {}
         for name in names:
             value = getattr(self.goal, name)
@@ -221,7 +221,7 @@ class Making:
         return rows(f"{self.where}.{name}", value, self.dtype, *GOAL_ARRAYS[name])
 
     def _influence(self) -> NDArray[Any] | None:
-        """The influence of the goal; None where it is 1 everywhere."""
+        """The influence of the goal; None if it is 1 everywhere."""
         if is_full(self.goal.influence):
             return None
         influence = self._rows("influence", self.goal.influence)
@@ -229,7 +229,7 @@ class Making:
 
 
 def may_lack(kind: str, name: str, *, relative: bool) -> bool:
-    """Whether a goal makes a task of that kind without that field, as `rows_of` has it in check.c."""
+    """Whether a goal may make a task of that kind without that field (`rows_of` in check.c)."""
     instead = relative and kind in ("LOOK", "DISTANCE")  # the point of another joint
     return name in ("pole", "end") or (name == "position" and instead) or (name == "rotation" and kind == "POSTURE")
 
@@ -237,7 +237,7 @@ def may_lack(kind: str, name: str, *, relative: bool) -> bool:
 def all_tasks(
     skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any], may: bytes | None = None
 ) -> tuple[Task, ...]:
-    """The goals in numbers of `dtype`, in their order, and what every joint may do for them."""
+    """The tasks of the goals in numbers of `dtype`, in their order, with the joints that may move for them."""
     tasks = tuple(
         task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype))
     )
@@ -246,14 +246,14 @@ def all_tasks(
     return tasks if may is None else tuple(task._replace(may=may) for task in tasks)
 
 
-# Goals of these kinds are met on one side: they guard what others move.
+# Goals of these kinds are one-sided: they guard what other goals move.
 GUARDS = ("INSIDE", "OUTSIDE")
 
 
 def _freed(skeleton: Skeleton, goals: Sequence[Any], tasks: Sequence[Task]) -> bytes | None:
-    """What every joint may do where some guard has no chain: what the other goals ask for.
+    """A byte per joint if some guard has no chain: joints may move as the other goals ask.
 
-    None, for anything, where there is no such guard, or nothing else that moves joints.
+    None (any joint) if there is no such guard, or if no other goal moves joints.
     """
     others = [task for task in tasks if task.kind not in GUARDS or goals[task.goal].chain is not None]
     slide = {joint for task in others for joint in task.moving(skeleton)}
@@ -264,7 +264,7 @@ def _freed(skeleton: Skeleton, goals: Sequence[Any], tasks: Sequence[Task]) -> b
 
 
 def may_of(skeleton: Skeleton, moving: Moving) -> bytes | None:
-    """What every joint may do by `moving`."""
+    """A byte per joint for `moving`: whether it may turn or slide."""
     if moving is None:
         return None
     if isinstance(moving, (str, int, np.integer)):
@@ -282,7 +282,7 @@ def may_of(skeleton: Skeleton, moving: Moving) -> bytes | None:
 
 
 def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
-    """The joints that slide for some task."""
+    """The joints that slide for at least one task."""
     if not any(skeleton.limits):
         return []
     moving = sorted({joint for task in tasks for joint in task.moving(skeleton)})
@@ -290,10 +290,10 @@ def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
 
 
 def row_of(name: str) -> str:
-    """The row of a task that a field of its goal is."""
+    """The name of the task's array for a field of its goal."""
     return "weight" if name == "rotation_weight" else name
 
 
 def field_of(task: Task, row: str) -> str:
-    """And back: the field of the goal that a row of a task comes from."""
+    """The field of the goal for an array of a task, the inverse of `row_of`."""
     return "rotation_weight" if row == "weight" and task.kind == "TURN" else row

@@ -99,7 +99,7 @@ def in_order_of_hash(names: Iterable[str]) -> list[str]:
 
 
 def one_instruction_set_each(cases: dict[str, dict[str, Any]]) -> set[str]:
-    """Of cases that differ in their instruction set alone one, each set in its turn; all where a test has few cases.
+    """One of the cases that differ only in their instruction set, each set in turn; all if a test has few cases.
 
     Tests of bits compare all instruction sets with each other, so that what holds on one holds on the others.
     """
@@ -114,7 +114,7 @@ def one_instruction_set_each(cases: dict[str, dict[str, Any]]) -> set[str]:
 
 
 def drawn(cases: dict[str, dict[str, Any]], count: int) -> set[str]:
-    """So many cases: first those by which every value of every parameter is seen, then others."""
+    """The given number of cases: first those that cover every value of every parameter, then others."""
     seen: set[tuple[str, Any]] = set()
     chosen: list[str] = []
     others: list[str] = []

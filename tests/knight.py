@@ -16,7 +16,7 @@ import ikcore as ik
 BODIES = Path(os.environ.get("IKCORE_BODIES", "none"))
 needs_bodies = pytest.mark.skipif(not BODIES.is_dir(), reason="IKCORE_BODIES names no folder of bodies")
 
-# Of the 76 in their order in the file.
+# Indices among the 76 clips, in their order in the file.
 LEFT_OUT = (5, 64, 61, 16, 58, 39, 35, 71, 45, 8, 47, 30, 72, 62, 4, 70)
 # The joints below the hips that animators turn.
 INNER = [
@@ -51,7 +51,7 @@ def known() -> tuple[ik.Skeleton, ik.Pose, ik.Pose]:
 
 
 def ends_of(skeleton: ik.Skeleton, pose: ik.Pose) -> list[NDArray[Any]]:
-    """Where the ends of poses are."""
+    """Positions of the effectors in poses."""
     at = skeleton.forward(pose).positions
     return [at[..., skeleton.index(end), :] for end in ENDS]
 

@@ -1,4 +1,4 @@
-"""What is on record of methods: hashes of their results, instructions that they take, pictures of them.
+"""Records of methods: hashes of their results, instruction counts, pictures.
 
 `python tests/records.py METHOD ...` writes all of it again for these methods, and for no others: the hashes in
 records.json, which tests compare with; the counts in benchmarks/instructions.json, if there is valgrind; the pictures
@@ -56,7 +56,7 @@ def programs() -> list[str]:
 
 
 def main() -> int:
-    """Make records anew."""
+    """Write the records again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("methods", nargs="*", metavar="METHOD")
     parser.add_argument("--hashes", action="store_true", help="hashes alone, which takes a minute or two")

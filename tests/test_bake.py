@@ -218,7 +218,7 @@ MENDED += [("rocks", name) for name in ("floor", "uphill", "ramp", "stairs", "bu
 
 @pytest.mark.parametrize(("how", "name"), MENDED)
 def test_what_a_bake_has_made_is_left_by_the_next(how: str, name: str) -> None:
-    """Whatever was wrong with the clip, and though contacts are found anew; to 0.01 mm and 0.001 degree."""
+    """For any fault of the clip, with contacts detected again; to 0.01 mm and 0.001 degree."""
     clip = {
         "slides": lambda: sliding(walk(), 0.05),
         "shakes": lambda: gaits.shaken(walk(), 0.002),
@@ -246,7 +246,7 @@ def test_nothing_of_the_input_changes() -> None:
 
 
 def looped(rounds: int = 1, fps: int = 60, *, on_the_spot: bool = False, root: bool = False) -> ik.Clip:
-    """Strides of one second; the last frame is the first one but for where the root is."""
+    """Strides of one second; the last frame equals the first, except for the position of the root."""
     clip = samples.walk(rounds + 1e-9, speed=1.4, step=0.7, fps=fps).clip
     turned, moved, last = np.array(clip.pose.rotations), np.array(clip.pose.translations), rounds * fps
     turned[-1], moved[-1] = turned[0], moved[0]
@@ -276,7 +276,7 @@ def with_root(clip: ik.Clip) -> ik.Clip:
 @pytest.mark.parametrize(("rounds", "fps"), [(1, 60), (2, 30), (3, 24)])
 @pytest.mark.parametrize("root", [False, True], ids=["hips", "root"])
 def test_loops_stay_loops(name: str, rounds: int, fps: int, root: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First and last frame are the same to the bit but for where the root is: not by force, and nothing jumps there."""
+    """First and last frame have the same bits, except for the position of the root, and nothing jumps there."""
     clip, forced = looped(rounds, fps, root=root), []
     close = loops.closed
 
@@ -402,7 +402,7 @@ def test_walls_are_no_footholds() -> None:
 
 @pytest.mark.parametrize("name", ["floor", *GROUNDS])
 def test_planted_points_stand_still(name: str) -> None:
-    """What slides by 30 mm in a stance stands still to less than 2 mm, and on the ground."""
+    """Points that slide by 30 mm in a stance stand still to less than 2 mm, and on the ground."""
     ground = FLOOR if name == "floor" else GROUNDS[name]
     baked = ik.bake_feet(sliding(walk(), 0.05), ground, feet=feet(), contacts=ik.Contacts.detect(walk(), feet())).clip
     for side in SIDES:
@@ -475,7 +475,7 @@ def test_a_foot_comes_down_from_its_heel_as_it_does_in_the_clip() -> None:
 
 
 def test_a_foot_that_leaves_does_not_turn_about_its_heel() -> None:
-    """Where the ball has no contact any more but the heel, which is higher, has: its ball stays out of the ground."""
+    """If only the heel is in contact, and is higher than the ball, the ball stays out of the ground."""
     clip, down = sliding(walk()[:104], 0.05), np.zeros((2, 104))
     down[:, 66:], down[1, 90:] = 1, 0
     said: dict[str | tuple[str, str], Any] = {("left", "heel"): down[0], ("left", "ball"): down[1]}
@@ -487,7 +487,7 @@ def test_a_foot_that_leaves_does_not_turn_about_its_heel() -> None:
 
 
 def test_who_comes_down_swings_over_the_ground() -> None:
-    """Where the floor of a clip is not known, as under a foot that swings far below its last one, it is no excuse."""
+    """An unknown floor of the source, as below a foot that swings far under its last one, excuses no penetration."""
     gait = gaits.climbing(-0.16, 0.3, 6, 30)
     baked = ik.bake_feet(gait.clip, FLOOR)
     assert min(soles(baked.clip)[side, point][:, 1].min() for side in SIDES for point in ("heel", "ball")) > -0.005
@@ -832,7 +832,7 @@ def test_one_frame_that_stands_is_left() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("name", ["plane", "stairs", "uphill", "bumps"])
 def test_what_is_baked_of_few_frames_is_left_by_the_next(name: str, count: int) -> None:
-    """In whatever phase of a stride, though hardly any frame says which feet stand, and how thick their soles are."""
+    """In any phase of a stride, though few frames show which feet stand, and their sole offsets."""
     ground = ik.Ground.plane(height=0.1) if name == "plane" else GROUNDS[name]
     for first in range(3, 240 - count, 9):
         baked = ik.bake_feet(walk()[first : first + count], ground).clip
@@ -1002,7 +1002,7 @@ def test_progress_ascends_to_one() -> None:
 
 
 def test_progress_is_told_stance_by_stance() -> None:
-    """Whoever stops a long bake waits until it is told next."""
+    """A long bake stops at its next progress report."""
     seen: list[float] = []
     baked = ik.bake_feet(samples.walk(30).clip, ramp(), progress=seen.append)
     among = [share for share in seen if 0.3 <= share <= 0.6]

@@ -1,4 +1,4 @@
-"""What a bake is made of: legs in closed form, filters, beams; and that all of it comes to the same bits everywhere."""
+"""Parts of a bake: legs in closed form, filters, beams; and the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_leg_bent_backwards_on_purpose_stays_so() -> None:
 
 @pytest.mark.parametrize("more", [1.15, 1.5, 3.0])
 def test_a_knee_a_trace_backwards_goes_forwards_as_soon_as_it_bends_more(more: float) -> None:
-    """As a captured knee does: else it would snap where it is bent most, not where it is hardly off its line."""
+    """Like a captured knee: otherwise it would snap where it is bent most, not where it is nearly straight."""
     chain, turns, hinges = leg([3.0, -6.0], [0.43, 0.42])
     off = more * 0.43 * np.sin(np.radians(3))
     far = np.sqrt(0.43**2 - off**2) + np.sqrt(0.42**2 - off**2)
@@ -102,7 +102,7 @@ def test_bones_turn_from_where_they_were_to_where_they_are() -> None:
 
 
 def test_a_hind_leg_keeps_its_shape() -> None:
-    """Of three bones every one takes its share: shortened by a tenth, all joints bend further, none the other way."""
+    """Every one of three bones takes its share: shortened by a tenth, all joints bend farther, none the other way."""
     bends, bones = [-40.0, 70.0, -50.0], [0.2, 0.25, 0.15]
     chain, turns, hinges = leg(bends, bones)
     hinges = np.array([[sign, 0.0, 0] for sign in (1, -1)])
@@ -133,7 +133,7 @@ def test_legs_are_not_folded_up() -> None:
 
 
 def folded(lifted: Array, source: Array) -> Array:
-    """Where a leg ends from (0, 0, 0) on that is lifted over something from where it is in the clip."""
+    """End of a leg from (0, 0, 0) that is lifted over an obstacle from its place in the clip."""
     chain, turns, hinges = leg([-10.0, 25.0], [0.43, 0.42])
     there = to(chain, turns, hinges, source[0])
     moved = rotations.multiply(there.deltas, turns)
@@ -152,7 +152,7 @@ def test_one_bone_points_at_its_target() -> None:
 def test_knees_go_on_through_nearly_straight(knee: float) -> None:
     """A target comes from near to where the leg is all but straight and back: the knee goes as evenly.
 
-    One that is bent backwards by a trace must cross the line somewhere: where it is hardly off it, as in the clip.
+    A knee bent slightly backwards must cross the line somewhere: where it is nearly straight, as in the clip.
     """
     chain, turns, hinges = leg([-knee / 2, knee], [0.43, 0.42])
     steps = 2000
@@ -185,7 +185,7 @@ def unstraightened(ankle: Array, over: Array, stands: Array, rise: Array, fps: f
 
 @pytest.mark.parametrize("lasts", [1, 25])
 def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
-    """A straight leg that the body is too low for, but for some frames: then it rises less, if these are few."""
+    """A leg that the low body keeps from being straight, except in some frames: it rises less if these are few."""
     frames = 61
     rise = np.full(frames, -0.01)
     rise[30 : 30 + lasts] = 0
@@ -197,7 +197,7 @@ def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
 
 @pytest.mark.parametrize("frame", [29, 31])
 def test_no_knee_snaps_straight_beside_an_obstacle(frame: int) -> None:
-    """A leg is straight in a frame beside one in which it is bent for an obstacle: the body is a trace lower then."""
+    """A leg is straight in a frame next to one in which an obstacle bends it: the body is then slightly lower."""
     over, stands = np.zeros(61), np.ones(61)
     over[frame], stands[frame] = 0.05, 0.0
     eased = unstraightened(over[:, np.newaxis] * [0, 1, 0], over, stands, np.zeros(61), 30)
@@ -336,7 +336,7 @@ def foothold(ground: ik.Ground, points: Array, last: Array, *, jumps: bool = Fal
 @pytest.mark.parametrize("name", ["bumps", "stairs", "pit", "nothing"])
 @pytest.mark.parametrize("jumps", [False, True])
 def test_a_foot_is_over_what_it_walks_to(name: str, jumps: bool) -> None:
-    """Of both heights that from which it is higher; and what would be in the side of a pit is over the rim of that."""
+    """The higher of both heights; a point in the side of a pit is placed above its rim."""
     floor = ik.Ground.heights(np.full((2, 2), -0.55), 20, [-10, 0, -19.7])
     pit = floor + terrain.stairs(1, rise=0.8, run=9, width=9).moved(translations=[0, -0.8, 0.3])
     aside = ik.Ground.heights(np.zeros((2, 2)), 1, [50, 0, 50])
@@ -399,7 +399,7 @@ def soles() -> str:
 
 
 def elsewhere(call: str, **environment: str) -> str:
-    """What a function of this file returns in another process."""
+    """The result of a function of this file in another process."""
     folders = [str(Path(__file__).parent), str(Path(ik.__file__).parent.parent)]
     code = f"import sys; sys.path[:0] = {folders!r}; import test_bake_bits as t; print(t.{call}())"
     told = {**os.environ, **environment}

@@ -74,7 +74,7 @@ def baked(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Of all files below, except the origins of clips, one beside each clip that was baked."""
+    """Contents of all files below a folder, except the origins beside baked clips."""
     files = [file for file in folder.rglob("*") if file.is_file() and not file.name.endswith(".bvh.ikcore.json")]
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
@@ -259,7 +259,7 @@ def test_one_leg_alone_leaves_the_other_and_the_pelvis(folder: Path, capsys: pyt
 
 
 def test_a_loop_stays_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of one stride over bumps as long as it; without the option its ends do not meet."""
+    """A loop of one stride over bumps of its length; without the option its ends do not meet."""
     stride = ik.samples.walk(seconds=4, speed=1.2, step=0.6, fps=60).clip[60:121]
     stride.write(folder / "clips/walk.bvh")
     wave = 0.05 * np.sin(np.linspace(0, 6 * np.pi, 301) * 2)  # from -1.8 to 5.4 m, of 1.2 m each

@@ -1,4 +1,4 @@
-"""Where clips begin and end: feet that stand there, and those that pass over ground before a contact and after."""
+"""Ends of clips: feet that stand there, and feet that pass over ground before a contact and after."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_feet_that_stand_where_a_clip_is_cut_are_in_contact() -> None:
         ((0, 60), (4, 60), (4, 60)),  # it arrives
         ((0, 8), (0, 0), (0, 8)),  # it leaves, and was still before
         ((0, 14), (0, 0), (0, 0)),  # it is not, for as long as a contact lasts
-        ((0, 14), (6, 9), (0, 0)),  # slower for a moment, as it leaves
+        ((0, 14), (6, 9), (0, 0)),  # slower for a few frames at toe-off
         ((30, 38), (30, 38), (0, 0)),
         ((30, 60), (30, 60), (30, 60)),
     ],
@@ -140,7 +140,7 @@ def slid(first: int) -> tuple[ik.Clip, ik.Clip]:
 
 @pytest.mark.parametrize("first", range(0, 66, 3))
 def test_however_short_a_swing_is_that_begins_a_clip_no_foot_jumps(first: int) -> None:
-    """What a foot is moved by changes as slowly as when a clip begins elsewhere: no swing pins frames of another."""
+    """The offset of a foot changes as slowly as if the clip began elsewhere: no swing pins frames of another."""
     clip, baked = slid(first)
     ankle = [clip.skeleton.index(f"{side}Foot") for side in ("Left", "Right")]
     shift = np.diff([each.skeleton.forward(each.pose).positions[:, ankle] for each in (clip, baked)], axis=0)[0]
@@ -150,7 +150,7 @@ def test_however_short_a_swing_is_that_begins_a_clip_no_foot_jumps(first: int) -
 @pytest.mark.parametrize("length", [12, 40, 60])
 @pytest.mark.parametrize("first", range(0, 180, 23))
 def test_a_piece_that_was_baked_on_stairs_is_left_as_it_is(length: int, first: int) -> None:
-    """Of as little as one stance, where nothing but that shows that it was put there."""
+    """Even a piece of one stance, which alone shows that it was planted."""
     ground = terrain.stairs(14, rise=STEP, run=0.35, width=6, landing=6).moved(translations=[0, -0.5, -1])
     once = ik.bake_feet(walk().clip[first : first + length], ground).clip
     twice = ik.bake_feet(once, ground).clip
@@ -193,7 +193,7 @@ def test_a_piece_that_was_baked_where_the_ground_begins_to_rise_or_fall_is_left(
 
 
 def test_a_foot_that_stands_exactly_for_a_while_stands_to_the_end_of_the_clip() -> None:
-    """Where it only shakes by a trace it does not swing on, to what lies under it in the last frame."""
+    """A foot that only shakes slightly does not swing on to the ground below it in the last frame."""
     piece, trace = walk().clip[64:100], np.zeros((36, 3))
     trace[16:, 0] = 2e-5 * (-1.0) ** np.arange(20)
     toe = feet().positions(piece.skeleton, piece.pose)["left", "toe"][20, 2]
@@ -223,7 +223,7 @@ def test_a_piece_on_one_level_is_put_on_stairs_though_it_stands_still(lower: flo
 
 @pytest.mark.parametrize("fps", [24, 25, 48, 50, 90, 240])
 def test_a_walk_takes_the_same_steps_sampled_at_another_rate(fps: float) -> None:
-    """Of feet that stood exactly they do so in some frames then, with others between that are not steps."""
+    """Feet that stood exactly do so in some frames only, with other frames between that are no steps."""
     ground = ik.Ground.plane() + terrain.stairs(8, rise=0.15, run=0.35).moved(translations=[0, 0, 1.2])
     sampled, wanted = (ik.bake_feet(clip, ground) for clip in (walk().clip.resample(fps), walk().clip))
     assert sampled.stances == wanted.stances == 9
@@ -234,7 +234,7 @@ def test_a_walk_takes_the_same_steps_sampled_at_another_rate(fps: float) -> None
 @pytest.mark.parametrize("sign", [1, -1], ids=["up", "down"])
 @pytest.mark.parametrize("fps", [24, 25, 48, 100])
 def test_a_piece_that_was_sampled_at_another_rate_is_left_once_it_was_baked(fps: float, sign: int) -> None:
-    """Its feet hardly slid, so that they might have been left so; but where they have been put they stand exactly."""
+    """Its feet slid less than the tolerance, so that they could be left; but planted feet stand exactly."""
     for first in (0, 20, 40):
         once = ik.bake_feet(walk().clip[first : first + 80].resample(fps), stairs(sign)).clip
         assert_array_equal(ik.bake_feet(once, stairs(sign)).clip.pose.rotations, once.pose.rotations)
@@ -245,7 +245,7 @@ def test_a_piece_that_was_sampled_at_another_rate_is_left_once_it_was_baked(fps:
 
 @pytest.mark.parametrize("late", [8, 20])
 def test_a_swing_that_the_end_cuts_goes_on_beside_its_way(late: int) -> None:
-    """In a walk whose path was scaled; but for how it is lifted."""
+    """In a walk whose path was scaled; except its height."""
     start, stop = (int(edge) for edge in ik.Contacts.detect(walk().clip).intervals("left", "ball")[2])
     assert start > 100
     way = 0.2 * np.arange(len(walk().clip))[:, np.newaxis] / walk().clip.fps
@@ -334,7 +334,7 @@ def test_a_pose_held_in_mid_stride_on_stairs_stands_on_them(frames: NDArray[np.i
 
 @pytest.mark.parametrize("high", [0.026, 0.032])
 def test_a_foot_that_swings_into_a_bump_deeper_than_into_its_own_floor_was_not_put_on_it(high: float) -> None:
-    """Of one step it stands exactly on the ground, too, which is level there."""
+    """It stands exactly on a step too, where the ground is level."""
     clip = walk().clip[32:66]
     at = feet().positions(clip.skeleton, clip.pose)["left", "ball"][17]
     z, x = np.meshgrid(np.arange(-2, 4, 0.02), np.arange(-2, 2, 0.02), indexing="ij")
@@ -360,7 +360,7 @@ def test_a_foot_goes_on_rising_where_the_clip_cuts_its_swing(end: int) -> None:
             ankle = clip.skeleton.index(str(feet()[side].ankle))
             rises = np.diff(after[:, ankle, 1] - before[:, ankle, 1])
             last, inner = (rises[-1], rises[-3:-1]) if end else (rises[0], rises[1:3])
-            if (inner > 0.02).all():  # metres a frame: it is on its way up a step
+            if (inner > 0.02).all():  # metres per frame: the foot climbs a step
                 assert 0.4 < last / inner[-1 if end else 0] < 1.6
                 found += 1
     assert found > 5

@@ -1,4 +1,4 @@
-"""What a foot rests on: as a rigid one would, on hollows, ridges, edges, over pits, beside walls; and never in it."""
+"""Footholds: a foot rests like a rigid one on hollows, ridges, edges, over pits, beside walls; and never inside."""
 
 from __future__ import annotations
 

@@ -125,12 +125,12 @@ def with_pole(clip: ik.Clip, offset: tuple[float, float, float]) -> tuple[ik.Cli
 
 
 def bones(clip: ik.Clip, leg: ik.Leg) -> np.ndarray:
-    """Where the joints from hip to foot are."""
+    """Positions of the joints from hip to foot."""
     return positions(clip)[:, [clip.skeleton.index(joint) for joint in leg.bones]]
 
 
 def test_a_knee_that_is_backwards_goes_forwards_for_a_while_and_not_to_and_fro(walk: ik.Clip) -> None:
-    """Legs come nearer to their hips by 1 mm, but for a frame between in which nothing moves them."""
+    """Feet come nearer to their hips by 1 mm, except in one frame in between without offset."""
     feet = ik.Feet.detect(walk.skeleton, clip=walk)
     motion = legs_of(walk[:40], feet)[0]
     hip, thigh, shin = motion.chain[:, 0], *(size(motion.chain[:, at + 1] - motion.chain[:, at]) for at in (0, 1))

@@ -1,4 +1,4 @@
-"""What is said of a bake: where a clip on the spot goes, why nothing has changed, and that ground has another unit."""
+"""Notes of a bake: in-place clips, reasons why nothing has changed, and ground in another unit."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def test_a_wall_that_feet_go_through_is_named(height: float) -> None:
 
 
 def ankles() -> list[Array]:
-    """Where those of the walk are."""
+    """Positions of the walk's ankles."""
     places = WALK.skeleton.forward(WALK.pose).positions
     return [places[:, WALK.skeleton.index(str(leg.ankle))] for leg in ik.Feet.detect(WALK.skeleton).legs]
 
@@ -362,7 +362,7 @@ def test_a_foot_on_its_heel_stands_on_the_ground_under_it() -> None:
 
 
 def test_soles_are_looked_for_on_the_plane_that_feet_were_put_on() -> None:
-    """Where they are over the ground, whatever their heights."""
+    """Positions over the ground, without heights."""
     normal = np.array([0.3, 0.8, -0.5]) / np.linalg.norm([0.3, 0.8, -0.5])
     stance = Stance(0, 0, 1, (Pivot("ball", 0, 1),), 0, np.zeros(1, np.intp), np.zeros((1, 3)), 0.0, planted=True)
     hold = Foothold(stance, np.array([1.0, 2, 3]), np.zeros(3), 0.5, normal, normal, 0, copied=False)
@@ -384,7 +384,7 @@ def test_feet_that_were_put_under_something_do_not_stand_as_they_should() -> Non
 
 @pytest.mark.parametrize("unit", [1.0, 0.01])
 def test_legs_that_would_have_to_fold_up_too_much_are_said(unit: float) -> None:
-    """A run over three steps a stride: its feet go over them under hips that are hardly higher."""
+    """A run over three steps per stride: its feet clear them below hips that are only slightly higher."""
     run = gaits.running().clip.convert(unit=unit)
     steep, low = (
         terrain.stairs(14, rise=rise / unit, run=0.29 / unit, width=6 / unit, landing=9 / unit) for rise in (0.17, 0.02)

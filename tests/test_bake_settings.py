@@ -77,7 +77,7 @@ def test_tolerance() -> None:
 
 
 def test_unlock() -> None:
-    """A foot that slides by 0.3 m is planted once, or anew and never so far from where it was."""
+    """A foot that slides by 0.3 m is planted once, or again before it is that far from its source."""
     clip = sliding(walk(), 0.5)
     contacts = ik.Contacts.detect(walk(), feet())
     for unlock, most in ((10.0, 0.001), (0.1, 0.2)):
@@ -156,7 +156,7 @@ def test_pelvis() -> None:
         ik.bake_feet(swaying(), ground, feet=feet(), settings=ik.BakeSettings(pelvis=rule)).rise[30]
         for rule in ("lowest", "balanced")
     )
-    assert lowest == pytest.approx(0, abs=1e-6)  # a leg that is nearly straight for a moment holds it back a trace
+    assert lowest == pytest.approx(0, abs=1e-6)  # a leg that is nearly straight in few frames holds it back slightly
     assert 0.01 < balanced < 0.1
 
 

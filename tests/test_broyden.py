@@ -27,7 +27,7 @@ CRANE = ik.Skeleton(
 
 
 def reachable(count: int) -> Any:
-    """Where poses within limits have the tip of the crane."""
+    """Positions of the crane's tip in poses within limits."""
     turned = np.repeat(CRANE.rest.rotations[None], count, axis=0)
     for joint in range(1, 4):
         off = (CRANE.limits[joint] or ik.Limit.free()).sample(count, seed=joint)

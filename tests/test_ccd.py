@@ -78,7 +78,7 @@ def test_planar_hinges_that_are_clamped_reach_what_is_published(links: int, solv
 
 @pytest.mark.parametrize(("links", "solved"), [(4, 189), (8, 192)])
 def test_planar_hinges_from_other_starts_reach_what_is_published(links: int, solved: int) -> None:
-    """What is clamped and does not arrive starts again, four times at most, from angles drawn one after the other."""
+    """An item that is clamped and misses starts again, four times at most, from random angles drawn in order."""
     skeleton, start, targets = planar(links, 45)
     options: dict[str, Any] = {"iterations": 200, "tolerance": 1e-3 / links, "textbook": True}
     found = ik.ccd(skeleton, ik.Pose(start), [ik.Reach(links, targets)], **options)
@@ -243,7 +243,7 @@ def test_sweeps_are_as_joint_by_joint(hinges: bool, start_from_tail: bool) -> No
 
 
 def test_no_sweep_leads_away() -> None:
-    """Of free joints and hinges, in chains and trees: each turn is the best, so the sum of squares never rises."""
+    """For free joints and hinges, in chains and trees, each turn is the best one, so the sum of squares never rises."""
     rng = np.random.default_rng(1)
     hinged = chain("hinge", 6, items=40)
     for skeleton, start in ((Y, Y.rest.rotations), (hinged[0], hinged[1])):
@@ -291,13 +291,13 @@ def test_places_and_rotations_are_reached_within_limits(kind: str | None) -> Non
 
 
 def slid(found: ik.Solution) -> Array:
-    """Where the first joint is."""
+    """Position of the first joint."""
     assert found.pose.translations is not None
     return found.pose.translations[0]
 
 
 def test_a_slide_goes_as_far_as_is_best_at_once() -> None:
-    """What a joint that slides carries goes along the mean way that is left, within its travel."""
+    """Descendants of a sliding joint move along the mean remaining offset, within its travel."""
     rail = ik.Limit.locked(position=[[-1, 0, 0], [2, 0, 0]])
     cart = ik.Skeleton([-1, 0, 0], [[0, 0, 0], [0, 1, 0], [0, 2, 0]], limits=[rail, None, None])
     goals = [ik.Reach(1, [1, 1, 0]), ik.Reach(2, [2, 2, 0], weight=3)]

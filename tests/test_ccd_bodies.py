@@ -25,7 +25,7 @@ CLOSE = 1e-3
 
 
 def targets() -> Array:
-    """Of both tips, places that they can have together."""
+    """Positions that both tips can have together."""
     draw = generator(44)
     turns = np.array([[random_rotation(draw, 0.5 * np.pi) for _ in range(10)] for _ in range(100)])
     return forward(Y, turns)[0][:, TIPS]
@@ -64,7 +64,7 @@ def chain_after_chain(pose: ik.Pose) -> ik.Pose:
 
 
 def trunk_goals(pose: ik.Pose) -> list[ik.Goal]:
-    """Where the roots of limbs should be: where they are, or else the nearest place from which the limb reaches."""
+    """Goals for the first joints of limbs: their position, or the nearest one from which the limb reaches."""
     goals: list[ik.Goal] = []
     places = forward(Y, pose.rotations)[0]
     for i, (root, _) in enumerate(LIMBS):
@@ -100,7 +100,7 @@ def test_trunk_then_limbs_takes_the_published_number_of_rounds(sweeps: int, publ
 
 
 def test_all_at_once_with_strides_needs_fewer_sweeps_than_any_published_way() -> None:
-    """Of rounds of the published ones, each of which is two sweeps or six, the best take 34.7, 65 of the slowest."""
+    """The best published way takes 34.7 rounds on average and 65 at most, each of two or six sweeps."""
     found = ik.ccd(Y, START, [ik.Reach(tip, TARGETS[:, i]) for i, tip in enumerate(TIPS)], tolerance=CLOSE / 5)
     assert not np.any(found.status)
     assert found.iterations.mean() < 34.7 / 2
@@ -184,7 +184,7 @@ def test_a_torso_within_limits_whose_hands_leave_their_reach_seldom_jumps(elbows
 
 
 def test_the_trunk_stays_where_limbs_reach() -> None:
-    """Where neither limb needs it; but for the rounding of a quaternion that is made a unit again."""
+    """If neither limb needs it; except for rounding when a quaternion is normalised."""
     pose = START
     for _ in range(40):
         before, pose = pose, trunk_then_limbs(pose, 3)

@@ -335,7 +335,7 @@ def test_the_image_of_a_body_weighs_and_prefers_what_its_partners_do(dtype: Any)
 
 
 def angular_momentum(clip: ik.Clip) -> Array:
-    """Of a body that turns as a whole about the x axis, which a mirror image does as well."""
+    """Angular momentum of a body that turns as a whole about the x axis, as its mirror image does."""
     turns = np.zeros((len(clip.skeleton), 3))
     turns[0] = [1, 0, 0]
     velocities = np.stack([turns, np.zeros_like(turns)]).reshape(-1)

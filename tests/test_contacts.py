@@ -39,9 +39,9 @@ def on_the_spot(walk: ik.samples.Walk, speed: float) -> ik.Clip:
 
 
 def check(contacts: ik.Contacts, walk: ik.samples.Walk, *, late: float = 0.13, least: float = 0.86) -> None:
-    """F1 over frames; and every true edge within a time, but for those too near to the clip's end to be seen.
+    """F1 over frames; and every true edge within a time, except edges too near to the end of the clip.
 
-    A heel that rises slowly over the ball is in contact a while longer, as it is low and hardly moves along.
+    A heel that rises slowly over the ball is in contact longer, because it is low and nearly still.
     """
     for key in KEYS:
         found, true = contacts.planted(*key), walk.planted(key[0].title() + key[1].title())
@@ -616,7 +616,7 @@ def test_a_treadmill_that_varies(speed: Callable[[Array], Array], fps: float) ->
 
 
 def test_a_way_that_is_missing_for_a_while_is_none() -> None:
-    """Of a walk that travels, then slides back."""
+    """Missing travel for a part of the clip is none: a walk that travels, then slides back."""
     made = gaits.walking(seconds=14)
     slides = np.clip(seconds(made.clip) - 10, 0, None)[:, np.newaxis] * [0, 0, -1.2]
     assert not ik.Contacts.detect(moved(made.clip, slides), BARE).treadmill.any()

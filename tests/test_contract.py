@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TOYS = ROOT / "tests" / "c" / "toys"
 
-# Of every toy: what it takes, and its sentence.
+# For every toy: the goals and limits that it takes, and its sentence.
 ROWS = {
     "xpbd": ("IK_TAKES_PLACE | IK_TAKES_COMPLIANCE | IK_ALL_JOINTS", "particles with masses, and rods between them"),
     "nearest": ("IK_TAKES_PLACE", "the pose of a table whose tip is nearest"),

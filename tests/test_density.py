@@ -88,7 +88,7 @@ def test_goals_stay_as_they_are_and_likelihood_never_falls(components: int) -> N
 
 
 def test_nothing_that_reaches_the_goal_nearby_is_likelier() -> None:
-    """Of poses at random beside it, each brought back to the goal; where all directions vary about as much."""
+    """Random poses near it, each brought back to the goal; with about equal variance in all directions."""
     bends = np.random.default_rng(5).normal(0.3, [[0.2], [0.3], [0.4], [0.3], [0.2]], size=(300, 5, 3))
     density = ik.PoseDensity(ARM, ik.Pose(rotations.exp(bends)), directions=3)
     found = density.solve(ARM.rest, goals(TARGETS[0]), rounds=200)

@@ -76,7 +76,7 @@ def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations_o
 
 @pytest.mark.parametrize(("links", "degrees", "missed"), [(4, 30, 2), (8, 90, 1), (4, 90, 1)])
 def test_dead_locks_of_the_published_method_are_left(links: int, degrees: int, missed: int) -> None:
-    """Where limits hold the passes in a corner, what follows them and kicks lead out, in few iterations."""
+    """If limits trap the passes, the steps after them and kicks lead out, in few iterations."""
     skeleton, start, targets = planar(links, degrees)
     published, found = (
         ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(links, targets)], tolerance=1e-3 / links, textbook=textbook)
@@ -439,7 +439,7 @@ def test_every_end_of_a_tree_is_met(joints: int, turned: float) -> None:
 @pytest.mark.parametrize("number", [np.float32, np.float64])
 @pytest.mark.parametrize("joints", [24, 40])
 def test_every_end_of_a_wide_tree_is_met(joints: int, number: Any) -> None:
-    """Twelve and twenty ends, which leave joints hardly any freedom, in floats as in doubles: all but 1 %."""
+    """Twelve and twenty ends, which leave joints very little freedom, in floats as in doubles: all but 1 %."""
     met = []
     for seed in range(30):
         random = np.random.default_rng(seed)
@@ -583,7 +583,7 @@ def test_a_rotation_for_what_does_not_turn_is_reached_by_what_carries_it() -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_floats_reach_as_much_as_doubles(kind: str) -> None:
-    """What turns a joint is compared by squares of angles, which floats do not see where they see the angle."""
+    """Rotations are compared by squares of angles, which underflow in floats before the angles do."""
     skeleton, start, positions, _ = chain(kind, 5)
     wide, narrow = (
         np.count_nonzero(ik.fabrik(skeleton, ik.Pose(start.astype(d)), [ik.Reach(5, positions[:, 5])]).status == 0)
@@ -681,7 +681,7 @@ def test_fifteen_iterations_do_near_full_reach_what_is_published(
 ) -> None:
     """Ledger 5, fact 4: a leg that stands needs more. As they are, both methods reach all.
 
-    Starts and targets are drawn otherwise, so shares are as published but for three deviations of what 200 draws have.
+    Starts and targets are other draws, so shares agree within three standard deviations of 200 draws.
     """
     rng, leg = np.random.default_rng(0), np.array([[0, 0, 0], [0, -0.45, 0], [0, -0.87, 0]])
     skeleton = ik.Skeleton.chain(leg if joints == 3 else np.arange(11)[:, None] * UP)

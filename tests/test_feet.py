@@ -113,7 +113,7 @@ def human(family: str) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
 
 @pytest.mark.parametrize("family", NAMES)
 def test_every_family_of_names(family: str) -> None:
-    """Of a body with its legs up in the air, so that only names can say it."""
+    """A body with its legs up in the air, so that only names identify them."""
     places, called = human(family)
     legs = {name for joints in called.values() for name in joints.values()}
     places = {n: (above, (x, 1.8 - y if n in legs else y, z)) for n, (above, (x, y, z)) in places.items()}

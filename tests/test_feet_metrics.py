@@ -738,7 +738,7 @@ def test_a_knee_made_bad_reads_beside_the_source() -> None:
 
 
 def kicks(rate: float) -> Track:
-    """So many radians a second."""
+    """A leg that turns by a rate in radians per second."""
     chain = np.tile([[0.0, 1, 0], [0, 0.5, 0.1], [0, 0, 0]], (60, 1, 1))
     chain[:, 2, 2] = 0.2 * np.sin(rate * np.arange(60) / 30)
     return Track.on(chain, chain[:, 2:])

@@ -1,4 +1,4 @@
-"""What every iterative method does for every item: judged apart from it, whatever it is called."""
+"""Properties of every iterative method, for every item, judged independently of the method."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def problems() -> list[tuple[ik.Skeleton, Array, list[ik.Goal]]]:
 
 PROBLEMS = problems()
 
-# What bounds nothing: ranges of a whole turn wherever they lie, a cone of half a turn, boxes of all rotations.
+# Limits without effect: ranges of a whole turn anywhere, a cone of half a turn, boxes of all rotations.
 WHOLE = {
     "hinge": ik.Limit.hinge([0, 0, 1], -np.pi, np.pi),
     "from rest": ik.Limit.hinge([0, 0, 1], 0, 2 * np.pi),

@@ -31,7 +31,7 @@ def toctrees(text: str) -> list[list[str]]:
 
 
 def listed() -> set[str]:
-    """What the reference lists, by the names that users write after ``ik.``."""
+    """The objects in the reference, by the names that users write after ``ik.``."""
     names = set()
     for page in (DOCS / "reference").glob("*.md"):
         text = page.read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ def test_the_sidebar_has_five_parts_and_every_page_once() -> None:
 
 
 def code_lines(text: str) -> list[str]:
-    """Of blocks of code, as they are copied: without prompts, without what is printed."""
+    """Lines of code blocks as they are copied: without prompts, without output."""
     lines = []
     for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         lines += [
@@ -99,7 +99,7 @@ def test_readme_shows_what_its_example_prints(capsys: pytest.CaptureFixture[str]
 
 
 class Links(HTMLParser):
-    """Where the links of the text of a built page lead, without sidebar and heading."""
+    """Targets of the links in the text of a built page, without sidebar and heading."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ def nearest(table: _core.Table, query: Array) -> tuple[Array, Array]:
 
 
 def compared(keys: Array, query: Array) -> tuple[Array, Array]:
-    """With every row, in the same order of sums."""
+    """Comparison with every row, with the same order of sums."""
     square = np.zeros((len(query), len(keys)))
     for column in range(keys.shape[1]):
         square += (query[:, column, None] - keys[:, column]) ** 2

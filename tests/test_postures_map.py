@@ -38,7 +38,7 @@ def apart(one: Array, other: Array) -> Array:
 
 
 def farthest_from(seen: Array, poses: Array) -> Array:
-    """Of every pose how far off the nearest of those seen is, as the root of the mean square of its joints."""
+    """For every pose the distance of the nearest known one, as root mean square over its joints."""
     return np.array([np.sqrt(np.mean(apart(seen, pose) ** 2, axis=-1)).min() for pose in poses])
 
 
@@ -75,7 +75,7 @@ def test_postures_that_are_all_the_same_are_that_one() -> None:
 
 
 def test_a_posture_outside_of_limits_gives_none() -> None:
-    """What was measured may break a limit; what is found never does."""
+    """Measured poses may violate a limit; results never do."""
     wild = rotations.exp(np.random.default_rng(4).normal(size=(200, 7, 3)))
     assert np.max(LIMIT.violation(wild)) > 0.5
     start, _ = ik.Postures(TAIL, ik.Pose(wild), [TIP]).nearest(TAIL.rest, [[4, 2, 1], [3, -3, 1]])
@@ -102,7 +102,7 @@ def test_a_map_of_one_posture_is_that_posture() -> None:
 
 
 def test_nodes_that_limits_move_far_are_left_out() -> None:
-    """Of two kinds of poses one is outside: its nodes are not of the map."""
+    """One of two kinds of poses is outside the limits: its nodes are left out of the map."""
     inside = motion(np.random.default_rng(2).normal(size=(200, 3)))
     outside = rotations.multiply(inside, rotations.from_axis_angle([0, 0, 1], 2.0))
     nodes = ik.posture_map(TAIL, ik.Pose(np.concatenate([inside, outside])), 4, steps=2000).rotations

@@ -141,7 +141,7 @@ def number_of(dtype: Any) -> str:
     return "f32" if dtype is np.float32 else "f64"
 
 
-# What is on record changes only with the contract of a solver, never because a platform finds it hard.
+# Records change only with the contract of a solver, never to suit a platform.
 
 
 @pytest.mark.records

@@ -620,7 +620,7 @@ def test_what_is_not_given_to_the_core_has_the_default_of_the_method(method: str
 def test_methods_are_printed_with_their_options() -> None:
     said = repr(ik.methods())
     assert re.search(r"^fabrik: forward and backward reaching", said, re.M)
-    assert re.search(r"^  iterations=200: the most iterations", said, re.M)
+    assert re.search(r"^  iterations=200: largest number of iterations", said, re.M)
     assert re.search(r"^two_bone: the limb in closed form", said, re.M)
     assert re.search(
         r"^fabrik: .*\n  takes Reach position, Reach rotation, Distance, Inside, Outside, goal relative to a joint, "

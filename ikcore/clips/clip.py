@@ -26,7 +26,7 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clip:
-    """A skeleton and its pose over time. Immutable; what changes one returns another.
+    """A skeleton and its pose over time. Immutable: methods that change a clip return a new one.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ class Clip:
     pose : Pose
         Its one leading axis is time.
     fps : float
-        Frames a second. Files have odd ones, such as 120.00048, and they are kept.
+        Frames per second. Odd rates of files, such as 120.00048, are kept.
     loop : bool, default: False
-        Whether it is played over and over. The last frame of a loop is its first one again, but for where the root is.
+        Whether it repeats. The last frame of a loop equals its first one, except for the position of the root.
     up : {"Y", "Z"}
         The axis that points up.
     unit : float, default: 1
-        Metres in one unit of length.
+        Metres per unit of length.
     channels : sequence of str, optional
-        What a BVH file animates of every joint, in its order: small letters are positions, capitals rotations, so
-        "xyzZXY" stands for ``Xposition Yposition Zposition Zrotation Xrotation Yrotation``. Kept for writing.
+        The channels of every joint in a BVH file, in order: lower case letters are positions, capitals rotations.
+        "xyzZXY" stands for ``Xposition Yposition Zposition Zrotation Xrotation Yrotation``. They are kept for writing.
     origin : Origin, optional
-        Provenance: what `bake_feet` did to it, which the next bake on the same ground reads. Another pose of as many
-        frames keeps it, and the bake finds which stances were moved; other frames, axes or units drop it.
+        Provenance: what `bake_feet` did, for the next bake on the same ground. A new pose with the same
+        number of frames keeps it, and the bake finds the stances that were moved. Other frames, axes or units drop it.
 
     Examples
     --------
@@ -103,22 +103,22 @@ class Clip:
         path : path
             The file.
         animation : str, optional
-            Which one of those in a glTF file.
+            Name of the animation in a glTF file.
         up : {"Y", "Z", "auto"}
-            Which axis of the file points up. BVH files do not say; most have Y, as glTF has. "auto" takes the axis
+            The axis of the file that points up. BVH files do not say; most have Y, as glTF has. "auto" takes the axis
             along which the legs hang.
         unit : float or "auto", default: 1
-            Metres in one unit of length, which BVH files do not say either: 0.01 for centimetres, 0.0254 for inches.
-            "auto" takes what makes the legs as long as a human's, of metres, centimetres, inches, millimetres and the
-            0.0564 m of the CMU library.
+            Metres per unit of length, which BVH files do not say either: 0.01 for centimetres, 0.0254 for inches.
+            "auto" takes the unit that makes the legs most like a human's: metres, centimetres, inches, millimetres, or
+            the 0.0564 m of the CMU library.
 
         Returns
         -------
         Clip
-            In the axes and units of the file; `convert` changes them. No loop, as files do not say so;
+            In the axes and units of the file; `convert` changes them. It is no loop, because files do not say;
             ``dataclasses.replace(clip, loop=True)`` makes it one.
         """
-        from ikcore.clips import formats  # whose modules make clips
+        from ikcore.clips import formats  # imported here: its modules import Clip
 
         return formats.read(path, animation, up=up, unit=unit)
 
@@ -143,7 +143,7 @@ class Clip:
         return len(self.pose)
 
     def __getitem__(self, frames: slice) -> Clip:
-        """Some of the frames, as slices of lists have it; `clip.pose` has single ones."""
+        """Some of the frames, selected like a slice of a list; `clip.pose` has single frames."""
         if not isinstance(frames, slice):
             raise TypeError(f"expected a slice such as clip[10:20], got {frames!r}; clip.pose[3] is a single pose")
         start, stop, step = frames.indices(len(self))
@@ -180,12 +180,12 @@ class Clip:
         return self[round(start * self.fps) : round(end * self.fps) + 1]
 
     def resample(self, fps: float) -> Clip:
-        """The same motion at another rate: rotations turn the shorter way, the rest moves straight.
+        """The same motion at another frame rate: rotations are interpolated along the shorter arc, the rest linearly.
 
         Parameters
         ----------
         fps : float
-            Frames a second. A loop keeps its first and its last frame, and takes the nearest rate that does so.
+            Frames per second. A loop keeps its first and last frame, and takes the nearest rate that allows this.
 
         Returns
         -------
@@ -227,10 +227,10 @@ class Clip:
         return Pose(turned, straight(pose.translations), straight(pose.scales))
 
     def mirror(self, pairs: Mapping[str, str] | None = None) -> Clip:
-        """The motion in a mirror, the plane x = 0: what the left did the right does.
+        """The mirror image of the motion in the plane x = 0: left and right are exchanged.
 
-        Every joint is exactly where its partner's mirror image is, so bones have the lengths of their partners. The
-        rotations at rest are kept, so limits and meshes need no change.
+        Every joint is exactly at the mirror image of its partner, so bones have the lengths of their partners. Rest
+        rotations are kept, so limits and meshes need no change.
 
         Parameters
         ----------
@@ -266,14 +266,14 @@ class Clip:
     def convert(self, *, up: str | None = None, unit: float | None = None) -> Clip:
         """The same motion with another axis up, or in another unit of length.
 
-        What turns are the roots, so all other local rotations, and what meshes and limits refer to, stay.
+        Only the roots turn. All other local rotations stay, and so do the spaces of meshes and limits.
 
         Parameters
         ----------
         up : {"Y", "Z"}, optional
-            The axis that points up; what went along x still does.
+            The axis that points up; the x axis is kept.
         unit : float, optional
-            Metres in one unit of length.
+            Metres per unit of length.
 
         Returns
         -------
@@ -301,7 +301,7 @@ class Clip:
 
     @staticmethod
     def concatenate(clips: Iterable[Clip]) -> Clip:
-        """One clip after another, as they are: nothing is blended or moved.
+        """Join clips one after another, without blending or moving them.
 
         Parameters
         ----------
@@ -381,12 +381,12 @@ def _joined(clips: list[Clip]) -> Pose:
 
 # --- axes and units --------------------------------------------------------------------------------------------------
 
-# Where Y is up and where Z is: the components of a vector there, and their signs, that become those of one here.
+# Conversion between up axes: for each, the components of a vector in the other one, and their signs.
 _TURNED = {"Y": ((0, 2, 1), (1.0, 1.0, -1.0)), "Z": ((0, 2, 1), (1.0, -1.0, 1.0))}
 
 
 class _Turn:
-    """From one axis up to another, and from one unit to another, for the joints of a skeleton."""
+    """Converts poses and skeletons to another up axis and another unit."""
 
     def __init__(self, before: Clip, after: Clip) -> None:
         self._up = None if before.up == after.up else after.up
@@ -394,7 +394,7 @@ class _Turn:
         self._roots = before.skeleton.parents < 0
 
     def skeleton(self, before: Skeleton) -> Skeleton:
-        """The skeleton; what is in the space of a joint changes in size alone."""
+        """The skeleton; numbers in the space of a joint change only by the unit."""
         masses, centres, preferred, caps, inertias, compliances = before._given()
         return Skeleton(
             before.parents,
@@ -407,7 +407,7 @@ class _Turn:
             None if preferred is None else self.turned(preferred),
             caps,
             None if inertias is None else inertias * self._factor**2,
-            compliances,  # of force in masses times lengths, so that units of length are not in it
+            compliances,  # length per force, with force in mass times length: the unit cancels
         )
 
     def moved(self, points: NDArray[Any]) -> NDArray[Any]:
@@ -432,10 +432,11 @@ class _Turn:
 
 
 class _Mirror:
-    """What makes of a skeleton's pose its mirror image, with M the reflection x -> -x.
+    """Makes the mirror image of a skeleton's poses, with M the reflection x -> -x.
 
-    The world rotation of a joint is to be M W M S, with W that of its partner and S a constant that makes it the
-    joint's own where the partner is at rest. So locally, of a joint below a parent with S', S'^-1 M L M S.
+    The world rotation of a joint becomes M W M S. W is the world rotation of its partner. S is a constant: the
+    result is the joint's own rest rotation if its partner is at rest. The local rotation, below a parent with S', is
+    S'^-1 M L M S.
     """
 
     def __init__(self, skeleton: Skeleton, partner: NDArray[np.intp]) -> None:
@@ -446,7 +447,7 @@ class _Mirror:
         self._back = rotations.conjugate(above)
 
     def skeleton(self, before: Skeleton) -> Skeleton:
-        """The skeleton, with limits and rest as they were: they are of a joint, on whichever side."""
+        """The skeleton with its limits and rest unchanged: they belong to a joint, on either side."""
         masses, centres, preferred, caps, inertias, compliances = before._given()
         return Skeleton(
             before.parents,
@@ -463,7 +464,7 @@ class _Mirror:
         )
 
     def _inertias(self, inertias: NDArray[Any]) -> NDArray[Any]:
-        """Inertias (joints, 3, 3): as those of the partner, mirrored, in the axes of the joint."""
+        """Inertias (joints, 3, 3): the mirrored ones of the partner, in the axes of the joint."""
         signs = np.array([-1, 1, 1])
         mirrored = inertias[self._partner] * signs * signs[:, np.newaxis]
         own = rotations.to_matrix(rotations.conjugate(self._own))
@@ -480,12 +481,12 @@ class _Mirror:
         return rotations.rotate(self._back.astype(points.dtype), self._across(points))
 
     def _across(self, points: NDArray[Any]) -> NDArray[Any]:
-        """M times those of the partners."""
+        """M times the vectors of the partners."""
         across: NDArray[Any] = points[..., self._partner, :] * np.array([-1, 1, 1], points.dtype)
         return across
 
     def scaled(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Scales (..., joints, 3): exact where they are even, or the partners' axes are each other's but for signs."""
+        """Scales (..., joints, 3): exact if they are uniform, or if the partners' axes differ only in sign."""
         axes = rotations.to_matrix(self._own).astype(scales.dtype) ** 2
         return transformed(np.swapaxes(axes, -1, -2), scales[..., self._partner, :])
 
@@ -497,7 +498,7 @@ def _reflected(q: NDArray[Any]) -> NDArray[Any]:
 
 
 def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np.intp]:
-    """The joint on the other side of every joint, itself in the middle."""
+    """For every joint its partner on the other side; joints in the middle are their own partners."""
     partner = np.arange(len(skeleton))
     for one, other in (_pairs_by_name(skeleton.names) if pairs is None else pairs).items():
         joints = [skeleton.index(one), skeleton.index(other)]
@@ -519,7 +520,7 @@ def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np
 
 
 def _pairs_by_name(names: tuple[str, ...]) -> dict[str, str]:
-    """The joints on the left, and those on the right: of the same case if there are, else of any."""
+    """The joints on the left and on the right: names in the same case first, then in any case."""
     exact = {name: name for name in names}
     known = {name.lower(): name for name in names}
 
@@ -532,7 +533,7 @@ def _pairs_by_name(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _on_the_right(name: str) -> Iterable[str]:
-    """What the partner of a joint on the left may be called: words before letters."""
+    """Possible names of the partner of a joint on the left: whole words first, then letters."""
     for left, right in (("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT")):
         if left in name:
             yield name.replace(left, right)

@@ -1,4 +1,4 @@
-"""A sprint and hops made by procedure: short stances between flights, of which everything is known."""
+"""A procedural sprint and procedural hops: short stances between flights, with exactly known contacts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ikcore.pose import Pose
 from ikcore.solving.by_name import solve
 
 _GRAVITY = 9.81  # m/s^2
-_HEIGHT = 0.78  # m: how high the hips are over the ground in the middle of a stance
+_HEIGHT = 0.78  # m: height of the hips above the ground at mid-stance
 
 
 class _Cycle(NamedTuple):
@@ -36,9 +36,9 @@ class _Cycle(NamedTuple):
     stance: float
     apart: float
     speed: float  # m/s
-    later: dict[str, float]  # by side, when it lands first, s
-    points: tuple[str, ...]  # what stands
-    pitch: float  # radians, by how much the heel is up
+    later: dict[str, float]  # s: by side, time of its first landing
+    points: tuple[str, ...]  # points that touch the ground
+    pitch: float  # radians: angle of the sole, heel up
     lift: float  # m, of the foot in its swing
 
 
@@ -141,7 +141,7 @@ def _hips(times: Array, cycle: _Cycle) -> Array:
 
 
 def _place(number: Array, side: str, cycle: _Cycle) -> Array:
-    """Where the ball of a foot stands in each of its stances: below the hips in the middle of it."""
+    """Positions of the ball of a foot in its stances: below the hips at mid-stance."""
     return np.asarray(cycle.speed * (number * cycle.period + cycle.later[side] + cycle.stance / 2))
 
 

@@ -20,7 +20,7 @@ VERSION = 1  # of the text
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pivot:
-    """What a foot turned about in a part of a stance.
+    """The pivot of a foot in one part of a stance.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Stance:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Origin:
-    """What a bake did to a clip: `bake_feet` writes it, and reads it when it bakes the clip again.
+    """The provenance of a clip: `bake_feet` writes it, and reads it when it bakes the clip again.
 
     A stance whose foot is still where it was put is copied then. Edits may move stances: those are baked again.
 

@@ -128,7 +128,7 @@ def frame_times(seconds: float, fps: float, **others: float) -> Array:
 
 
 def soles_of_samples() -> dict[str, tuple[str, Array]]:
-    """Of each point of both soles the joint that carries it, and its place there."""
+    """For each point of both soles its joint and its offset from it."""
     return {f"{side}{name}": (f"{side}{joint}", at) for side in TRACK for name, (joint, at, *_) in SOLES.items()}
 
 

@@ -46,14 +46,14 @@ __all__ = ["Plant", "Walk", "hop", "sprint", "walk"]
 def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: float = 60.0) -> Walk:
     """A human walks straight ahead on level ground, on feet that do not slide.
 
-    What is known, to rounding:
+    The motion is known, to rounding:
 
     - The ground is y = 0, forward is +z, left is +x; metres. The root moves ahead with exactly `speed`, sways towards
       the standing foot and bobs twice a stride.
     - A stride takes T = 2 step / speed seconds. The left heel strikes at k T where z = 2 k step, for every whole k, the
       right one half a stride later and a step ahead.
-    - After its strike a heel stands still for 0.40 T. Ball and toe do from 0.12 T to 0.62 T. So the foot is flat from
-      0.12 to 0.40 T; before, it turns about the heel, and after, about the toe joint, with the toes flat.
+    - After its strike a heel stands still for 0.40 T. Ball and toe stand still from 0.12 T to 0.62 T. The foot is flat
+      from 0.12 to 0.40 T. Before, it turns about the heel, and after, about the toe joint, with the toes flat.
     - At all other times these points are above the ground, and leave and meet it gently: they are within a millimetre
       of it for up to 0.036 T before and after their plants.
     - Ankles and feet have continuous accelerations. Knees bend forward and are never straight.
@@ -141,7 +141,7 @@ _STANDING = (FLAT + OFF) / 2  # the middle of the left foot's stance
 
 
 def _root(strides: Array, step: float) -> Array:
-    """Where the hips are but for their height: lowest on both feet."""
+    """Horizontal position of the hips: they are lowest over both feet."""
     bob = -0.02 * (step / 0.7) * _wave(2 * strides, 2 * LIFT - 1)
     return np.stack([0.02 * _wave(strides, _STANDING), bob, 2 * step * strides - step / 2 + 0.04], axis=-1)
 

@@ -1,4 +1,4 @@
-"""Feet on ground that moves: where they are on it, as if it stood still as it is on the first frame."""
+"""Feet on moving ground, moved back to where they would be if the ground stood still as in the first frame."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Mask = NDArray[np.bool_]
 def carried_back(
     ground: Ground, surface: Surface, sole: Array, heights: Array, held: Mask, fps: float
 ) -> tuple[Array, Array]:
-    """The points of a sole, and the normals under them, brought to where they would be on the first frame.
+    """The points of a sole, and the normals below them, moved back to where they would be in the first frame.
 
     Parameters
     ----------
     ground : Ground
-        Over as many frames.
+        With the same frames.
     surface : Surface
-        What of it is under the points.
+        The ground below the points.
     sole : (frames, points, 3) array
         The points.
     heights : (frames, points) array
-        Theirs above it.
+        Their heights above the ground.
     held : (frames, points) array of bool
-        When each is in contact.
+        Contacts of each point.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
     (frames, points, 3) arrays
-        Those on a part that is at rest, or on none, are left.
+        Points on a part at rest, or over no ground, are unchanged.
     """
     points, normals = sole.copy(), surface.normals.copy()
     on = _stood_on(surface, heights, np.asarray(held.any(axis=1)), fps)
@@ -53,10 +53,10 @@ def carried_back(
 
 
 def _stood_on(surface: Surface, heights: Array, down: Mask, fps: float) -> NDArray[np.intp]:
-    """The part of the ground that a foot stands on, frame by frame: in every stance one.
+    """The part of the ground that a foot stands on, in each frame; one per stance.
 
-    That is the one that is mostly under its lowest point; in swing it is that of the stance that is nearer in time. -1
-    where there is none.
+    It is the part that is most often below its lowest point. In swing it is the part of the nearer stance in time. -1
+    if there is none.
     """
     lowest = np.where(np.isnan(heights), np.inf, heights).argmin(axis=1)
     under: NDArray[np.intp] = surface.part[np.arange(len(lowest)), lowest].astype(np.intp)
@@ -69,6 +69,6 @@ def _stood_on(surface: Surface, heights: Array, down: Mask, fps: float) -> NDArr
 
 
 def _usual(numbers: NDArray[np.intp]) -> int:
-    """The most frequent one."""
+    """The most frequent number."""
     found, counts = np.unique(numbers, return_counts=True)
     return int(found[counts.argmax()])

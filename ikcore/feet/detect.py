@@ -1,4 +1,4 @@
-"""The feet of a skeleton: found by name, then by structure."""
+"""The feet of a skeleton: found by joint names, then by structure."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
 _FORMAT = "ikcore-feet/1"
-_APART, _EVEN = 0.5, 0.2  # of a leg: how far front legs are from hind legs at least, and their feet in height at most
+_APART, _EVEN = 0.5, 0.2  # of a leg: least distance of front from hind legs, largest difference in height of their feet
 
 
 @dataclass(frozen=True, slots=True)
 class Feet:
-    """The legs of a skeleton, any number of them. Immutable; what changes one returns another.
+    """The legs of a skeleton, any number of them. Immutable: methods that change it return a new object.
 
     Parameters
     ----------
@@ -69,17 +69,17 @@ class Feet:
     ) -> Feet:
         """Find the legs of a skeleton: by the names of many rigs (`ikcore.feet.names`), else by structure.
 
-        By structure a leg is what hangs on the trunk, belongs to one side and ends near the ground at rest; its long
-        bones lie between hip, knees and ankle. Left and right are what names say, else as the rest pose faces. If that
-        lies, the tallest pose of the clip is looked at instead. To hind legs with known names come front legs by
-        structure, whatever they are called. Feet are free, without legs, where all are that have names of a leg but
-        hang on neither shin nor thigh; and what is a foot from where it hangs on, if there are no legs.
+        By structure, a leg hangs on the trunk, belongs to one side and ends near the ground at rest; its long bones lie
+        between hip, knees and ankle. Names decide what is left and right, otherwise the facing of the rest pose. If
+        that lies down, the tallest pose of the clip is used instead. Hind legs with known names get front legs by
+        structure, whatever these are called. Feet are free, without legs, if all joints with names of feet hang on
+        neither shin nor thigh. Without any legs, low and short branches are free feet.
 
-        The soles are measured where the feet stand flat: in frames of the clip in which they are low and still, without
-        a clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The floor there
-        is at height 0 if the lowest joint is up to 0.08 m above it, for a leg of 0.87 m; as far below that joint as at
-        rest, where it is 0.16 m up or more; and gradually between the two. Heel and sides have usual proportions
-        unless there are vertices; an animal that goes on its toes has no heel.
+        Soles are measured where the feet are flat: in frames of the clip in which they are low and still, without a
+        clip at rest. Paws are measured at rest if the rest pose stands, because no clip shows which way they point. The
+        height of the lowest joint decides where the floor is, for a leg of 0.87 m: up to 0.08 m it is at height 0, from
+        0.16 m on it is as far below that joint as at rest, with a gradual transition. Heel and sides have usual
+        proportions unless there are vertices. An animal that walks on its toes has no heel.
 
         Parameters
         ----------
@@ -96,13 +96,13 @@ class Feet:
         Returns
         -------
         Feet
-            From front to back, the left one first. Without soles if a skeleton does not stand at rest and there is no
-            clip.
+            From front to back, the left one first. They have no soles if the skeleton does not stand at rest and there
+            is no clip.
 
         Raises
         ------
         ValueError
-            If there are no legs, some feet are not under their shins, or scaled to 0 wherever they could be measured.
+            If there are no legs, or some feet are not below their shins or are scaled to 0 in all frames.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class Feet:
         return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin))
 
     def with_soles(self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
-        """The same legs with soles, measured as `detect` does it; legs that have some keep them.
+        """Return the same legs with soles, measured as by `detect`; legs that have soles keep them.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Feet:
         return Feet(tuple(measured.get(leg.name, leg) for leg in self.legs))
 
     def replace(self, leg: str, /, **changes: Any) -> Feet:
-        """The same legs, one of them with other fields.
+        """Return the same legs, with some fields of one leg changed.
 
         Parameters
         ----------
@@ -188,20 +188,20 @@ class Feet:
         Parameters
         ----------
         skeleton : Skeleton
-            Another one, or another version of it.
+            Another skeleton, or a changed version.
         """
         for leg in self.legs:
             leg.check(skeleton)
 
     def positions(self, skeleton: Skeleton, pose: Pose) -> dict[tuple[str, str], NDArray[Any]]:
-        """Where the points of the soles are in the world.
+        """World positions of the sole points.
 
         Parameters
         ----------
         skeleton : Skeleton
             The joints.
         pose : Pose
-            One or many, such as those of a clip.
+            One pose or many, such as those of a clip.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class Feet:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Feet:
-        """Read what `save` wrote.
+        """Read a file written by `save`.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class Feet:
         Raises
         ------
         FormatError
-            If the file is something else.
+            If the file is not one.
         """
         try:
             read = json.loads(files.read(path).decode("utf-8"))
@@ -306,7 +306,7 @@ def _checked_skin(skeleton: Skeleton, vertices: Mapping[str, ArrayLike]) -> dict
 
 @functools.lru_cache(maxsize=KNOWN)
 def _at_rest(skeleton: Skeleton, up: str) -> tuple[Sided, ...]:
-    """The legs of a skeleton that stands at rest: once for all its clips, see `resting`."""
+    """The legs of a skeleton that stands at rest, cached for all its clips, see `resting`."""
     return tuple(_found(skeleton, resting(skeleton, up)))
 
 
@@ -319,9 +319,9 @@ def _found(skeleton: Skeleton, seen: Stance) -> list[Sided]:
 
 
 def _named(skeleton: Skeleton) -> Sequence[Named]:
-    """The legs of the first family whose legs are whole, else of the first whose feet are all free.
+    """The legs of the first family whose legs are complete, else of the first whose feet are all free.
 
-    If all are broken, what is wrong with the first.
+    If all are incomplete, an error says what is wrong with the first.
     """
     broken, loose = None, None
     for legs in by_name(skeleton.names):
@@ -336,7 +336,7 @@ def _named(skeleton: Skeleton) -> Sequence[Named]:
 
 
 def _is_free(skeleton: Skeleton, leg: Named) -> bool:
-    """Whether the foot hangs on nothing of its leg."""
+    """Whether the foot hangs on no joint of its leg."""
     return not {leg.hip, leg.knee} & {*ancestors(skeleton, leg.ankle)}
 
 
@@ -352,7 +352,7 @@ def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[
 
 
 def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sided]:
-    """What an animal stands on, besides legs with known names, far ahead of them or behind: arms that are legs."""
+    """Other legs of an animal, far in front of the legs with known names or behind them: arms used as legs."""
     ends = [(chain, _lowest(skeleton, seen, chain.knees[-1])) for chain in standing(skeleton, seen)]
     hips = {leg.hip for leg in legs}
     ends = [(chain, low) for chain, low in ends if not hips & {low, *ancestors(skeleton, low)}]
@@ -369,7 +369,7 @@ def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sid
 
 
 def _lowest(skeleton: Skeleton, seen: Stance, joint: int) -> int:
-    """Of a joint and all that hangs on it."""
+    """The lowest of a joint and its descendants."""
     height = seen.height.tolist()
     return min(below(skeleton, joint), key=lambda other: height[other])
 
@@ -395,11 +395,11 @@ class _Bare:
     toe: int | None
 
 
-Sided = tuple[_Bare, str]  # and with its side
+Sided = tuple[_Bare, str]  # a leg with its side
 
 
 def _whole(skeleton: Skeleton, seen: Stance, leg: Named) -> _Bare:
-    """Ball and toe as they are called, else as they hang on the ankle."""
+    """Ball and toe by name, otherwise by what hangs on the ankle."""
     chain = Chain(None, (), leg.ankle) if _is_free(skeleton, leg) else Chain(leg.hip, (leg.knee,), leg.ankle)
     ball = leg.ball if leg.ball is not None and leg.ankle in ancestors(skeleton, leg.ball) else None
     above = leg.ankle if ball is None else ball
@@ -438,7 +438,7 @@ def _sided(skeleton: Skeleton, seen: Stance, chain: Chain) -> Sided:
 
 
 def _legs(skeleton: Skeleton, seen: Stance, found: Iterable[Sided]) -> list[Leg]:
-    """With names, from front to back."""
+    """The legs with names, from front to back."""
     ahead = dot(seen.at, seen.front)
     found = sorted(found, key=lambda leg: -round(float(ahead[leg[0].chain.top]), 6))
     rows = {side: [leg for leg, other in found if other == side] for side in SIDES}
@@ -448,7 +448,7 @@ def _legs(skeleton: Skeleton, seen: Stance, found: Iterable[Sided]) -> list[Leg]
 
 
 def _called(side: str, row: int, rows: int) -> str:
-    """Left; or front left and hind left; or left 1, left 2, and so on."""
+    """The name of a leg: left; or front left and hind left; or left 1, left 2, and so on."""
     if rows == 1:
         return side
     return f"{('front', 'hind')[row]} {side}" if rows == 2 else f"{side} {row + 1}"

@@ -1,4 +1,4 @@
-"""Planted points frame by frame, as frames come: without knowing what comes next, as in a game or while capturing."""
+"""Foot locking frame by frame, without knowledge of later frames, for games and during capture."""
 
 from __future__ import annotations
 
@@ -14,32 +14,31 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class FootLock:
-    """Keeps points where they are while they are planted, and lets them go without a jump.
+    """Hold points in place while they are planted, and release them without a jump.
 
-    It sees one frame after another and nothing of the next. When a point is planted it stays where it has got to; when
-    it is let go, or has been left behind too far, it returns to its own way as a critically damped spring does that
-    starts with the speed it has: its place and its speed never jump. A point that was let go is planted again only
-    after a while, so that a contact that flickers does not rattle. For clips that are all there `bake_feet` is better:
-    it sees what comes.
+    It sees one frame after another. A planted point stays at its present position. A released point, or one that is too
+    far from its input, returns to its input like a critically damped spring with its present velocity: position and
+    velocity never jump. A released point is planted again only after a delay, so that a flickering contact does not
+    make it jitter. If the whole clip is known, use `bake_feet`, which sees later frames.
 
-    The idea of fading out a difference is that of D. Bollo, "Inertialization", 2018; on feet, D. Holden's.
+    The fading of an offset is D. Bollo's, "Inertialization", 2018; on feet, D. Holden's.
 
     Parameters
     ----------
     count : int
-        How many points.
+        Number of points.
     fps : float
-        Frames a second.
+        Frames per second.
     half_life : float, default: 0.1
-        Seconds; after as long, a point that was at rest is still 0.6 of its way off, after twice that a quarter.
+        Seconds. The offset of a point at rest falls to 0.6 in this time, and to a quarter in twice this time.
     unlock : float, default: 0.2
-        How far a planted point may be from where it would be else, in units of length.
+        Largest distance of a planted point from its input, in units of length. Beyond it the point is released.
     rest : float, default: 0.1
-        Seconds after which a point that was let go may be planted again.
+        Seconds before a released point may be planted again.
 
     Examples
     --------
-    A foot that slides by 5 mm a frame while it should stand, and is then lifted:
+    A foot that slides by 5 mm per frame while it should be planted, and is then lifted:
 
     >>> import numpy as np
     >>> lock = FootLock(1, fps=60)
@@ -63,29 +62,29 @@ class FootLock:
         self._decay = _exponential(-self._stiff * self._step)
         self._unlock, self._rest = unlock, rest
         self._held, self._fell = np.zeros(count, bool), np.zeros(count, bool)
-        self._since = np.full(count, np.inf)  # it was let go
+        self._since = np.full(count, np.inf)  # s since its release
         self._place, self._last = np.zeros((count, 3)), np.full((count, 3), np.nan)
         self._off, self._speed = np.zeros((count, 3)), np.zeros((count, 3))
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Which points are kept where they are (count,)."""
+        """The points that are held in place (count,)."""
         return self._held.copy()
 
     def step(self, points: ArrayLike, planted: ArrayLike) -> Array:
-        """Go on by one frame.
+        """Advance by one frame.
 
         Parameters
         ----------
         points : (count, 3) array_like
-            Where the points are in this frame. One that is not finite stays where it was.
+            The points in this frame. A point that is not finite keeps its position.
         planted : (count,) array_like of bool
-            Which of them should stand.
+            The points that should be planted.
 
         Returns
         -------
         (count, 3) array
-            Where they should be.
+            The positions of the points.
         """
         given, wanted = rows("points", points, _DOUBLE, 3), np.asarray(planted, bool)
         if given.shape != self._last.shape or wanted.shape != self._held.shape:
@@ -105,7 +104,7 @@ class FootLock:
         return np.asarray(np.where(self._held[:, np.newaxis], self._place, own) + self._off)
 
     def _fade(self) -> None:
-        """One frame of a critically damped spring, exactly."""
+        """Advance the critically damped springs by one frame, exactly."""
         drawn = self._speed + self._stiff * self._off
         self._off = self._decay * (self._off + drawn * self._step)
         self._speed = self._decay * (self._speed - drawn * (self._stiff * self._step))
@@ -114,10 +113,10 @@ class FootLock:
         self._off[which] += (self._place - own)[which]
         self._speed[which] -= speed[which]
         self._held[which], self._since[which] = False, 0.0
-        self._fell[which] = ~wanted[which]  # one left behind waits until it is lifted
+        self._fell[which] = ~wanted[which]  # a point released for distance waits until its foot is lifted
 
     def _keep(self, which: NDArray[np.bool_], own: Array, speed: Array) -> None:
-        """Where they have got to: what is still off fades on the spot, and so does their speed."""
+        """Plant points at their present output: the offset becomes 0, and their velocity fades."""
         self._place[which] = (own + self._off)[which]
         self._speed[which] += speed[which]
         self._off[which] = 0.0
@@ -128,7 +127,7 @@ _LOG_2 = 0.6931471805599453
 
 
 def _exponential(x: float) -> float:
-    """By its series, halved often enough: in written order, so that the bits are the same everywhere."""
+    """exp(x) by its series after halving x: with a fixed order of operations, so that the bits are reproducible."""
     halvings, term, total = 8, 1.0, 1.0
     small = x / 2**halvings
     for order in range(1, 16):

@@ -1,4 +1,4 @@
-"""Feet without legs, as rigs for games have them: how long their legs would be, and what body goes with them."""
+"""Feet without legs, as in rigs for games: an estimate of their leg length, and their pelvis."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ikcore.feet.leg import Leg, ancestors
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
-_SHARE = 0.5  # of how far a body reaches, from head to toe or from hand to hand: what a leg is long
+_SHARE = 0.5  # leg length over the size of the body, from head to toe or from hand to hand
 
 
 def length(skeleton: Skeleton, leg: Leg, at: NDArray[Any]) -> float:
-    """How long the leg of a free foot would be, joints being at (joints, 3); what carries the foot may be anywhere."""
+    """Estimated leg length of a free foot, with joints at (joints, 3); its ancestors may be anywhere."""
     foot = skeleton.index(leg.foot)
     places = np.delete(at, ancestors(skeleton, foot), axis=0)
     end = places[size(places - at[foot]).argmax()]
@@ -26,22 +26,22 @@ def length(skeleton: Skeleton, leg: Leg, at: NDArray[Any]) -> float:
 
 
 def length_in(clip: Clip, leg: Leg) -> float:
-    """The same at rest, as large as the clip is: what stands and what lies in a motion are of one size."""
+    """`length` at rest, scaled to the size of the clip, so that standing and lying poses give the same length."""
     rest, scales = clip.skeleton.rest, clip.pose.scales
     pose = rest if scales is None else Pose(rest.rotations, rest.translations, scales.max(axis=0))
     return length(clip.skeleton, leg, np.asarray(clip.skeleton.forward(pose).positions, np.float64))
 
 
 def hips(skeleton: Skeleton, legs: Iterable[Leg]) -> list[str]:
-    """The joints whose middle is the body: the hips of legs; if there are none, the one that stands for them."""
+    """The joints whose middle is the body: the hips of the legs, or without legs the joint in their place."""
     legs = list(legs)
     return [leg.hip for leg in legs if leg.hip is not None] or [skeleton.names[body(skeleton, legs)]]
 
 
 def body(skeleton: Skeleton, legs: Iterable[Leg]) -> int:
-    """What the rest of a body hangs on: what is beside free feet and carries most joints, else what carries the feet.
+    """The pelvis of a skeleton: beside free feet the joint with most descendants, else the joint that carries the feet.
 
-    Of feet that nothing carries it is the first one.
+    If the feet have no parent, it is the first of them.
     """
     feet = [skeleton.index(leg.foot) for leg in legs]
     above = [[*ancestors(skeleton, foot), -1] for foot in feet]

@@ -19,9 +19,9 @@ class Sole(NamedTuple):
     Attributes
     ----------
     joint : str
-        What carries it.
+        The joint that carries it.
     offset : (float, float, float)
-        Where it is in that joint's space, as if it were a child of it.
+        Its position in the space of that joint, like the offset of a child.
     """
 
     joint: str
@@ -32,28 +32,28 @@ class Sole(NamedTuple):
 class Leg:
     """The joints of a leg, by name, and the points of its sole.
 
-    A foot may be free: without a leg above it, as in rigs for games whose feet hang on the root. It has an ankle, and
-    neither hip nor knees; it is moved as a whole, so that nothing says how far it reaches.
+    A foot may be free, without a leg above it, as in rigs for games whose feet hang on the root. It has an ankle, but
+    neither hip nor knees. It is moved as a whole, and its reach is unknown.
 
     Parameters
     ----------
     name : str
-        What it is called, such as "left" or "hind left".
+        Its name, such as "left" or "hind left".
     side : {"left", "right", "middle"}
-        The character's.
+        The side of the character.
     hip : str, optional
-        Where it starts. None for a free foot.
+        The first joint. None for a free foot.
     knees : tuple of str, optional
-        Where it bends: one for a human, two for the hind leg of a fox, none for a free foot.
+        The joints at which it bends: one for a human, two for the hind leg of a fox, none for a free foot.
     ankle : str, optional
         The joint of the foot. None if there is no such joint: the last knee carries the sole, as with a spider.
     ball, toe : str, optional
         The joint where toes bend, and the tip of the toes.
     soles : mapping of str to Sole
-        Of "heel", "ball", "toe", and "inner" and "outer", the sides at the ball: those that are known. A foot that is
-        a point, a paw or the tip of a spider's leg, has its ball only.
+        Those of "heel", "ball", "toe", "inner" and "outer" (the sides at the ball) that are known. A foot that is a
+        point, such as a paw or the tip of a spider's leg, has only a ball.
     pole : str, optional
-        A joint elsewhere that the knee points at when the leg is baked. None: the knee keeps its side.
+        A joint elsewhere that the knee points at when the leg is baked. None: the knee keeps its bend direction.
     """
 
     name: str
@@ -89,12 +89,12 @@ class Leg:
 
     @property
     def foot(self) -> str:
-        """The joint that the foot turns with: the ankle, or the last knee where there is none."""
+        """The joint that the foot turns with: the ankle, or without one the last knee."""
         return self.ankle or self.knees[-1]
 
     @property
     def bones(self) -> tuple[str, ...]:
-        """The joints from the hip to the foot, between which are the bones that make the length of the leg, if any."""
+        """The joints from the hip to the foot; the bones between them give the length of the leg, if there are any."""
         return tuple(filter(None, (self.hip, *self.knees, self.ankle)))
 
     @property
@@ -103,7 +103,7 @@ class Leg:
         return tuple(filter(None, (*self.bones, self.ball, self.toe)))
 
     def check(self, skeleton: Skeleton) -> None:
-        """Raise a ValueError with a sentence if this skeleton has no such leg."""
+        """Raise a ValueError with a sentence if this skeleton does not have such a leg."""
         joints = [skeleton.index(joint) for joint in self.chain]
         parts = ["hip", *["shin"] * len(self.knees), *["foot"] * 3][self.free :]
         if len(self.knees) > 1:
@@ -123,19 +123,19 @@ def _checked(leg: str, joint: str, offset: tuple[float, ...]) -> Sole:
 
 
 def row(name: str) -> str:
-    """What the names of a leg and its partner have in common: "front left" and "front right"."""
+    """The part that the names of a leg and its partner share: "front left" and "front right"."""
     for side in SIDES:
         name = name.replace(side, "")
     return name
 
 
 def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
-    """The joints above one, the nearest first."""
+    """The ancestors of a joint, the nearest first."""
     return up_to_root(skeleton, joint)[1:]
 
 
 def below(skeleton: Skeleton, joint: int) -> list[int]:
-    """A joint and all that hangs on it, ascending."""
+    """A joint and its descendants, ascending."""
     parents, found = skeleton.parents.tolist(), {joint}
     for other in skeleton._data.order.tolist():
         if parents[other] in found:
@@ -144,7 +144,7 @@ def below(skeleton: Skeleton, joint: int) -> list[int]:
 
 
 def under(skeleton: Skeleton, part: str, joint: int, other: str, above: int) -> str:
-    """Say that a joint hangs on another one than it should."""
+    """A sentence: a joint hangs on another one than it should."""
     parent = int(skeleton.parents[joint])
     here = f"under {skeleton.names[parent]!r}" if parent >= 0 else "a root"
     return (

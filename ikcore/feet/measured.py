@@ -26,12 +26,12 @@ from ikcore.prepare.root_motion import add_root_motion
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_CONTACT = {"heel": ("heel", "ball"), "ball": ("ball", "heel"), "toe": ("ball", "heel")}  # whose contact each point has
+_CONTACT = {"heel": ("heel", "ball"), "ball": ("ball", "heel"), "toe": ("ball", "heel")}  # point whose contact it has
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measured:
-    """A clip whose legs are measured; `measure` makes it.
+    """The measures of a clip's legs; `measure` makes it.
 
     Attributes
     ----------
@@ -40,27 +40,27 @@ class Measured:
     feet : Feet
         Its legs.
     contacts : Contacts
-        Of its source, where it has one.
+        The contacts, those of its source if it has one.
     ground : Ground or None
-        What it walks on; None for a floor found under the feet.
+        The ground; None for a floor found below the feet.
     in_place : bool
         Whether the clip walks in place and is measured as if it travelled, see `ikcore.prepare.add_root_motion`.
     points : dict of str to tuple of str
-        By leg, the points of the sole that are measured: those of heel, ball and toe that are known.
+        By leg, the measured points of the sole: heel, ball and toe as far as known.
     tracks : dict of str to Track
-        By leg, where all is. Y is up, lengths are metres, whatever the clip has. What the leg hangs on is its pelvis;
-        of a free foot what stands for it.
-        On ground that moves soles and normals are where they would be on it on the first frame.
+        By leg, the positions over time. Y is up, lengths are in metres, whatever the clip has. The pelvis is the joint
+        that carries the leg; for a free foot a joint is chosen. On moving ground, soles and normals are moved back to
+        where they would be on it in the first frame.
     lengths : dict of str to float
-        By leg, from hip to ankle, metres; of a free foot what that would be; NaN if it is never known.
+        By leg, from hip to ankle, in metres; for a free foot an estimate; NaN if unknown.
     held : dict of str to (frames, points) array of bool
-        By leg, when each point is in contact. The toe is when the ball is.
+        By leg, the contacts of each point. The toe has the contacts of the ball.
     measures : dict of str to Measure
         By leg.
     beyond : bool
-        Whether what `metrics.BEYOND` names is what is beyond the source; if not, it is all there is.
+        Whether the measures in `metrics.BEYOND` are differences from the source; if False, they are absolute.
     own : dict of str to Track or None
-        The tracks of the source on its own ground, where it has a source.
+        The tracks of the source on its own ground, if it has a source.
     """
 
     clip: Clip
@@ -95,8 +95,8 @@ def measure(
 ) -> Measured:
     """Measure all legs of a clip.
 
-    A clip that walks in place is measured as if it travelled, see `ikcore.prepare.add_root_motion`; so is one made of
-    it, unless it travels itself.
+    A clip that walks in place is measured as if it travelled, see `ikcore.prepare.add_root_motion`. A result made from
+    it is measured in the same way, unless it travels itself.
 
     Parameters
     ----------
@@ -105,13 +105,13 @@ def measure(
     feet : Feet, optional
         Its legs, with soles (default: those of the source, else `Feet.detect(clip.skeleton, clip=clip)`).
     ground : Ground, optional
-        What it walks on, with the axis and the unit of the clip (default: that of the source, else a floor as
-        `Contacts.detect` finds it). Over as many frames as the clip if it moves: then a foot slides, turns and skates
-        that does so on what it stands on.
+        The ground, in the axes and the unit of the clip (default: that of the source, else a floor as
+        `Contacts.detect` finds it). Moving ground has as many frames as the clip; sliding, turning and skating are then
+        relative to it.
     contacts : Contacts, optional
-        When it stands (default: those of the source, else `Contacts.detect` of this clip).
+        The contacts (default: those of the source, else `Contacts.detect` of this clip).
     source : Measured, optional
-        What the clip was made of, on its own ground. Without, nothing is said of how the clip is beside it.
+        The measures of the source, on its own ground. Without it there are no comparisons with the source.
 
     Returns
     -------
@@ -153,29 +153,29 @@ def measure(
 def before_and_after(
     source: Clip, clip: Clip, feet: Feet, ground: Ground, contacts: Contacts, *, in_place: bool = False
 ) -> tuple[Measured, Measured]:
-    """Measure what a clip was made of and the clip, both on the ground of the clip, so that they compare.
+    """Measure the source of a clip and the clip, both on the ground of the clip, so that they can be compared.
 
-    Both go where they go: what walks on the spot is not sent on a way that it lacks.
+    An in-place clip is measured in place, without the travel that it lacks.
 
     Parameters
     ----------
     source : Clip
-        What it was made of.
+        The clip before.
     clip : Clip
         The motion.
     feet : Feet
         The legs of both, with soles.
     ground : Ground
-        What the clip walks on.
+        The ground of the clip.
     contacts : Contacts
-        When the source stands, and how high that is.
+        The contacts of the source, with the heights of its floor.
     in_place : bool, default: False
-        Whether both walk on the spot: then feet slide that do not go back as fast as contacts say.
+        Whether both walk in place. Then feet slide if they do not move back as fast as the contacts say.
 
     Returns
     -------
     before, after : Measured
-        How both slide, sink and float on this ground; and how the motion of the clip is beside that of its source.
+        Measures of both on this ground, and comparisons of the clip with its source.
 
     Examples
     --------
@@ -200,23 +200,23 @@ def before_and_after(
 
 
 def ground_under(measured: Measured, leg: str, points: Array) -> Array:
-    """How high the ground is under points of a leg, anywhere on its way: Y up, metres, as tracks have it.
+    """Height of the ground below points of a leg, anywhere along its path: Y up, in metres, like tracks.
 
-    Of ground that moves it is that of the first frame, as tracks have what is on it there.
+    For moving ground, its height in the first frame, like tracks.
 
     Parameters
     ----------
     measured : Measured
         A clip on a ground.
     leg : str
-        The name of a leg, whose length says how far from the points the ground may be.
+        The name of a leg. Its length limits how far from the points the ground is searched.
     points : (..., 3) array
         The points.
 
     Returns
     -------
     (...) array
-        NaN where there is none.
+        NaN where there is no ground.
     """
     assert measured.ground is not None
     x, y, z = np.moveaxis(points, -1, 0)
@@ -227,7 +227,7 @@ def ground_under(measured: Measured, leg: str, points: Array) -> Array:
 
 
 def _check(clip: Clip, source: Clip) -> None:
-    """That frame by frame the source is what the clip was made of."""
+    """Refuse a clip that does not have the frames, axes and unit of its source."""
     if len(clip) != len(source):
         raise ValueError(f"source: expected {len(clip)} frames as the clip has, got {len(source)}")
     for name in ("up", "unit"):
@@ -237,7 +237,7 @@ def _check(clip: Clip, source: Clip) -> None:
 
 
 def _on_its_way(clip: Clip, feet: Feet, contacts: Contacts, source: Measured | None) -> Clip:
-    """What it lacks on the spot is added; not to a result that has been given it, which is nearer its source then."""
+    """The clip with the travel that it lacks in place, unless it has it already and is nearer to its source."""
     moved = add_root_motion(clip, contacts)
     if source is None or moved is clip:
         return moved
@@ -247,13 +247,13 @@ def _on_its_way(clip: Clip, feet: Feet, contacts: Contacts, source: Measured | N
 
 
 def _joints(clip: Clip, names: Iterable[str]) -> Array:
-    """Where joints are (frames, joints, 3)."""
+    """Positions of joints (frames, joints, 3)."""
     at = [clip.skeleton.index(name) for name in names]
     return np.asarray(clip.skeleton.forward(clip.pose).positions[:, at], np.float64)
 
 
 def _key(contacts: Contacts, leg: str, point: str) -> tuple[str, str]:
-    """Of whose contact and floor a point has."""
+    """The leg and point whose contact and floor a point has."""
     return next(((leg, other) for other in _CONTACT[point] if (leg, other) in contacts.weights), (leg, point))
 
 
@@ -265,7 +265,7 @@ def _measured(
     *,
     beyond: bool = True,
 ) -> Measured:
-    """All legs of a clip on some ground; beside those of a source, if there is one, by what is beyond it or by all."""
+    """Measures of all legs on a ground; with a source, as differences from it or absolute (`beyond`)."""
     held = {leg: _held(contacts, leg, points) for leg, points in places.points.items()}
     tracks = places.tracks(ground, contacts)
     measures = {
@@ -292,17 +292,17 @@ def _measured(
 
 
 def _held(contacts: Contacts, leg: str, points: tuple[str, ...]) -> Mask:
-    """When points of a leg are in contact."""
+    """Contacts of the points of a leg."""
     return np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
 
 
 def _at_ball(normals: Array, points: tuple[str, ...]) -> Array:
-    """Those under the ball, or under the first point."""
+    """The normals below the ball, or below the first point."""
     return normals[:, points.index("ball") if "ball" in points else 0]
 
 
 class _Places:
-    """Where joints and points of soles are: found in the space of the clip, given as metrics have it."""
+    """Positions of joints and sole points: found in the space of the clip, given with Y up in metres."""
 
     def __init__(self, clip: Clip, feet: Feet, way: Array | None = None) -> None:
         self.clip, self.feet = clip, feet
@@ -314,14 +314,14 @@ class _Places:
         self.lengths = {leg.name: self._length(leg) for leg in feet}
         self.normals = {leg.name: self._normals(leg.name) for leg in feet}
         self.ankles = self._measured(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1))
-        gone = 0.0 if way is None else way[:, np.newaxis]  # how far what slides is taken to have come
+        gone = 0.0 if way is None else way[:, np.newaxis]  # travel that an in-place clip is taken to have made
         self.legs = {
             leg.name: (self._measured(self.chains[leg.name]), self._measured(self.sole[leg.name] + gone))
             for leg in feet
         }
 
     def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
-        """What is measured of every leg on some ground, or on the floor that its contacts were found on."""
+        """The track of every leg on some ground, or on the floor that its contacts were found on."""
         return {leg.name: self._track(leg, ground, contacts) for leg in self.feet}
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
@@ -348,7 +348,7 @@ class _Places:
         return dataclasses.replace(track, sole=sole, normals=normals)
 
     def _places(self) -> tuple[dict[str, Array], dict[tuple[str, str], Array]]:
-        """Of joints by name, and of points of soles."""
+        """Positions of joints by name, and of sole points by leg and point."""
         joints = sorted({joint for leg in self.feet for joint in (*leg.bones, self.pelvis[leg.name])})
         soles = {(leg.name, point): sole for leg in self.feet for point, sole in leg.soles.items()}
         named = [Sole(joint, (0, 0, 0)) for joint in joints]
@@ -357,14 +357,14 @@ class _Places:
         return dict(zip(joints, each[: len(joints)], strict=True)), dict(zip(soles, each[len(joints) :], strict=True))
 
     def _measured(self, places: Array) -> Array:
-        """With Y up, in metres."""
+        """Positions with Y up, in metres."""
         return self._upright(places) * self.clip.unit
 
     def _sole(self, leg: Leg) -> Array:
         return np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
 
     def _chain(self, leg: Leg) -> Array:
-        """From hip to ankle, or to the tip."""
+        """The joints from hip to ankle, or to the tip."""
         chain = np.stack([self.joints[joint] for joint in leg.bones], axis=1)
         return chain if leg.ankle is not None else np.concatenate([chain, self.sole[leg.name][:, -1:]], axis=1)
 
@@ -372,18 +372,18 @@ class _Places:
         return free.length_in(self.clip, leg) if leg.free else metrics.leg_length(self.chains[leg.name])
 
     def _pelvis(self, leg: Leg) -> str:
-        """The joint that a leg hangs on; of a free foot what stands for that."""
+        """The joint that carries a leg; for a free foot, a joint in its place."""
         skeleton = self.clip.skeleton
         if leg.hip is None:
             return free.hips(skeleton, self.feet)[0]
         return skeleton.names[max(int(skeleton.parents[skeleton.index(leg.hip)]), 0)]
 
     def _floor(self, leg: str, contacts: Contacts) -> Array:
-        """How high it is under the points, in units of the clip."""
+        """Height of the floor below the points, in units of the clip."""
         return np.stack([contacts.ground[_key(contacts, leg, point)] for point in self.points[leg]], axis=1)
 
     def _normals(self, leg: str) -> Array | None:
-        """Of a sole: of the plane through its heel and sides, which one joint carries."""
+        """Normals of a sole: of the plane through its heel and sides, which one joint carries."""
         if not {(leg, point) for point in ("heel", "inner", "outer")} <= set(self.soles):
             return None
         heel, inner, outer = (self._upright(self.soles[leg, point]) for point in ("heel", "inner", "outer"))
@@ -391,7 +391,7 @@ class _Places:
         return np.asarray(normals * (1 if np.nansum(normals[:, 1]) >= 0 else -1))
 
     def _upright(self, vectors: Array) -> Array:
-        """With Y up."""
+        """Vectors with Y up."""
         if self.clip.up == "Y":
             return vectors
         x, y, z = np.moveaxis(vectors, -1, 0)

@@ -1,4 +1,4 @@
-"""What the joints of legs are called, family by family."""
+"""Names of the joints of legs in many families of rigs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 
 class Family(NamedTuple):
-    """Names of one leg's joints; * is the side, | separates other spellings.
+    """Names of the joints of one leg; * is the side, | separates alternatives.
 
-    They are compared in small letters without anything between words. Names may begin with anything, if it is the same
-    for all joints of a leg: "mixamorig:", "DEF-", "Bip01 ", "CC_Base_", "J_Bip_", "front_".
+    They are compared in lower case, without separators between words. Names may have a prefix, if it is the same for
+    all joints of a leg: "mixamorig:", "DEF-", "Bip01 ", "CC_Base_", "J_Bip_", "front_".
     """
 
     hip: str
@@ -23,7 +23,7 @@ class Family(NamedTuple):
     toe: str = ""
 
 
-# Bones that are keyed come before those that follow them, so FK first.
+# Bones with keys come before the bones that follow them, so FK first.
 FAMILIES = {
     "Rigify FK": Family("thighfk*", "shinfk*", "footfk*", "toefk*|toe*"),
     "Auto-Rig Pro FK": Family("thighfk*", "legfk*", "footfk*", "toesfk*"),
@@ -46,7 +46,7 @@ _SIDE = dict(_SIDES)
 
 
 class Named(NamedTuple):
-    """A leg whose names a family knows: indices of joints."""
+    """A leg whose names belong to a family: indices of its joints."""
 
     side: str
     hip: int
@@ -58,7 +58,7 @@ class Named(NamedTuple):
 
 @functools.lru_cache(maxsize=64)  # every clip of a character has the same names
 def by_name(names: tuple[str, ...]) -> tuple[tuple[Named, ...], ...]:
-    """The legs of every family, those to prefer first: more legs before fewer, controls before what follows them."""
+    """The legs of every family, the preferred ones first: more legs before fewer, controls before their followers."""
     keys: dict[str, int] = {}
     for joint, name in enumerate(names):
         keys.setdefault(_key(name), joint)
@@ -75,14 +75,14 @@ def by_name(names: tuple[str, ...]) -> tuple[tuple[Named, ...], ...]:
 
 @functools.lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
-    """The words of a name, in small letters: "LegFrontIK.L" is leg, front, ik, l."""
+    """The words of a name in lower case: "LegFrontIK.L" is leg, front, ik, l."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)", " ", _plain(name))
     return tuple(re.findall(r"[^\W_]+", split.lower()))
 
 
 @functools.lru_cache(maxsize=4096)
 def side_of(name: str) -> str | None:
-    """The side that a name says."""
+    """The side that a name contains, or None."""
     said = {_SIDE[word] for word in words(name) if word in _SIDE} | {_SIDE[c] for c in name if c in "左右"}
     return said.pop() if len(said) == 1 else None
 
@@ -95,12 +95,12 @@ def _spelled(family: Family, letters: str) -> tuple[list[str], ...]:
 
 @functools.cache
 def _hips() -> tuple[str, ...]:
-    """Of all families and sides: hardly a name ends like that."""
+    """The names of hips of all families and sides: few other names end like them."""
     return tuple({hip for family in FAMILIES.values() for letters, _ in _SIDES for hip in _spelled(family, letters)[0]})
 
 
 def _legs(family: Family, keys: dict[str, int], hips: list[str]) -> Iterator[tuple[str, Named]]:
-    """Every leg of a family, and what its names begin with; hips are keys that may be some."""
+    """Every leg of a family, with the prefix of its names; `hips` are keys that may be hips."""
     for letters, side in _SIDES:
         spelled, *others = _spelled(family, letters)
         for hip in spelled:
@@ -118,17 +118,17 @@ def _first(keys: dict[str, int], start: str, names: list[str]) -> int | None:
 
 
 def _kind(start: str) -> int:
-    """In which order to take what names begin with: deformers, plain ones, originals, mechanics."""
+    """The rank of a prefix: deformers, none, originals, mechanics."""
     order = {"def": 1, "org": 3, "mch": 4, "ctrl": 4}
     return next((rank for word, rank in order.items() if start.startswith(word)), 2)
 
 
 @functools.lru_cache(maxsize=4096)
 def _key(name: str) -> str:
-    """Without the number that some exporters add to every node: "LeftFoot_017"."""
+    """The name without the number that some exporters add to every node: "LeftFoot_017"."""
     return re.sub(r"_\d+$|[\W_]+", "", _plain(name).lower())
 
 
 def _plain(name: str) -> str:
-    """Full-width letters as plain ones."""
+    """The name with full-width letters replaced by plain ones."""
     return unicodedata.normalize("NFKC", name)

@@ -13,10 +13,10 @@ Array = NDArray[np.float64]
 
 
 def percentile(values: Array, percent: float) -> float:
-    """Of those that are finite; NaN of none."""
+    """A percentile of the finite values; NaN if there are none."""
     return _core.percentile(values, percent)
 
 
 def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
-    """Between knots, in exact operations, which NumPy's own are not everywhere; beyond them as at the last one."""
+    """Linear interpolation between knots, constant beyond them; unlike NumPy's, the same bits on every machine."""
     return _core.straight(times, knots, values)

@@ -1,4 +1,4 @@
-"""The unit and the upward axis of a clip, where its file does not say them: as its legs make likely."""
+"""Guesses of the unit and the up axis of a clip whose file does not say them, from its legs."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ikcore.feet.human import LEG
 from ikcore.feet.metrics import leg_length
 from ikcore.feet.paths import percentile
 
-# Metres in a unit, and what it is called; the last one is that of the CMU library, whose clips are many.
+# Metres per unit, and the name of the unit; the last one is that of the many clips of the CMU library.
 UNITS = {1.0: "metres", 0.01: "centimetres", 0.0254: "inches", 0.001: "millimetres", 0.0254 / 0.45: "units of 0.0564 m"}
-_METRIC = (1.0, 0.01)  # files that are in metres by their format may be in centimetres by mistake
-_TALL = 3  # so much less likely are legs that are too long than legs that are too short: there are children
+_METRIC = (1.0, 0.01)  # formats in metres: files may be in centimetres by mistake
+_TALL = 3  # legs that are too long are this much less likely than legs that are too short, because of children
 
 
 def likely_unit(length: float, units: tuple[float, ...] = tuple(UNITS)) -> float:
-    """Metres in the unit that makes a leg most like a human's.
+    """Return metres per unit for the unit that makes a leg most like a human's.
 
     Parameters
     ----------
     length : float
-        Of a leg, in units of a clip.
+        Its length in units of a clip.
     units : tuple of float, optional
-        Those to choose from.
+        The candidates.
 
     Returns
     -------
     float
-        1 of a leg without a length.
+        1 if the leg has no length.
 
     Examples
     --------
@@ -45,16 +45,16 @@ def likely_unit(length: float, units: tuple[float, ...] = tuple(UNITS)) -> float
 
 
 def guessed(clip: Clip, *, up: bool, unit: bool, says_axes: bool) -> Clip:
-    """A clip whose axis or unit is what its legs make likely, whatever it had.
+    """The clip with the axis or the unit that its legs make most likely, whatever it had.
 
     Parameters
     ----------
     clip : Clip
-        As it was read.
+        The clip as read.
     up, unit : bool
-        Which of the two are guessed.
+        Whether to guess the axis and the unit.
     says_axes : bool
-        Whether the format of its file has Y up and metres.
+        Whether the file format has Y up and metres.
     """
     down, length = _legs(clip, None if up else clip.up)
     lying = not says_axes and down[2] < -abs(down[1])
@@ -63,13 +63,13 @@ def guessed(clip: Clip, *, up: bool, unit: bool, says_axes: bool) -> Clip:
 
 
 def _unlikely(length: float) -> float:
-    """How far a leg of so many metres is from a human's."""
+    """A cost for the difference of a leg length in metres from that of a human."""
     off = math.log(length / LEG)
     return max(_TALL * off, -off)
 
 
 def _legs(clip: Clip, up: str | None) -> tuple[NDArray[np.float64], float]:
-    """Where legs hang, and how long they are, in units of the clip."""
+    """The direction in which legs hang, and their length in units of the clip."""
     places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
     legs = Feet.detect(clip.skeleton, up=up)
     bones = [leg.bones if leg.hip else (*free.hips(clip.skeleton, legs), *leg.bones) for leg in legs]

@@ -1,4 +1,4 @@
-"""Points of the soles, from poses in which feet stand flat."""
+"""Points of the soles, measured in poses in which feet are flat."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 
-# Of a foot, in ways from the ankle to the tip of the toe over the ground (anthropometric tables: the ankle is above a
-# fifth of the foot, the ball at two thirds, a foot is some 0.36 of its length wide).
-_HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22  # where the heel is behind the ankle, the ball ahead of it; half of its width
-_TIPTOE = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
-_STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
-_EQUAL = 1e-4  # metres for a leg of 0.87 m: ways from frame to frame that differ by less are as long
-_ROOM = 0.16  # m: what stands higher above 0 is on a floor of its own; up to half of that it is above a floor at 0
-_BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
+# Shares of the horizontal distance from the ankle to the tip of the toe (anthropometric tables: the ankle is above a
+# fifth of the foot, the ball at two thirds, and a foot is about 0.36 of its length wide).
+_HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22  # heel behind the ankle, ball in front of it, half of the width
+_TIPTOE = 2.0  # least height of the ankle above the ball, over their horizontal distance, of a foot on its toes
+_STANDS, _SEEN = 8, 200  # a foot is taken to be flat in one frame of so many; at most so many frames are used
+_EQUAL = 1e-4  # m for a leg of 0.87 m: steps between frames that differ by less count as equal
+_ROOM = 0.16  # m: feet higher than this have a floor of their own; up to half of it the floor is at height 0
+_BAND = 0.2  # share of the foot around a point in which its lowest vertices are searched
 
 
 def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
-    """Where points are in the world (..., points, 3): joints that are added to the skeleton, so scales count."""
+    """World positions of points (..., points, 3): as joints added to the skeleton, so that scales count."""
     return _carried(skeleton, pose, *hung(skeleton, soles))
 
 
 def points_and_joints(
     skeleton: Skeleton, pose: Pose, soles: Iterable[Sole], joints: Sequence[str]
 ) -> tuple[Array, Array]:
-    """Where points and joints are in the world, (..., points, 3) and (..., joints, 3); doubles."""
+    """World positions of points and joints, (..., points, 3) and (..., joints, 3); doubles."""
     wanted = [skeleton.index(joint) for joint in joints]
     places, at, _ = walked(skeleton, pose, *hung(skeleton, soles), wanted)
     return places.astype(np.float64, copy=False), at.astype(np.float64, copy=False)
 
 
 def hung(skeleton: Skeleton, soles: Iterable[Sole]) -> tuple[list[int], Array]:
-    """What points hang on, and where in its space."""
+    """The joints that carry points, and the offsets of the points from them."""
     soles = list(soles)
     joints = [skeleton.index(sole.joint) for sole in soles]
     return joints, np.array([sole.offset for sole in soles], float).reshape(-1, 3)
 
 
 def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
-    """The point of a joint that is at a place in the world in one pose."""
+    """The sole point on a joint that is at a world position in one pose."""
     origin, axes = space(skeleton, pose, skeleton.index(joint))
     if not _solid(axes):
         raise ValueError(_flattened(joint))
@@ -65,9 +65,9 @@ def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
 def at_rest(
     skeleton: Skeleton, seen: Stance, legs: Sequence[Leg], vertices: Mapping[str, Array] | None
 ) -> tuple[Leg, ...]:
-    """Legs with the soles of the rest pose; without, if the skeleton does not stand there."""
+    """The legs with the soles of the rest pose, or without soles if the skeleton does not stand there."""
     if any(leg.ankle is None for leg in legs):
-        return tuple(legs)  # their tips are known
+        return tuple(legs)  # all tips are known already
     low = _low_at_rest(skeleton, seen, legs)
     scale = min(length(skeleton, leg, seen.at) for leg in legs) / LEG
     depths = _depths(legs, low, scale)
@@ -86,10 +86,10 @@ def at_rest(
 def over_time(
     skeleton: Skeleton, seen: Stance, legs: Sequence[Leg], pose: Pose, vertices: Mapping[str, Array] | None
 ) -> tuple[Leg, ...]:
-    """Legs with the soles of frames in which their feet are low and still: these are flat.
+    """The legs with soles from frames in which their feet are low and still, and therefore flat.
 
-    Paws have those of the rest pose if it stands, as they are never seen to be flat; so have all feet of a clip that
-    holds a pose, or is too short to show which of them stand, of whatever kind.
+    Paws get those of the rest pose if it stands, because they are never known to be flat. All feet get them if the clip
+    holds one pose, or is too short to show which feet stand.
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
@@ -101,7 +101,7 @@ def over_time(
         len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)
     ):
         return resting
-    heights = [np.asarray(dot(foot.swapaxes(0, 1), seen.up)).T for foot in feet]  # each joint lies in one piece
+    heights = [np.asarray(dot(foot.swapaxes(0, 1), seen.up)).T for foot in feet]  # contiguous over time for each joint
     low = [_low(height.min(axis=1)) for height in heights]
     depths = _depths(legs, low, scale, _low_at_rest(skeleton, seen, legs))
     found = []
@@ -117,26 +117,26 @@ def over_time(
 
 
 def depth_of(height: float, scale: float) -> float:
-    """How far the floor is below what stands at a height, of a leg `scale` times 0.87 m long.
+    """Depth of the floor below a height, for a leg of `scale` times 0.87 m.
 
-    At height 0, if that is a little lower: soles and joints of feet are so much above the floor. What stands much
-    higher, or below 0, is on a floor of its own. Between the two the floor rises gradually.
+    The floor is at height 0 if that is a little lower: joints and soles are above it by that much. Feet much higher,
+    or below 0, have a floor at their own height. Between the two the floor rises gradually.
     """
     return max(0.0, min(height, _ROOM * scale - height))
 
 
-# As `_core.stood` has a foot that stands flat: where its joints are, what is up there, where it points if it is a
-# point, whether it has ball and toe, and its side; how far the ground is below, how long a point is, where the ball is.
+# The arguments of `_core.stood` for flat feet. First per frame: positions of the joints, up, direction if the foot is a
+# point. Then whether it has ball and toe, and its side; depth of the ground, size of a point, position of the ball.
 Flat = tuple[Array, Array, Array, tuple[bool, bool, float], tuple[float, float, float]]
 
 
 def _extent(at: Array) -> float:
-    """How far apart the places are where joints (frames, joints, 3) are, of the one that goes the farthest."""
+    """The largest extent of the positions of one joint over time, for joints (frames, joints, 3)."""
     return float(extent(at.swapaxes(0, 1)).max())
 
 
 def _steps(points: Array) -> Array:
-    """The largest step of some points (frames, n, 3) to each frame, and on from the last."""
+    """The largest step of points (frames, n, 3) into each frame, and out of the last one."""
     if len(points) < 2:
         return np.zeros(len(points) + 1)
     far = np.maximum.reduce(size(points[1:] - points[:-1]), axis=1)
@@ -144,28 +144,28 @@ def _steps(points: Array) -> Array:
 
 
 def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
-    """Frames in which a foot is flat: it is low and stands still, or moves the least, of how far it goes (frames + 1,).
+    """Frames in which a foot is flat: low and still, or moving least. `step` is its motion (frames + 1,).
 
-    Where it is lowest its toes may be pressed into the floor, or a captured floor be uneven. Of frames in which it
-    moves as little, to the least that counts, the lower ones.
+    The lowest frame is not enough: toes may be pressed into the floor, or a captured floor be uneven. Among frames with
+    equal motion, up to the smallest that counts, the lower ones are taken.
     """
     return _core.flat_frames(step, height, least, max(1, min(len(height) // _STANDS, _SEEN)))
 
 
 def _low(heights: Array) -> float:
-    """The 2nd percentile of those that are known; infinite of none."""
+    """The 2nd percentile of the known heights; infinite if there are none."""
     found = _core.percentile(heights, 2)
     return np.inf if math.isnan(found) else found
 
 
 def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[float]:
-    """How high the lowest joint of every foot is."""
+    """Height of the lowest joint of every foot."""
     height = seen.height.tolist()
     return [min(height[joint] for joint in _chain(skeleton, leg)[_foot(leg)]) for leg in legs]
 
 
 def _depths(legs: Sequence[Leg], low: list[float], scale: float, known: list[float] | None = None) -> list[float]:
-    """How far the floor is below the lowest joint of every foot: as at rest, where that is known, else `depth_of`."""
+    """Depth of the floor below the lowest joint of every foot: as at rest if that is known, else by `depth_of`."""
     least = min(low)
     if not math.isfinite(least):
         return [0.0] * len(low)
@@ -175,30 +175,30 @@ def _depths(legs: Sequence[Leg], low: list[float], scale: float, known: list[flo
 
 
 def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
-    """For every leg the lower height of it and its partner."""
+    """For every leg the lower height of the leg and its partner."""
     pairs = [row(leg.name) for leg in legs]
     return [min(height for height, other in zip(low, pairs, strict=True) if other == pair) for pair in pairs]
 
 
 def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
-    """Of a leg from hip to foot."""
+    """Length of a leg from hip to foot."""
     if leg.free:
         return free.length(skeleton, leg, at)
     return structure.length(at, [skeleton.index(joint) for joint in leg.bones])
 
 
 def _chain(skeleton: Skeleton, leg: Leg) -> list[int]:
-    """Its joints, the last of which are those of its foot: `_foot`."""
+    """The joints of a leg; the last ones are those of its foot, see `_foot`."""
     return [skeleton.index(joint) for joint in leg.chain]
 
 
 def _foot(leg: Leg) -> slice:
-    """Which joints of its chain are the foot."""
+    """The part of a leg's chain that is the foot."""
     return slice(len(leg.bones) - 1, None)
 
 
 def _chains(skeleton: Skeleton, pose: Pose, legs: Sequence[Leg]) -> list[Array]:
-    """Where the joints of each leg are (frames, joints, 3)."""
+    """Positions of the joints of each leg (frames, joints, 3)."""
     chains = [_chain(skeleton, leg) for leg in legs]
     at = walked(skeleton, pose, [], np.empty((0, 3)), [joint for chain in chains for joint in chain])[1]
     ends = accumulate(map(len, chains))
@@ -206,7 +206,7 @@ def _chains(skeleton: Skeleton, pose: Pose, legs: Sequence[Leg]) -> list[Array]:
 
 
 def _length_in(skeleton: Skeleton, leg: Leg, poses: Pose, at: Array, frame: int) -> float:
-    """Of a leg in one of some poses, in which the joints of its chain are there (frames, joints, 3)."""
+    """Length of a leg in one of several poses, with its joints at (frames, joints, 3)."""
     if leg.free:
         return free.length(skeleton, leg, skeleton.forward(poses[frame]).positions)
     return structure.length(at[frame], slice(len(leg.bones)))
@@ -222,15 +222,15 @@ def _with_soles(
     vertices: Mapping[str, Array] | None,
     ups: Array,
 ) -> Leg:
-    """The points in every one of these poses, seen from the joints that carry them; of each the median.
+    """The leg with the points of its sole: the median over these poses, in the spaces of the joints that carry them.
 
-    The joints of the leg are there (frames, joints, 3), and what is up the ground says (frames, 3).
+    The joints of the leg are at (frames, joints, 3), and up is (frames, 3).
     """
     joints = leg.foot, leg.ball or leg.foot
     origins, sides = _spaces(skeleton, poses, joints)
     solid = _solid(sides.swapaxes(-1, -2))
     whole = solid.all(axis=1)
-    if not whole.any():  # of joints each of which has its size in some frames, any
+    if not whole.any():  # if each joint has a size in some frame, the message names any
         raise ValueError(_flattened(joints[int(np.argmin(solid.any(axis=0)))]))
     tiny = 0.02 * _length_in(skeleton, leg, poses, at, int(whole.argmax()))
     at = at[:, _foot(leg)]
@@ -250,12 +250,12 @@ def _with_soles(
 
 
 def _carrier(name: str, point: bool) -> int:
-    """Which of foot and toes carries a point of the sole: all of a foot that is a point the foot."""
+    """Which of foot and toes carries a sole point; a foot that is a point carries all."""
     return int(not point and name in ("ball", "toe"))
 
 
 class _Skin:
-    """A foot that stands flat, in some frames, as `_core.stood` has it, with its skin, a mesh (frames, n, 3)."""
+    """A foot that is flat in some frames, as for `_core.stood`, with its skin, a mesh (frames, n, 3)."""
 
     def __init__(self, foot: Flat, mesh: Array) -> None:
         at, self.up, _, (ball, *_), _ = foot
@@ -263,7 +263,7 @@ class _Skin:
         self.ankle, self.ball, self.mesh = at[:, 0], at[:, 1] if ball else None, mesh
 
     def offsets(self, origins: Array, sides: Array) -> dict[str, tuple[float, float, float] | None]:
-        """Where points usually are in the spaces of foot and toes: as far out as the mesh goes where it is low."""
+        """The usual points in the spaces of foot and toes: as far out as the low part of the mesh goes."""
         placed = [self._skinned(frame, mesh) for frame, mesh in enumerate(self.mesh)]
         places = {name: np.array([found[name] for found in placed]) for name in placed[0]}
         if not self.point:
@@ -276,7 +276,7 @@ class _Skin:
         return found
 
     def _skinned(self, frame: int, mesh: Array) -> dict[str, Array]:
-        """The points in one frame, and where the foot bends."""
+        """The points in one frame, and the line at which the foot bends."""
         up, ankle, ahead, inner = self.up[frame], self.ankle[frame], self.ahead[frame], self.inner[frame]
         height = dot(mesh, up)
         if self.point:
@@ -308,7 +308,7 @@ class _Skin:
         }
 
     def _flat(self, ball: Array, heel: Array) -> Array:
-        """No heel, if the animal goes on its toes: the ankle is high above the ball, and not far behind it."""
+        """The points without a heel if the animal walks on its toes: its ankle is high above the ball, and near it."""
         over = ball - self.ankle
         over = over - self.up * dot(over, self.up)[:, np.newaxis]
         on_toes = dot(self.ankle, self.up) - self.height > _TIPTOE * size(over)
@@ -316,7 +316,7 @@ class _Skin:
 
 
 def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Array] | None) -> Array | None:
-    """What is known of the skin of a foot in the world (frames, n, 3): that of its joint and all below it."""
+    """The known skin of a foot in the world (frames, n, 3): that of its joint and its descendants."""
     if vertices is None:
         return None
     foot = skeleton.index(leg.foot)
@@ -347,18 +347,18 @@ _UNITS = np.eye(4, 3, k=-1)
 
 
 def _solid(axes: Array) -> Any:
-    """Whether nothing is scaled to 0, which leaves no place for a point to be."""
+    """Whether no axis is scaled to 0, so that points have a unique place."""
     return _core.solid(axes, 1e-9)
 
 
 def within(axes: Array, way: Array) -> Array:
-    """What a way in the world (..., 3) is along axes (..., 3, 3) that are solid: by Cramer's rule, in written order."""
+    """A world vector (..., 3) in coordinates of axes (..., 3, 3), by Cramer's rule in a fixed order."""
     found = _core.within(_sides(axes), np.asarray(way, np.float64))
     return found.astype(np.result_type(axes, way), copy=False)
 
 
 def _sides(axes: Array) -> Array:
-    """Axes as rows."""
+    """The axes as rows."""
     return np.ascontiguousarray(np.swapaxes(axes, -1, -2), np.float64)
 
 
@@ -367,16 +367,16 @@ def _flattened(joint: str) -> str:
 
 
 def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
-    """Points as joints that hang on others; those that none hangs on are left out."""
+    """World positions of points given in the space of joints."""
     return walked(skeleton, pose, joints, offsets, [])[0]
 
 
 def walked(
     skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array, wanted: Sequence[int]
 ) -> tuple[Array, Array, Array]:
-    """Where points (points, 3) in the space of joints are in the world (..., points, 3).
+    """World positions (..., points, 3) of points (points, 3) given in the space of joints.
 
-    And where joints are that are wanted, and how they turn (..., joints, 4). What carries none of them is left out. In
-    memory each point follows its way alone.
+    Also the positions and rotations (..., joints, 4) of the wanted joints. Joints that carry none of these are ignored.
+    In memory, each point is contiguous over time.
     """
     return _core.carried(skeleton._data, *pose._parts(), joints, offsets, wanted)

@@ -1,4 +1,4 @@
-"""Legs by structure: what hangs on the trunk, one side each, and ends near the ground."""
+"""Legs by structure: branches of the trunk on one side that end near the ground."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 
-_LOWER = 0.2  # of the height, what a foot may be above the lowest one
-_LIES = 0.6  # of the height in a clip, what that at rest is at least if it stands there
-_LONG = 0.5  # of the longest bone, what the bones of a leg are at least
-_FOOT_ALONE = 1 / 3  # of how far the farthest joint is from it: what a limb is at most that is a foot alone
-KNOWN = 8  # skeletons about which it is kept in mind what they are like at rest
-_ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
+_LOWER = 0.2  # of the body height: largest height of a foot above the lowest one
+_LIES = 0.6  # least height at rest, as share of the height in a clip, if the rest pose stands
+_LONG = 0.5  # of the longest bone: least length of a bone of the leg
+_FOOT_ALONE = 1 / 3  # largest length of a limb that is a foot alone, as share of the distance to the farthest joint
+KNOWN = 8  # skeletons whose rest stances are cached
+_ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words in names of non-legs
 _CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "fin", "weapon"}
 _FOOT = {"foot", "ankle", "paw"}
 _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "end", "tip"} | _ALOFT
@@ -33,16 +33,16 @@ _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "e
 
 @dataclass(frozen=True, eq=False)
 class Stance:
-    """A pose that stands, as seen from the character.
+    """A pose that stands, with directions as seen from the character.
 
     Attributes
     ----------
     pose : Pose
-        That of rest, or another one if that lies.
+        The rest pose, or another one if that lies down.
     at : (joints, 3) array
-        Where the joints are.
+        World positions of the joints.
     body : list of int
-        Those that say how tall it is: not roots and targets of IK, which may stay where the body goes up.
+        The joints that define the height of the body: not roots and IK targets, which may stay when the body rises.
     up, front, left : (3,) arrays
         Directions of unit length.
     """
@@ -56,23 +56,23 @@ class Stance:
 
     @functools.cached_property
     def height(self) -> Array:
-        """Of every joint."""
+        """Height of every joint."""
         return np.asarray(dot(self.at, self.up))
 
     @functools.cached_property
     def tall(self) -> float:
-        """From the lowest joint of the body to the highest."""
+        """Height of the body, from its lowest to its highest joint."""
         return float(np.ptp(self.height[self.body]))
 
     @functools.cached_property
     def beside(self) -> Array:
-        """How far to the left of the middle every joint is."""
+        """Distance of every joint to the left of the middle."""
         return _from_middle(dot(self.at, self.left))
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The joints of a leg from hip to the last one, and the tip that is no joint of it; a free foot has its ankle."""
+    """The joints of a leg from hip to ankle, and the IK target at its tip (`handle`); a free foot has only an ankle."""
 
     hip: int | None
     knees: tuple[int, ...]
@@ -86,7 +86,7 @@ class Chain:
 
 
 def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
-    """The rest pose, or if that lies, and the clip stands upright, its tallest one."""
+    """The rest pose; if it lies down and the clip stands upright, the tallest pose of the clip."""
     rest = resting(skeleton, up)
     tallest = None if clip is None else _tallest(skeleton, rest, clip)
     return rest if tallest is None else _seen(skeleton, tallest, up)
@@ -94,12 +94,12 @@ def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
 
 @functools.lru_cache(maxsize=KNOWN)
 def resting(skeleton: Skeleton, up: str) -> Stance:
-    """The rest pose; once for all clips of a skeleton, as long as not many others come between."""
+    """The rest pose, cached for all clips of a skeleton."""
     return _seen(skeleton, skeleton.rest, up)
 
 
 def _seen(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
-    """Left is where names say so, else across the plane of symmetry, feet pointing ahead, else +Z (-Y if Z is up)."""
+    """The stance: left by names, else by the plane of symmetry and the feet, else +Z is front (-Y if Z is up)."""
     above, at = np.eye(3)["XYZ".index(up)], skeleton.forward(pose).positions
     usual = np.array([0.0, -1, 0]) if up == "Z" else np.array([0.0, 0, 1])
     sides = [side_of(name) for name in skeleton.names]
@@ -112,18 +112,18 @@ def _seen(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
 
 
 def _body(skeleton: Skeleton) -> list[int]:
-    """All joints but roots and targets of IK, if there are others."""
+    """All joints except roots and IK targets, if there are others."""
     named = zip(skeleton.parents.tolist(), skeleton.names, strict=True)
     body = [joint for joint, (parent, name) in enumerate(named) if parent >= 0 and _ALOFT.isdisjoint(words(name))]
     return body or list(range(len(skeleton)))
 
 
 def _tallest(skeleton: Skeleton, rest: Stance, clip: Clip) -> Pose | None:
-    """The tallest pose of a clip if that stands upright and the rest pose lies, else None.
+    """The tallest pose of a clip if it stands upright and the rest pose lies down, else None.
 
-    What is wide and low, as a spider is, does not stand upright: it is as tall as the slope it is on.
+    A wide and low body such as a spider does not count as upright: on a slope its height is that of the slope.
     """
-    if rest.tall >= _LIES * _span(skeleton, clip.pose):  # whatever it does
+    if rest.tall >= _LIES * _span(skeleton, clip.pose):  # the clip is no taller
         return None
     tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - rest.up
     for block in blocks(len(clip)):
@@ -136,16 +136,16 @@ def _tallest(skeleton: Skeleton, rest: Stance, clip: Clip) -> Pose | None:
 
 
 def _span(skeleton: Skeleton, pose: Pose) -> float:
-    """How far apart two joints are at most, along all bones between them, at their longest; infinite if nothing says.
+    """The largest distance between two joints along the bones between them at their longest; infinite if unknown.
 
-    A bit more, for rounding.
+    A small margin for rounding is included.
     """
     parents = skeleton.parents.tolist()
     if pose.scales is not None or parents.count(-1) > 1:
         return np.inf
     moved = skeleton.offsets[np.newaxis] if pose.translations is None else pose.translations
     bones = np.maximum.reduce(size(moved)).tolist()
-    span, under = 0.0, [0.0] * len(skeleton)  # how far what hangs on every joint goes
+    span, under = 0.0, [0.0] * len(skeleton)  # length of the longest branch below every joint
     for joint in reversed(skeleton._data.order.tolist()):
         if (parent := parents[joint]) >= 0:
             far = bones[joint] + under[joint]
@@ -160,11 +160,11 @@ def standing(skeleton: Skeleton, seen: Stance) -> list[Chain]:
 
 
 def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
-    """Every leg.
+    """All legs.
 
-    A joint belongs to the trunk if low ends of both sides hang on it. What hangs on the trunk and has a low end is a
-    leg, or a thing that lies about if it has no bone. If there are no legs, what is low from where it hangs to its end
-    is a free foot, or what is called one.
+    A joint belongs to the trunk if low ends of both sides hang on it. A branch of the trunk with a low end is a leg, or
+    some loose thing if it has no bone. Without any legs, a branch that is low from its start to its end is a free foot,
+    and so is a joint that is called one.
     """
     limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
     flat = [limb for limb in limbs if _lies_flat(skeleton, seen, limb)]
@@ -181,22 +181,22 @@ def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
 
 
 def _both(seen: Stance, joints: list[int]) -> bool:
-    """Whether some are on either side."""
+    """Whether some joints are on each side."""
     return len({*(seen.beside > 0)[joints].tolist()}) == 2
 
 
 def _lies_flat(skeleton: Skeleton, seen: Stance, limb: list[int]) -> bool:
     """Whether a limb is a foot alone: low and short."""
     height, away = seen.height[limb] - seen.height.min(), size(seen.at - seen.at[limb[0]])
-    away = np.delete(away, ancestors(skeleton, limb[0]))  # what carries it may be anywhere
+    away = np.delete(away, ancestors(skeleton, limb[0]))  # its ancestors may be anywhere
     return bool(height.max() <= _LOWER * np.ptp(seen.height) and length(seen.at, limb) <= _FOOT_ALONE * away.max())
 
 
 def _free(skeleton: Skeleton, seen: Stance, flat: list[list[int]]) -> list[Chain]:
-    """The feet among limbs that lie flat: the first joint that is called so, as others may be controls; else the first.
+    """The feet among limbs that lie flat: the first joint called a foot, as others may be controls; else the first.
 
-    If none lie so on one side, as at rest a foot is lifted, those that are called left or right foot and hang on what
-    carries both.
+    If none lie flat on one side, for example because a foot is lifted at rest, a left and a right joint called foot are
+    taken if their parents carry all joints of such names.
     """
     called = [joint for joint, name in enumerate(skeleton.names) if not _FOOT.isdisjoint(words(name))]
     feet = [next((joint for joint in limb if joint in called), limb[0]) for limb in flat]
@@ -218,7 +218,7 @@ def _loose(skeleton: Skeleton, foot: int) -> str:
 
 
 def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
-    """The joints from under one to the farthest that hangs on it."""
+    """The joints from below a joint to its farthest descendant."""
     aloft = _ALOFT.difference(words(skeleton.names[joint]))
     low = [
         other for other in below(skeleton, joint) if other != joint and aloft.isdisjoint(words(skeleton.names[other]))
@@ -236,14 +236,14 @@ def _mean(at: Array, sides: list[str | None], side: str) -> Array:
 
 
 def _flat(direction: Array, up: Array) -> Array | None:
-    """Its horizontal part, of unit length."""
+    """The horizontal part of a direction, of unit length."""
     flat = direction - up * dot(direction, up)
     length = float(size(flat))
     return flat / length if length > 0 else None
 
 
 def _lopsided(at: Array, axis: Array) -> float:
-    """How far the mirror image of the joints is from them; that of joints in one plane says nothing."""
+    """Mean distance of mirrored joints from the nearest joint; infinite for joints in the plane, which say nothing."""
     across = _from_middle(dot(at, axis))
     if np.ptp(across) <= 1e-6 * np.ptp(at, axis=0).max():
         return np.inf
@@ -252,12 +252,12 @@ def _lopsided(at: Array, axis: Array) -> float:
 
 
 def _from_middle(across: Array) -> Array:
-    """The middle is where as many joints are on either side: a sword in one hand does not move it."""
+    """Positions across, relative to their median, so that a sword in one hand does not move the middle."""
     return np.asarray(across - median(across))
 
 
 def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
-    """Where the last bones above the ground point, or the usual front where they point nowhere."""
+    """The horizontal direction of the last bones above the ground, or the usual front if they have none."""
     height = dot(at, up)
     tree = skeleton.parents
     low = [
@@ -271,7 +271,7 @@ def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
 
 
 def _leaves(skeleton: Skeleton) -> NDArray[np.intp]:
-    """Joints that carry no other."""
+    """Joints without children."""
     bare, parents = np.ones(len(skeleton), bool), skeleton.parents
     bare[parents[parents >= 0]] = False
     return bare.nonzero()[0]
@@ -290,10 +290,10 @@ def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
 
 
 def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]:
-    """From the first joint off the trunk to the farthest low end, for every limb that has one."""
+    """For every limb with a low end: the joints from the first one off the trunk to the farthest low end."""
     left = (seen.beside > 0).tolist()
     if len({left[end] for end in ends}) < 2:
-        return []  # of something else than a body
+        return []  # not a body
     sides: dict[int, set[bool]] = {}
     for end in ends:
         for joint in (end, *ancestors(skeleton, end)):
@@ -307,13 +307,13 @@ def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]
 
 
 def length(at: Array, joints: Sequence[int] | slice) -> float:
-    """Of the bones between joints."""
+    """Total length of the bones between joints."""
     chain = at[joints]
     return float(size(chain[1:] - chain[:-1]).sum())
 
 
 def _chain(skeleton: Skeleton, seen: Stance, limb: list[int]) -> Chain | None:
-    """Its long bones are the leg; what is before them is of the pelvis or shoulder, what is after them of the foot."""
+    """The leg of a limb: its long bones. Those before belong to pelvis or shoulder, those after to the foot."""
     limb = [joint for joint in limb if _ALOFT.isdisjoint(words(skeleton.names[joint]))]
     at = seen.at[limb]
     bones = at[1:] - at[:-1]
@@ -329,7 +329,7 @@ def _chain(skeleton: Skeleton, seen: Stance, limb: list[int]) -> Chain | None:
 
 
 def _handled(skeleton: Skeleton) -> list[Chain]:
-    """Legs without a joint at their tip, which an IK target of the same name holds."""
+    """Legs that lack a joint at their tip and are held by an IK target of the same name."""
     handles = {}
     for joint, name in enumerate(skeleton.names):
         if "ik" in words(name):

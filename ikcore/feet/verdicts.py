@@ -1,4 +1,4 @@
-"""What measures mean: what is good, and which moments of a clip to look at."""
+"""Verdicts on measures: good, fair or poor, and the frames of a clip with problems."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Verdict = Literal["good", "fair", "poor"]
 
 
 class Bound(NamedTuple):
-    """Up to which values a measure is good, and fair.
+    """The largest good and fair values of a measure.
 
     Attributes
     ----------
     good, fair : float
-        The largest ones: metres for a leg of 0.87 m, radians, shares, counts.
+        In metres for a leg of 0.87 m, radians, shares or counts.
     length : bool
-        Whether they are in proportion to the leg.
+        Whether they scale with the leg length.
     """
 
     good: float
@@ -53,30 +53,30 @@ BOUNDS = {
     "ankle_jerk": Bound(1.15, 1.5),
     "pelvis_jerk": Bound(1.15, 1.5),
     "pelvis_path": Bound(0.1, 0.2),
-    "straightness_lost": Bound(math.radians(2), math.radians(20)),  # where the ground is not level they have to
+    "straightness_lost": Bound(math.radians(2), math.radians(20)),  # necessary where the ground is not level
     "pelvis_lowered": Bound(0.005, 0.1, True),
     "length_error": Bound(1e-4, 1e-2),
 }
 
 
-_GUESS = 3.0  # times what is good, at most, of what may be as it should
+_GUESS = 3.0  # largest weight of a problem that may be intended, in multiples of a good value
 
 
 class Moment(NamedTuple):
-    """Frames of a clip that are worth a look.
+    """Frames of a clip with a problem.
 
     Attributes
     ----------
     leg : str
-        Which one.
+        The leg.
     what : str
-        What it does, such as "slides".
+        The problem, such as "slides".
     amount : float
-        How far, metres; NaN of what has no amount.
+        Its size in metres; NaN if it has none.
     start, stop : int
-        Its first frame, and the first one after it.
+        The first frame, and the first one after it.
     weight : float
-        How many times what is good.
+        Its size in multiples of a good value.
     """
 
     leg: str
@@ -88,7 +88,7 @@ class Moment(NamedTuple):
 
 
 def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
-    """What a measure of a leg says.
+    """The verdict on a measure of a leg.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
     value : float
         Its value.
     leg : float, default: 0.87
-        The length of the leg, metres.
+        The length of the leg in metres.
 
     Returns
     -------
     {"good", "fair", "poor"} or None
-        None for what is neither, such as the deviation from the source, and for NaN.
+        None for a measure without a verdict, such as the deviation from the source, and for NaN.
 
     Examples
     --------
@@ -121,23 +121,23 @@ def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
 def said(
     name: str, records: Sequence[Measure], leg: float = LEG, *, beyond: bool = True
 ) -> list[tuple[str, Verdict | None]]:
-    """What a measure of a leg is, in words, and what that says; after its source with a + where it is beyond it.
+    """A measure of a leg in words, with its verdict; a comparison with the source starts with +.
 
     Parameters
     ----------
     name : str
         A field of `metrics.Measure`.
     records : sequence of Measure
-        Of a clip alone; or of its source, and then of the clip.
+        Those of a clip; or those of its source and of the clip.
     leg : float, default: 0.87
-        The length of the leg, metres.
+        The length of the leg in metres.
     beyond : bool, default: True
-        Whether the clip is measured by what is beyond its source, as `Measured.beyond` says.
+        Whether measures of the clip are differences from its source, see `Measured.beyond`.
 
     Returns
     -------
     list of (str, {"good", "fair", "poor"} or None)
-        Of each record.
+        For each record.
     """
     found = [(record.texts()[name], verdict(name, getattr(record, name), leg)) for record in records]
     plus = name in metrics.ALWAYS_BEYOND or (beyond and name in metrics.BEYOND)
@@ -148,12 +148,12 @@ def said(
 
 
 def worst(records: Mapping[str, Measure], name: str) -> str:
-    """The leg that does worst by a measure, or the first one if it is known of none.
+    """The leg with the worst value of a measure, or the first leg if no value is known.
 
     Parameters
     ----------
     records : mapping of str to Measure
-        Of the legs of a clip.
+        By leg.
     name : str
         A field of `metrics.Measure`.
 
@@ -167,19 +167,19 @@ def worst(records: Mapping[str, Measure], name: str) -> str:
 
 
 def moments(measured: Measured, source: Measured | None = None) -> list[Moment]:
-    """What to look at: stances that slide, feet that sink and float, knees that pop and flip.
+    """Problems of a clip: stances that slide, feet that sink and float, knees that pop and flip.
 
     Parameters
     ----------
     measured : Measured
         A clip.
     source : Measured, optional
-        What it was made of: of sinking, floating and knees only what is beyond it counts.
+        Its source. Sinking, floating and knees then count only where they are worse than in the source.
 
     Returns
     -------
     list of Moment
-        The worst first.
+        The worst one first.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
     yield from _worst_of_each(_slides(measured, leg, size))
     yield from _beyond(leg, "sinks", np.where(down, deep, 0), BOUNDS["penetration"].good * size)
     swings = np.where(down, 0, deep)
-    if measured.own is not None:  # toes that dip into the floor of the source may dip as deep
+    if measured.own is not None:  # toes that dip into the floor of the source may do so again
         swings = metrics.beyond(swings, metrics.penetration(measured.own[leg].heights))
     yield from _beyond(leg, "swings through the ground", swings, BOUNDS["penetration_swing"].good * size)
     stands = metrics.standing(down, fps=fps)
@@ -226,7 +226,7 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
         limit = BOUNDS["off_ground"].good * size
         what = "seems to stand without a contact, off the ground by"
         for moment in _beyond(leg, what, np.where(np.isfinite(off), off, 0), limit):
-            yield moment._replace(weight=min(moment.weight, _GUESS))  # or it passes slowly over a step
+            yield moment._replace(weight=min(moment.weight, _GUESS))  # or it passes a step slowly
     knees = metrics.bends(track.chain)
     usual = metrics.bends(source.tracks[leg].chain) if source else knees
     for start, stop in runs(_apart(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():
@@ -238,7 +238,7 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
 
 
 def _slides(measured: Measured, leg: str, size: float) -> Iterator[Moment]:
-    """Of every stance of every point."""
+    """Problems of every stance of every point."""
     limit = BOUNDS["drift"].good * size
     for start, stop, _, slid in stances(measured, leg):
         if slid > limit:
@@ -246,7 +246,7 @@ def _slides(measured: Measured, leg: str, size: float) -> Iterator[Moment]:
 
 
 def stances(measured: Measured, leg: str) -> list[tuple[int, int, str, float]]:
-    """Of every stance of every point of a sole its frames, the point, and its drift.
+    """Frames, point and drift of every stance of every point of a sole.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def stances(measured: Measured, leg: str) -> list[tuple[int, int, str, float]]:
     Returns
     -------
     list of (int, int, str, float)
-        The first frame, and the first one after it; metres.
+        The first frame, the first one after it, the point, and the drift in metres.
     """
     track, held, fps = measured.tracks[leg], measured.held[leg], measured.clip.fps
     found = []
@@ -270,7 +270,7 @@ def stances(measured: Measured, leg: str) -> list[tuple[int, int, str, float]]:
 
 
 def _worst_of_each(found: Iterator[Moment]) -> Iterator[Moment]:
-    """One of those that overlap: points of a sole slide together."""
+    """The worst of overlapping problems: the points of a sole slide together."""
     kept: Moment | None = None
     for moment in sorted(found, key=lambda moment: moment.start):
         if kept and moment.start < kept.stop:
@@ -290,7 +290,7 @@ def _beyond(leg: str, what: str, values: NDArray[np.float64], limit: float) -> I
 
 
 def _apart(mask: NDArray[np.bool_], fps: float) -> NDArray[np.bool_]:
-    """With gaps of less than 0.1 s closed: one event each."""
+    """The mask with gaps of less than 0.1 s closed: one event each."""
     closed = mask.copy()
     for start, stop in runs(~mask).tolist():
         if start > 0 and stop < len(mask) and stop - start < 0.1 * fps:

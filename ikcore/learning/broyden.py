@@ -1,4 +1,4 @@
-"""Error-based learning: damped least squares whose Jacobian is corrected by what each step has done.
+"""Error-based learning: damped least squares with a Jacobian that is corrected after each step (Broyden's rule).
 
 C. G. Broyden, "A class of methods for solving nonlinear simultaneous equations", Mathematics of Computation 19 (1965).
 """
@@ -45,7 +45,7 @@ def broyden(
     tolerance: float = 1e-5,
     moving: Moving = None,
 ) -> tuple[Pose, Any]:
-    """Solve by damped least squares whose Jacobian is learned from errors: a step corrects it by what it has done.
+    """Solve by damped least squares whose Jacobian is learned: each step corrects it by the change that it caused.
 
     Between two computations of the Jacobian, by Broyden's rule, ``J += (ds - J dq) dq' / |dq|^2``. A hinge or a slide
     that would leave its range is set to its end, and the others are solved again without it. Weights do not count.
@@ -92,8 +92,9 @@ def _step(
 ) -> Array:
     """Changes of coordinates, (items, n), within their ranges.
 
-    Of the coordinates that would leave their range, the one with the least way to go is set to its end. Its motion is
-    taken off the error, and the others are solved again without it. A slide by `unit` counts as a turn by a radian.
+    If coordinates would leave their range, the one with the shortest way to its end is set to that end. Its motion is
+    subtracted from the error, and the others are solved again without it. A slide by `unit` counts as a turn by a
+    radian.
     """
     scales = np.where(np.arange(len(coordinates)) < coordinates.first_slide, 1, unit)
     low, high = (coordinates.low - values) / scales, (coordinates.high - values) / scales
@@ -121,18 +122,18 @@ def _step(
 
 
 _NOTHING = 1e-300
-_ROUNDING = 1e-12  # radians, or shares of the longest reach: so far outside its range a coordinate may end
+_ROUNDING = 1e-12  # radians, or shares of the longest reach: tolerance for coordinates outside their range
 
 
 def _correction(rows: Array, step: Array, done: Array) -> Array:
-    """What Broyden's rule adds to Jacobians (items, m, n) after a step that has taken so much off the errors."""
+    """Broyden's correction of Jacobians (items, m, n) after a step that reduced the errors by a given amount."""
     surprise = done.reshape(len(rows), -1, 1) - rows @ step[..., np.newaxis]
     square = (step**2).sum(axis=-1)
     return np.asarray(surprise * (step / np.maximum(square, _NOTHING)[:, np.newaxis])[:, np.newaxis, :])
 
 
 def _where(chosen: NDArray[np.bool_], one: Pose, other: Pose) -> Pose:
-    """The items of one pose that are chosen, all else of another."""
+    """A pose with the chosen items of one pose and the other items of another."""
     mask = chosen[:, np.newaxis, np.newaxis]
     moved = None if one.translations is None else np.where(mask, one.translations, _translations_of(one, other))
     return one.turned(np.where(mask, one.rotations, other.rotations), moved)

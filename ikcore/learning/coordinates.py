@@ -1,4 +1,4 @@
-"""Coordinates of the joints that goals move: one of a hinge, three of any other joint, three of one that slides."""
+"""Coordinates of the joints that goals move: one for a hinge, three for other joints, three more for sliding joints."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Array = NDArray[Any]
 
 
 class Coordinates:
-    """Numbers that a step changes: angles about an axis of a joint's own space, radians; then slides, units of length.
+    """The numbers that a step changes: angles about axes of joints in radians; then slides, in units of length.
 
-    Hinges have angles from rest and slides have offsets, both within `low` and `high`. The coordinates of all other
-    joints are a rotation vector from the pose at hand, and 0 there.
+    Hinges have angles from rest, slides have offsets, both within `low` and `high`. All other joints have a rotation
+    vector relative to the present pose, which is therefore 0 there.
     """
 
     def __init__(self, skeleton: Skeleton, tasks: Sequence[Task]) -> None:
@@ -39,7 +39,7 @@ class Coordinates:
         self.low = np.concatenate([ranges[:, 0], -open_, boxes[:, 0].ravel()])
         self.high = np.concatenate([ranges[:, 1], open_, boxes[:, 1].ravel()])
         self.first_slide = len(self.hinges) + len(open_)
-        # Per coordinate its joint and axis; the axis of a slide is in the space of the joint's parent.
+        # The joint and axis of each coordinate; the axis of a slide is in the space of the joint's parent.
         self.joints = np.repeat([*self.hinges, *self.others, *self.slides], self._each()).astype(int)
         self.axes = np.concatenate([self.hinge_axes, np.tile(np.eye(3), (len(self.others) + len(self.slides), 1))])
         self._acts = [np.isin(self.joints, ancestors(skeleton, task.joint)) for task in tasks]
@@ -92,17 +92,17 @@ class Coordinates:
         return pose.turned(turned.astype(pose.dtype), moved.astype(pose.dtype))
 
     def errors(self, pose: Pose) -> Array:
-        """How far the points of the tasks are from where they should be, (..., tasks, 3)."""
+        """Vectors from the points of the tasks to their targets, (..., tasks, 3)."""
         world = self.skeleton.forward(pose)
         off = [np.asarray(t.position) - point_of(self.skeleton, pose, world, t) for t in self.tasks]
         return np.stack(off, axis=-2).astype(float)
 
     def jacobian(self, pose: Pose) -> Array:
-        """How coordinates move the points of the tasks, (..., 3 * tasks, n)."""
+        """Derivatives of the points of the tasks by the coordinates, (..., 3 * tasks, n)."""
         world = self.skeleton.forward(pose)
         parents = self.skeleton.parents[self.joints]
         identity = np.broadcast_to([1.0, 0, 0, 0], (*pose.shape, 1, 4))
-        frames = np.concatenate([world.rotations, identity], axis=-2)  # the last is the space of roots, -1
+        frames = np.concatenate([world.rotations, identity], axis=-2)  # the last one, index -1, is the space of roots
         turns = np.arange(len(self)) < self.first_slide
         axes = rotations.rotate(frames[..., np.where(turns, self.joints, parents), :], self.axes)
         columns = []
@@ -113,7 +113,7 @@ class Coordinates:
         return np.concatenate(columns, axis=-2).astype(float)
 
     def reaches(self) -> Array:
-        """Of every task the length of its chain stretched out, at rest."""
+        """For every task the length of its chain, stretched out at rest."""
         at_rest, found = self.skeleton.forward(self.skeleton.rest).positions, []
         for task in self.tasks:
             bones = np.diff(at_rest[task.path(self.skeleton)], axis=0)

@@ -1,4 +1,4 @@
-"""How likely poses are by examples, and the likeliest pose among those that reach goals.
+"""The likelihood of poses learned from examples, and the likeliest pose among those that reach goals.
 
 M. E. Tipping and C. M. Bishop, "Probabilistic principal component analysis", Journal of the Royal Statistical Society B
 61 (1999), on rotation vectors about the mean; and mixtures of these.
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 
 class PoseDensity:
-    """How likely poses are: a mixture of Gaussians of low rank, fitted to examples.
+    """The likelihood of poses: a mixture of low-rank Gaussians fitted to examples.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class PoseDensity:
     poses : Pose
         The examples, two or more.
     moving : str, int or list of these, optional
-        The joints that count: a joint with all below it, or a list of joints. Default: all.
+        The joints that count: a joint with its descendants, or a list of joints. Default: all.
     directions : int, optional
-        In how many directions a Gaussian has a variance of its own; in all others one for all. At most as many are used
-        as there are examples and numbers.
+        Number of directions in which a Gaussian has its own variance; all others share one. At most the number of
+        examples and of coordinates.
     components : int, optional
-        How many Gaussians.
+        Number of Gaussians.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class PoseDensity:
         Returns
         -------
         (...) array
-            One number a pose.
+            One number per pose.
         """
         self.skeleton._check_joints("pose", pose.joints)
         return self._likelihood(self._log(pose.rotations[..., self._joints, :].astype(float)))[()]
@@ -113,31 +113,31 @@ class PoseDensity:
         tolerance: float = 1e-11,
         workers: int = 1,
     ) -> Solution:
-        """The likeliest pose that a climb finds among those that reach the goals.
+        """The likeliest pose found by ascent among poses that reach the goals.
 
-        It starts from what `dls` finds. In each round `Posture` goals draw joints to a likelier pose, as far as the
-        goals leave that open. A round that makes a pose less likely, or misses a goal by more, is taken back, and the
-        next step is half as long. So likelihood never falls.
+        It starts from the solution of `dls`. In each round `Posture` goals draw joints towards a likelier pose, as far
+        as the goals leave them free. A round that makes the pose less likely, or increases the error of a goal, is
+        taken back, and the step is halved. The likelihood never falls.
 
         Parameters
         ----------
         pose : Pose
-            Where to start.
+            The start pose.
         goals : list of Goal
-            What should be reached; no `Posture`.
+            The goals, without `Posture`.
         rounds : int, optional
-            How many steps, at most.
+            Largest number of steps.
         step : float, optional
-            The angle by which a step turns the joint that it turns most, radians.
+            Largest turn of a joint in a step, in radians.
         tolerance : float, optional
-            Of `dls`, as a share of the reach; ten times that of rotations, radians.
+            Tolerance of `dls`, as share of the reach; for rotations ten times that, in radians.
         workers : int, optional
-            How many threads, -1 for all cores.
+            Number of threads, -1 for all cores.
 
         Returns
         -------
         Solution
-            That of `dls` for the last pose; its iterations are those of all rounds.
+            The solution of `dls` for the last pose, with the iterations of all rounds.
         """
         given: dict[str, Any] = {"tolerance": tolerance, "rotation_tolerance": 10 * tolerance, "workers": workers}
         first = dls(self.skeleton, pose, goals, **given)
@@ -158,12 +158,12 @@ class PoseDensity:
         return replace(dls(self.skeleton, now, goals, **given), iterations=count[()])
 
     def _log(self, turned: Array) -> Array:
-        """Rotations (..., joints, 4) as rotation vectors about their means, one after the other."""
+        """Rotations (..., joints, 4) as rotation vectors about their means, concatenated."""
         away = rotations.log(rotations.canonical(rotations.multiply(rotations.conjugate(self._mean), turned)))
         return np.asarray(away.reshape(*away.shape[:-2], -1))
 
     def _towards(self, pose: Pose, size: Array) -> Array:
-        """Rotations of the joints that count, after a step of that size where likelihood grows fastest."""
+        """Rotations of the joints that count, after a step of that size along the gradient."""
         x = self._log(pose.rotations[..., self._joints, :].astype(float))
         up = self._gradient(x).reshape(*x.shape[:-1], -1, 3)
         most = np.linalg.norm(up, axis=-1).max(axis=-1)
@@ -197,14 +197,14 @@ def _whole(name: str, value: int) -> int:
     return number
 
 
-_DRAWN = 5  # iterations in which postures draw, before goals are reached exactly again
-_LONGER = 1.5  # a step after one that was kept
-_MISS = 1e-9  # share of a miss by which a step may change it, where goals cannot be reached
+_DRAWN = 5  # iterations with posture goals, before goals are reached exactly again
+_LONGER = 1.5  # growth of the step after one that was kept
+_MISS = 1e-9  # relative change of an error that a step may cause, if goals cannot be reached
 _NOTHING = 1e-300
 
 
 def _as_near(found: Solution, first: Solution) -> Array:
-    """Where goals are reached, or missed by no more than at first."""
+    """Items whose goals are reached, or whose errors are no larger than at first."""
     place = found.error <= first.error * (1 + _MISS)
     return np.asarray(found.reached | (place & (found.rotation_error <= first.rotation_error * (1 + _MISS))))
 
@@ -222,7 +222,7 @@ def _where(chosen: Array, one: Pose, other: Pose) -> Pose:
 
 
 class _Gaussian:
-    """A variance for each of some orthogonal directions, and one for all others; its share of a mixture."""
+    """Variances in some orthogonal directions, one variance for all others, and the weight in the mixture."""
 
     def __init__(self, share: float, mean: Array, directions: Array, variances: Array, rest: float) -> None:
         self._mean, self._directions, self._variances, self._rest = mean, directions, variances, rest
@@ -231,13 +231,13 @@ class _Gaussian:
         self._constant = float(np.log(share) - volume / 2)
 
     def log(self, x: Array) -> Array:
-        """The logarithm of its share times its density."""
+        """The logarithm of weight times density."""
         away, along = self._split(x)
         others = (away**2).sum(axis=-1) - (along**2).sum(axis=-1)
         return np.asarray(self._constant - (others / self._rest + (along**2 / self._variances).sum(axis=-1)) / 2)
 
     def pull(self, x: Array) -> Array:
-        """The gradient of that."""
+        """The gradient of the log density."""
         away, along = self._split(x)
         inside = _times(along * (1 / self._rest - 1 / self._variances), self._directions.T)
         return np.asarray(inside - away / self._rest)
@@ -248,12 +248,12 @@ class _Gaussian:
 
 
 def _times(rows: Array, matrix: Array) -> Array:
-    """A product for every row: one of all rows sums in an order that depends on how many they are."""
+    """One product per row: a single product sums in an order that depends on the number of rows."""
     return np.asarray((rows[..., np.newaxis, :] @ matrix)[..., 0, :])
 
 
 def _fitted(x: Array, components: int, directions: int) -> list[_Gaussian]:
-    """Expectation maximisation, from the examples that are farthest from each other."""
+    """Expectation maximisation, started from the examples that are farthest from each other."""
     centres = x[farthest(x, components)]
     nearest = ((x[:, np.newaxis] - centres) ** 2).sum(axis=-1).argmin(axis=-1)
     shares = np.eye(len(centres))[nearest]
@@ -277,10 +277,10 @@ def _gaussian(x: Array, share: Array, directions: int) -> _Gaussian:
 
 _ROUNDS = 20
 _LEAST_SHARE = 1e-6  # examples: a Gaussian with fewer is left out
-_LEAST_VARIANCE = 1e-4  # radians squared: 0.6 degrees, so that joints that never turned are not held with all force
+_LEAST_VARIANCE = 1e-4  # radians squared (0.6 degrees), so that joints that never turned are not held rigidly
 
 
 def _log_of_sum(logs: Array) -> Array:
-    """The logarithm of the sum of exponentials, which may all be too small for a number."""
+    """The logarithm of the sum of exponentials, without underflow."""
     most = logs.max(axis=-1)
     return np.asarray(most + np.log(np.exp(logs - most[..., np.newaxis]).sum(axis=-1)))

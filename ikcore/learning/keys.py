@@ -1,4 +1,4 @@
-"""Keys of poses: where the points of goals are, as seen from where their chains start."""
+"""Keys of poses: the positions of goals' points relative to the starts of their chains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ikcore.tasks import GOAL_ARRAYS, Moving, Task, may_of
 
 
 class Keys:
-    """Goals with a position that is an ellipsis: what they see of poses, and of positions that are asked for."""
+    """Goals with an ellipsis as position: their keys in poses, and for wanted positions."""
 
     __slots__ = ("goals", "moving", "skeleton", "tasks", "turned")
 
@@ -32,14 +32,14 @@ class Keys:
             self.turned = [joint for joint, bits in enumerate(may) if bits]
 
     def of(self, poses: Pose) -> NDArray[np.float64]:
-        """Of every pose the points of all goals, (..., 3 * goals)."""
+        """The points of all goals in every pose, (..., 3 * goals)."""
         world = self.skeleton.forward(poses)
         points = [np.asarray(point_of(self.skeleton, poses, world, task)) for task in self.tasks]
         seen = [_seen(self.skeleton, world, task, point) for task, point in zip(self.tasks, points, strict=True)]
         return np.concatenate(seen, axis=-1).astype(float)
 
     def asked(self, what: str, pose: Pose, positions: Sequence[Any], workers: int = 1) -> NDArray[np.float64]:
-        """The same of positions, one array (..., 3) a goal; a pose says where chains start. Leading axes broadcast."""
+        """Keys of positions, one array (..., 3) per goal; chains start from the pose. Leading axes broadcast."""
         if not isinstance(pose, Pose):
             raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}")
         self.skeleton._check_joints("pose", pose.joints)
@@ -61,8 +61,31 @@ class Keys:
         return pose.turned(made)
 
 
+class OfGoals:
+    """Poses that are looked up by goals: what they were made for."""
+
+    __slots__ = ("_keys",)
+
+    _keys: Keys
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton as given."""
+        return self._keys.skeleton
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """The goals as given."""
+        return self._keys.goals
+
+    @property
+    def moving(self) -> Moving:
+        """The joints that may move, as given."""
+        return self._keys.moving
+
+
 def check_known(skeleton: Skeleton, poses: Pose) -> None:
-    """Refuse what is no library of poses of the skeleton."""
+    """Refuse anything but poses of the skeleton."""
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
     if not isinstance(poses, Pose):
@@ -75,16 +98,16 @@ def check_known(skeleton: Skeleton, poses: Pose) -> None:
 
 
 def mean_rotation(turned: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of (poses, joints) rotations, whatever their signs: the largest eigenvector of the sum of q q^T."""
+    """Means of (poses, joints) rotations of any sign: the largest eigenvector of the sum of q q^T."""
     turned = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
     vectors = np.linalg.eigh(np.einsum("pji,pjk->jik", turned, turned))[1]
     return np.asarray(rotations.canonical(vectors[..., -1]))
 
 
 def farthest(keys: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Rows of keys, at most so many: the first one, then always the row farthest from those chosen.
+    """Indices of keys, at most so many: the first one, then always the one farthest from those chosen.
 
-    It ends where all rows that are left equal one that is chosen. Of several that are as far the first is taken.
+    It ends when all remaining keys equal a chosen one. Among equally far keys the first is taken.
     """
     chosen = [0]
     away = _squares(keys, keys[0])
@@ -102,7 +125,7 @@ _DOUBLE = np.dtype(float)
 
 
 def _places(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
-    """The goals as tasks, all of them places."""
+    """The goals as tasks, all of them positions."""
     given = []
     for index, goal in enumerate(goals):
         if not isinstance(goal, Goal) or open_arrays(goal) != ["position"]:
@@ -116,7 +139,7 @@ def _places(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
 
 
 def _seen(skeleton: Skeleton, world: World, task: Task, point: NDArray[Any]) -> NDArray[Any]:
-    """A point as seen from the start of a task's chain, in the space of what that hangs from."""
+    """A point relative to the start of a task's chain, in the space of that joint's parent."""
     away = point - world.positions[..., task.chain, :]
     parent = int(skeleton.parents[task.chain])
     if parent < 0:

@@ -1,4 +1,4 @@
-"""Motion matching: in which frame of a library of clips to go on, by the pose now and the path ahead.
+"""Motion matching: the frame of a library of clips with which to continue, given the present pose and the path ahead.
 
 S. Clavet, "Motion matching and the road to next-gen animation", Game Developers Conference (2016). Features as in D.
 Holden, O. Kanoun, M. Perepichka and T. Popa, "Learned motion matching", ACM Transactions on Graphics 39 (2020).
@@ -21,31 +21,31 @@ Array = NDArray[Any]
 
 
 class MotionMatching:
-    """The frames of clips as rows of numbers: how the body moves now, and where it goes in the next second.
+    """The frames of clips as rows of features: the present motion of the body, and its path in the next second.
 
-    All is seen from the place of the root on the ground, turned by its heading. The numbers are the positions of some
-    joints, their velocities, the velocity of the root, its places ahead and its headings there. Each of these groups is
-    divided by its standard deviation over all clips, and counts by its weight.
+    Everything is relative to the position of the root on the ground and its heading. The features are the positions of
+    some joints, their velocities, the velocity of the root, its future positions and its future headings. Each of these
+    groups is divided by its standard deviation over all clips and multiplied by its weight.
 
     Parameters
     ----------
     clips : list of Clip
-        Of one skeleton, one frame rate, and one axis that is up.
+        With the same skeleton, frame rate and up axis.
     joints : list of str or int
-        The joints whose positions and velocities count: the feet, say.
+        The joints whose positions and velocities count, for example the feet.
     root : str or int, optional
         The joint whose path and heading count. Default: the first of the skeleton.
     times : list of float, optional
-        Where the path counts, in seconds ahead. Frames with less ahead of them have no row.
+        Times ahead, in seconds, at which the path counts. Frames too near to the end of their clip have no row.
     weights : dict, optional
         Of "positions", "velocities", "travel", "path" and "facing" (default: 1 each).
     transition : float, optional
-        The cost of a jump: by how much another row has to be nearer than the present one, as squared distances.
+        The cost of a jump: how much nearer than the present row another row must be, as squared distances.
 
     Attributes
     ----------
     clip, frame : (rows,) array
-        Of every row the clip, and the frame in it.
+        For every row its clip, and its frame in that clip.
 
     Examples
     --------
@@ -98,10 +98,10 @@ class MotionMatching:
         self.frame = np.concatenate([np.arange(count) for count in counts])
 
     def ahead(self, row: ArrayLike) -> tuple[Array, Array]:
-        """The path of rows as it was: places (..., times, 2) and headings (..., times), radians.
+        """The paths of rows in their clips: positions (..., times, 2) and headings (..., times) in radians.
 
-        Places are along the first and the last of the two axes that are not up: x and z where Y is up, x and y where Z
-        is. Headings turn counterclockwise as seen from above. Both are relative to the root at the row.
+        Positions are along the first and the last axis that is not up: x and z if Y is up, x and y if Z is up. Headings
+        are counterclockwise as seen from above. Both are relative to the root at the row.
         """
         at = self._checked(row)
         path, facing = self._ahead[at], self._facing[at]
@@ -110,7 +110,7 @@ class MotionMatching:
         return path.reshape(shape).copy(), np.arctan2(cosines[..., 1], cosines[..., 0])
 
     def next(self, row: ArrayLike) -> NDArray[np.intp]:
-        """The row that comes after rows in their clips; the same at the end of a clip, where a jump is due."""
+        """The row after each row in its clip; at the end of a clip the row itself, so that a jump is due."""
         at = self._checked(row)
         after = np.minimum(at + 1, len(self) - 1)
         return np.where(self.clip[after] == self.clip[at], after, at)
@@ -118,24 +118,24 @@ class MotionMatching:
     def search(
         self, row: ArrayLike, path: ArrayLike, facing: ArrayLike, *, workers: int = 1
     ) -> tuple[Any, NDArray[np.float64]]:
-        """The rows nearest to bodies that move as rows do, and have such paths ahead.
+        """The best rows for bodies that move like the given rows and have the given paths ahead.
 
         Parameters
         ----------
         row : (...) array_like of int
-            The rows that bodies are at.
+            The present rows.
         path : (..., times, 2) array_like
-            Where they should be, as `ahead` has it.
+            Wanted positions, as in `ahead`.
         facing : (..., times) array_like
-            Their headings there, radians.
+            Wanted headings there, in radians.
         workers : int, optional
-            How many threads, -1 for all cores.
+            Number of threads, -1 for all cores.
 
         Returns
         -------
         ((...) array of int, (...) array)
-            The rows to be at instead, each the present one unless another is nearer by more than the cost of a jump;
-            and the distances. Where something is not finite the present row, and NaN. Leading axes broadcast.
+            The rows to continue with, and their distances. The present row is kept unless another one is nearer by more
+            than the cost of a jump. For input that is not finite, the present row and NaN. Leading axes broadcast.
         """
         at, times = self._checked(row), len(self._given[2])
         places = rows("path", path, _DOUBLE, times, 2)
@@ -156,7 +156,7 @@ class MotionMatching:
         return chosen.reshape(shape)[()], far.reshape(shape)[()]
 
     def _asked(self, at: Array, wanted: dict[str, Array]) -> Array:
-        """Rows whose last two groups are replaced."""
+        """The rows with their path and headings replaced."""
         start = self._table.keys.shape[-1] - 2 * self._ahead.shape[-1]
         parts = [self._table.keys[at][..., :start]]
         parts += [wanted[name] * self._scales[name] for name in ("path", "facing")]
@@ -191,7 +191,7 @@ def _made(clips: Sequence[Clip], joints: Any, root: Any, times: Any, weights: An
 _DOUBLE = np.dtype(float)
 _LOOK_UP = 200  # cost of a look-up compared with an item of a closed form
 
-# What rows consist of, in this order; the path and the headings last, which a search replaces.
+# The groups of a row, in this order; a search replaces the last two, path and headings.
 _GROUPS = ("positions", "velocities", "travel", "path", "facing")
 
 
@@ -222,7 +222,7 @@ def _frames_ahead(time: float, fps: float) -> int:
 
 
 def _seen(clip: Clip, root: int, joints: list[int], later: list[int]) -> dict[str, Array]:
-    """The groups of all frames of a clip that have enough ahead of them, (frames, n) each."""
+    """The groups of all frames of a clip with enough frames ahead of them, (frames, n) each."""
     count = max(len(clip) - max(later), 0)
     ground, up = ([0, 2], [0, 1, 0]) if clip.up == "Y" else ([0, 1], [0, 0, 1])
     world, at_rest = clip.skeleton.forward(clip.pose), clip.skeleton.forward(clip.skeleton.rest)
@@ -249,12 +249,12 @@ def _seen(clip: Clip, root: int, joints: list[int], later: list[int]) -> dict[st
 
 
 def _velocity(points: Array, fps: float) -> Array:
-    """Central differences; at the ends to the neighbour."""
+    """Central differences; one-sided at the ends."""
     return np.asarray(np.gradient(points, axis=0) * fps) if len(points) > 1 else np.zeros_like(points)
 
 
 def _scales(whole: Mapping[str, Array], weights: Mapping[str, float]) -> dict[str, float]:
-    """What each group is multiplied by."""
+    """The factor of each group."""
     if unknown := set(weights) - set(_GROUPS):
         raise ValueError(f"weights: expected names of {', '.join(_GROUPS)}, got {', '.join(sorted(unknown))}")
     spread = {name: float(np.sqrt(group.var(axis=0).mean())) for name, group in whole.items()}
@@ -262,4 +262,4 @@ def _scales(whole: Mapping[str, Array], weights: Mapping[str, float]) -> dict[st
     return {name: weight / (spread[name] if spread[name] > _FLAT else 1) for name, weight in given.items()}
 
 
-_FLAT = 1e-9  # a group that varies less is the same in all frames, and is not divided
+_FLAT = 1e-9  # a group that varies less counts as constant and is not divided

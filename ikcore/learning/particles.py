@@ -1,4 +1,4 @@
-"""Sequential Monte Carlo inverse kinematics: many poses that spread, are weighed by their errors, and are drawn again.
+"""Sequential Monte Carlo inverse kinematics: many poses with noise, weighted by their errors and resampled.
 
 N. Courty and E. Arnaud, "Inverse kinematics using sequential Monte Carlo methods", Articulated Motion and Deformable
 Objects (2008).
@@ -29,9 +29,9 @@ _OPTIONS = (
     Option("count", 500, 2, 1_000_000, "how many particles an item has"),
     Option("seed", 0, 0, 2**31 - 1, "another seed gives other noise"),
 )
-# From the first iteration to the last, as powers of each other.
+# First and last iteration; the values in between are a geometric sequence.
 _SPREAD = (0.15, 0.005)  # standard deviation of the noise, as a share of a coordinate's range
-_SIGMA = (0.3, 0.0075)  # of the errors that weights are for, as a share of the longest reach
+_SIGMA = (0.3, 0.0075)  # error scale of the weights, as a share of the longest reach
 
 
 @composed(takes=["Reach position", "limit", "sliding joint", "second end"], options=_OPTIONS)
@@ -46,11 +46,11 @@ def particles(
     tolerance: float = 1e-5,
     moving: Moving = None,
 ) -> tuple[Pose, Any]:
-    """Search by particles, and answer with the best pose: a start for another method rather than an end.
+    """Search with particles and return the best pose, usually as a start for another method.
 
-    Every particle is a pose within limits. In each iteration all joints of all particles turn by noise, and particles
-    are drawn again by how near they are, where few of them count. It needs no Jacobian and leaves local minima, but
-    ends a hundredth of the reach away. An item has the same noise in any batch. Weights do not count.
+    Every particle is a pose within limits. In each iteration noise turns all joints of all particles. If few of them
+    count, they are resampled by their errors. It needs no Jacobian and leaves local minima, but ends with an error of
+    about a hundredth of the reach. The noise of an item is the same in any batch. Weights do not count.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def particles(
 
 
 def _searched(coordinates: Coordinates, pose: Pose, iterations: int, count: int, seed: int, tolerance: float) -> Any:
-    """The best pose of one item, and the iterations it took."""
+    """The best pose of one item, and the number of iterations."""
     reaches, ranges = coordinates.reaches(), coordinates.high - coordinates.low
     ranges = np.where(np.isfinite(ranges), ranges, np.pi)
     unit = float(reaches.max())
@@ -98,7 +98,7 @@ def _searched(coordinates: Coordinates, pose: Pose, iterations: int, count: int,
     return best, iterations
 
 
-_STREAMS = 2**16  # seeds of noise between those of two searches
+_STREAMS = 2**16  # noise seeds between two searches
 
 
 def _repeated(pose: Pose, count: int) -> Pose:
@@ -108,17 +108,17 @@ def _repeated(pose: Pose, count: int) -> Pose:
 
 
 def _squares(coordinates: Coordinates, pose: Pose) -> Any:
-    """Of poses the sum of the squared errors of all tasks."""
+    """The sum of squared errors of all tasks, for poses."""
     return (coordinates.errors(pose) ** 2).sum(axis=(-2, -1))
 
 
 def _noise(count: int, coordinates: int, seed: int) -> Array:
-    """Nearly normal numbers of variance 1, (count, coordinates): each the sum of three uniform ones."""
+    """Approximately normal numbers of variance 1, (count, coordinates): each the sum of three uniform ones."""
     return np.asarray(2 * (uniform(count * coordinates, seed).sum(axis=0) - 1.5)).reshape(count, coordinates)
 
 
 def _likelihood(x: Array) -> Array:
-    """(1 + x / 1024)^-1024, exp(-x) nearly: by products alone, which are the same to the bit everywhere."""
+    """(1 + x / 1024)^-1024, approximately exp(-x): products only, so that the bits are the same everywhere."""
     power = 1 / (1 + x / 1024)
     for _ in range(10):
         power = power * power
@@ -126,6 +126,6 @@ def _likelihood(x: Array) -> Array:
 
 
 def _drawn(weights: Array) -> Array:
-    """Systematic resampling: which particles go on, each as often as its weight has it."""
+    """Systematic resampling: indices of particles, each as often as its weight says."""
     ends = np.cumsum(weights)
     return np.searchsorted(ends / ends[-1], (np.arange(len(weights)) + 0.5) / len(weights))

@@ -1,7 +1,7 @@
-"""A few poses that stand for many: a self-organising map, as inductive inverse kinematics has it.
+"""A few poses that stand for many: a self-organising map, as in inductive inverse kinematics.
 
 T. Kohonen, "Self-organized formation of topologically correct feature maps", Biological Cybernetics 43 (1982), on
-stacked quaternions; nodes that no pose is near to are left out.
+stacked quaternions; nodes that are far from all poses are left out.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Array = NDArray[Any]
 
 
 def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 5000, seed: int = 0) -> Pose:
-    """Poses on a grid that is drawn over those that were seen, for `Postures`: fewer, smoother, and within limits.
+    """Poses on a grid fitted to known poses, for `Postures`: fewer, smoother, and within limits.
 
-    A node of the grid is moved towards a pose if it is the nearest to it, and its neighbours with it, ever less. All
-    nodes are brought into the limits. Nodes are left out that won no pose in the last quarter of the steps, that are
-    three times as far from the poses they won as nodes are in the median, or that limits moved by more than 5 degrees.
+    In each step the node nearest to a pose moves towards it, and its neighbours too, by decreasing amounts. All nodes
+    are then moved into the limits. A node is left out if it won no pose in the last quarter of the steps, if it is
+    three times as far from the poses it won as the median node, or if limits moved it by more than 5 degrees.
 
     Parameters
     ----------
@@ -36,16 +36,16 @@ def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 
     poses : Pose
         The poses, one or more.
     side : int, optional
-        How many nodes a side of the grid has, which has three.
+        Number of nodes along each of the three sides of the grid.
     steps : int, optional
-        How many poses are drawn, one a step.
+        Number of steps; each draws one pose.
     seed : int, optional
-        Another seed draws others.
+        Seed of the drawing.
 
     Returns
     -------
     Pose
-        The nodes that are left, one or more, at most ``side ** 3``; without translations.
+        The remaining nodes, one or more, at most ``side ** 3``; without translations.
 
     Examples
     --------
@@ -76,19 +76,19 @@ def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 
     return Pose(legal[valid] if valid.any() else legal[[late_wins[-1][0]]])
 
 
-_LATE = 0.75  # from this share of the steps on nodes have to win a pose
-_RATE = (0.5, 0.02)  # how far the nearest node goes towards a pose, from the first step to the last
+_LATE = 0.75  # share of the steps after which nodes have to win a pose
+_RATE = (0.5, 0.02)  # share by which the nearest node moves towards a pose, in the first and the last step
 _FAR = 3.0  # medians
 _MOVED = math.radians(5)
 
 
 def _width(side: int) -> tuple[float, float]:
-    """Of the neighbourhood, in nodes, from the first step to the last."""
+    """Radius of the neighbourhood in nodes, from the first step to the last."""
     return 0.4 * side, 0.4
 
 
 def _won(nodes: Array, wins: list[tuple[int, Array]]) -> NDArray[np.bool_]:
-    """Which nodes are near the poses that they won, of which there has to be one."""
+    """Nodes that are near the poses they won, if there are any."""
     off, count = np.zeros(len(nodes)), np.zeros(len(nodes))
     for node, one in wins:
         off[node] += _apart(nodes[node], one).mean()

@@ -1,4 +1,4 @@
-"""The known poses nearest to what goals ask for, and how joints are used to move."""
+"""The known poses nearest to goals, and joint stiffness learned from poses."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, shown, whole_number
 from ikcore.goals import Goal
-from ikcore.learning.keys import Keys, check_known, mean_rotation
+from ikcore.learning.keys import Keys, OfGoals, check_known, mean_rotation
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.tasks import Moving
 
 
-class Postures:
-    """Poses of a skeleton, from a library of motions, say; for goals the one whose joints are nearest to them.
+class Postures(OfGoals):
+    """Known poses of a skeleton, for example of a motion library; finds the one whose joints are nearest to goals.
 
-    An iterative method that starts there has less to go, and goes it in a way that was seen before. The poses are
-    sorted once, into a tree; the nearest is what comparing with all of them would find.
+    An iterative method that starts there needs fewer iterations and stays near known poses. The poses are sorted into a
+    tree once; the nearest one is the same as by comparison with all of them.
 
     Parameters
     ----------
@@ -32,10 +32,10 @@ class Postures:
     poses : Pose
         The poses, one or more.
     goals : list of Reach
-        What will be asked for: positions, each an ellipsis, as in `solver`. A joint counts as seen from where its chain
-        starts, so that poses elsewhere in the world serve as well.
+        The goals to come: positions, each an ellipsis, as in `solver`. A joint counts relative to the start of its
+        chain, so that poses elsewhere in the world serve as well.
     moving : str, int or list of these, optional
-        Whose rotations are set: a joint with all below it, or a list of joints. Default: those that goals turn.
+        The joints whose rotations are set: a joint with its descendants, or a list. Default: those that goals turn.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Postures:
     4
     """
 
-    __slots__ = ("_keys", "_table", "poses")
+    __slots__ = ("_table", "poses")
 
     poses: Pose
 
@@ -58,42 +58,28 @@ class Postures:
         self.poses, self._keys = poses, Keys(skeleton, goals, moving)
         self._table = _core.Table(self._keys.of(poses).reshape(-1, 3 * len(self._keys.tasks)))
 
-    @property
-    def skeleton(self) -> Skeleton:
-        """As given."""
-        return self._keys.skeleton
-
-    @property
-    def goals(self) -> tuple[Goal, ...]:
-        """As given."""
-        return self._keys.goals
-
-    @property
-    def moving(self) -> Moving:
-        """As given."""
-        return self._keys.moving
-
     def nearest(
         self, pose: Pose, *positions: Any, count: int | None = None, workers: int = 1
     ) -> tuple[Pose, NDArray[np.float64]]:
-        """The pose with the joints of the nearest posture, and how far off that is.
+        """The pose with the joints of the nearest posture, and its distance.
 
         Parameters
         ----------
         pose : Pose
-            One or many: what all other joints keep, and where the chains start.
+            One or many. All other joints keep it, and chains start from it.
         *positions : (..., 3) array_like
-            Of every goal, in their order. Leading axes broadcast with those of the pose.
+            The positions of every goal, in order. Leading axes broadcast with those of the pose.
         count : int, optional
-            How many postures, 1 to 64, the nearest first: a last leading axis of both results. Default: one, and no
-            such axis. Beyond the last posture there is is the pose as it was, and NaN.
+            Number of postures, 1 to 64, the nearest first: a last leading axis of both results. Default: one, without
+            such an axis. If there are fewer postures, the rest are the pose as given, and NaN.
         workers : int, optional
-            How many threads, -1 for all cores.
+            Number of threads, -1 for all cores.
 
         Returns
         -------
         (Pose, (...) array)
-            The root of the sum of all squared distances; NaN where something is not finite, and the pose as it was.
+            The distance is the root of the sum of all squared distances. For input that is not finite, the pose as
+            given and NaN.
         """
         query = self._keys.asked("nearest", pose, positions, workers)
         row, distance = self._looked_up(query, 1 if count is None else _checked_count(count), workers)
@@ -104,25 +90,25 @@ class Postures:
         return self._started(pose, row), distance[()]
 
     def blended(self, pose: Pose, *positions: Any, count: int = 8, workers: int = 1) -> Pose:
-        """The pose with the mean of the nearest postures, each by 1 / distance squared.
+        """The pose with the mean of the nearest postures, weighted by 1 / distance squared.
 
-        The mean is of rotation vectors about the nearest posture. A posture at distance 0 is the answer.
+        The mean is one of rotation vectors about the nearest posture. A posture at distance 0 is returned itself.
 
         Parameters
         ----------
         pose : Pose
             One or many, as in `nearest`.
         *positions : (..., 3) array_like
-            Of every goal, in their order.
+            The positions of every goal, in order.
         count : int, optional
-            How many postures, 1 to 64.
+            Number of postures, 1 to 64.
         workers : int, optional
-            How many threads, -1 for all cores.
+            Number of threads, -1 for all cores.
 
         Returns
         -------
         Pose
-            The pose as it was where something is not finite.
+            For input that is not finite, the pose as given.
         """
         query = self._keys.asked("blended", pose, positions, workers)
         row, distance = self._looked_up(query, _checked_count(count), workers)
@@ -175,25 +161,25 @@ def _checked_count(count: int) -> int:
 
 
 _MOST = 64  # IK_TABLE_NEAREST of ik.h
-# The least that joints are willing to turn that were never seen to: none is locked.
+# Least mobility (1 - stiffness) of joints that never turned: none is locked.
 _LEAST = 0.05
-# Beyond what was seen a hinge may go by this share of it.
+# Share of the seen range by which a hinge may exceed it.
 _MARGIN = 0.1
 
 
 def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
-    """The skeleton with joints that are as willing to turn as they were seen to, and prefer what they did.
+    """Return the skeleton with stiffness, preferred pose and hinge ranges learned from poses.
 
-    Joints are as stiff about an axis of their limits as they turned less about it than the one that turned most: 1 less
-    the ratio of variances, 0.95 at most. They prefer the mean of their rotations, which ``posture=`` draws them to. The
-    range of a hinge is what was seen and a tenth of that beyond, within what it was; all other limits stay.
+    The stiffness about an axis of a limit is 1 - variance / largest variance, at most 0.95. Joints prefer the mean of
+    their rotations, towards which ``posture=`` draws them. The range of a hinge becomes the seen range plus a tenth,
+    within its old range; all other limits stay.
 
     Parameters
     ----------
     skeleton : Skeleton
         The skeleton.
     poses : Pose
-        Poses of it, one or more: from a library of motions, say.
+        Its poses, one or more, for example of a motion library.
 
     Returns
     -------
@@ -235,13 +221,13 @@ def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
 
 
 def _counted(limits: Sequence[Limit], varied: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Hinges turn about their own axis alone, which counts for all three."""
+    """Hinges turn about their own axis only, which counts for all three."""
     hinges = np.array([limit.kind == "hinge" for limit in limits])
     return np.where(hinges[:, np.newaxis], varied[:, :1], varied)
 
 
 def _narrowed(limit: Limit, mean: NDArray[np.float64], off: NDArray[np.float64]) -> Limit:
-    """A hinge whose angles were so far off their mean."""
+    """The hinge with the range of these deviations from its mean angle."""
     if limit.kind != "hinge":
         return limit
     middle = 2 * np.arctan2(rotations.rotate(rotations.conjugate(limit.frame), mean[1:])[0], mean[0])
@@ -252,5 +238,5 @@ def _narrowed(limit: Limit, mean: NDArray[np.float64], off: NDArray[np.float64])
     return replace(limit, twist=(min(max(low, least - margin), high), max(min(high, most + margin), low)))
 
 
-_NOTHING = 1e-30  # radians squared: where nothing varies all joints are alike
+_NOTHING = 1e-30  # radians squared: if no joint varies more, all are equal
 _LOOK_UP = 50  # cost of a look-up compared with an item of a closed form

@@ -1,4 +1,4 @@
-"""Example-based posing: poses between examples, by radial basis functions of where ends should be.
+"""Example-based posing: poses between examples, by radial basis functions of target positions.
 
 C. Rose, M. Cohen and B. Bodenheimer, "Verbs and adverbs: multidimensional motion interpolation", IEEE Computer Graphics
 and Applications 18 (1998). Rotation vectors about the mean are blended, as linear functions of the keys plus a sum of
@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import shown, whole_number
 from ikcore.goals import Goal
-from ikcore.learning.keys import Keys, check_known, farthest, mean_rotation
+from ikcore.learning.keys import Keys, OfGoals, check_known, farthest, mean_rotation
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.tasks import Moving
 
 
-class RbfPoses:
-    """Poses between examples: for positions of some joints a pose that looks like those that were seen.
+class RbfPoses(OfGoals):
+    """Poses between examples: for positions of some joints, a pose that looks like the examples.
 
-    It passes through every example and changes continuously between them, but reaches positions only about: a method
-    that starts there does the rest. No limits are considered.
+    It passes through every example and changes continuously between them, but reaches positions only approximately: a
+    method that starts there does the rest. Limits are ignored.
 
     Parameters
     ----------
@@ -35,18 +35,18 @@ class RbfPoses:
     poses : Pose
         The poses, one or more.
     goals : list of Reach
-        What will be asked for: positions, each an ellipsis, as in `solver`. A position counts as seen from where its
-        chain starts.
+        The goals to come: positions, each an ellipsis, as in `solver`. A position counts relative to the start of its
+        chain.
     count : int, optional
-        How many of the poses are examples, at most: the first one, then always the pose whose positions are farthest
-        from those of the examples. A call takes time in proportion, making takes its cube.
+        Largest number of examples among the poses: the first one, then always the pose whose positions are farthest
+        from those of the examples. The time of a call is proportional to it, that of the fit to its cube.
     moving : str, int or list of these, optional
-        Whose rotations are set: a joint with all below it, or a list of joints. Default: those that goals turn.
+        The joints whose rotations are set: a joint with its descendants, or a list. Default: those that goals turn.
 
     Attributes
     ----------
     examples : (n,) array
-        Which of the poses are examples, counted over all leading axes.
+        Indices of the examples among the poses, counted over all leading axes.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class RbfPoses:
     array([0.  , 0.65, 0.65, 0.  ])
     """
 
-    __slots__ = ("_coefficients", "_keys", "_known", "_mean", "count", "examples", "poses")
+    __slots__ = ("_coefficients", "_known", "_mean", "count", "examples", "poses")
 
     poses: Pose
     count: int
@@ -85,46 +85,31 @@ class RbfPoses:
         away = rotations.log(rotations.canonical(rotations.multiply(rotations.conjugate(self._mean), turned)))
         self._coefficients = _solved(self._basis(self._known), away.reshape(len(away), -1))
 
-    @property
-    def skeleton(self) -> Skeleton:
-        """As given."""
-        return self._keys.skeleton
-
-    @property
-    def goals(self) -> tuple[Goal, ...]:
-        """As given."""
-        return self._keys.goals
-
-    @property
-    def moving(self) -> Moving:
-        """As given."""
-        return self._keys.moving
-
     def pose(self, pose: Pose, *positions: Any) -> Pose:
-        """The pose with joints as examples have them, blended.
+        """The pose with joints blended from the examples.
 
         Parameters
         ----------
         pose : Pose
-            One or many: what all other joints keep, and where the chains start.
+            One or many. All other joints keep it, and chains start from it.
         *positions : (..., 3) array_like
-            Of every goal, in their order. Leading axes broadcast with those of the pose.
+            The positions of every goal, in order. Leading axes broadcast with those of the pose.
 
         Returns
         -------
         Pose
-            The pose as it was where something is not finite.
+            For input that is not finite, the pose as given.
         """
         query = self._keys.asked("pose", pose, positions)
         valid = np.asarray(np.isfinite(query).all(axis=-1))
         basis = self._basis(np.where(valid[..., np.newaxis], query, 0))
-        # A product for every item: one of all items sums in an order that depends on how many they are.
+        # One product per item: a single product sums in an order that depends on the number of items.
         away = (basis[..., np.newaxis, :] @ self._coefficients)[..., 0, :]
         turned = rotations.multiply(self._mean, rotations.exp(away.reshape(*query.shape[:-1], -1, 3)))
         return self._keys.posed(pose, turned, valid)
 
     def _basis(self, keys: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Distances to all examples, 1 and, where examples are enough, the keys themselves."""
+        """Distances to all examples, 1, and with enough examples the keys themselves."""
         distances = np.stack([np.sqrt(((keys - one) ** 2).sum(axis=-1)) for one in self._known], axis=-1)
         enough = len(self._known) >= _A_COLUMN * (keys.shape[-1] + 1)
         linear = (keys,) if enough else ()
@@ -146,14 +131,14 @@ def _made(skeleton: Skeleton, poses: Pose, goals: Sequence[Goal], count: int, mo
 
 
 _MOST = 10_000
-# So many examples for each coefficient of the linear term: with fewer it is worse than none (measured on clips).
+# Examples per coefficient of the linear term: with fewer, the term makes results worse (measured on clips).
 _A_COLUMN = 3
 
 
 def _solved(basis: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coefficients that give every example its values, those of distances orthogonal to the linear term.
+    """Coefficients that give every example its values; those of distances are orthogonal to the linear term.
 
-    Keys that lie on a plane, say, leave the linear term open: of all answers the smallest.
+    If the linear term is not unique, for example for keys on a plane, the smallest solution is taken.
     """
     count = len(basis)
     linear = basis[:, count:]

@@ -1,6 +1,6 @@
-"""A page about the feet of a clip: what to look at, where feet go, when they stand, what knees do, and all measures.
+"""A page about the feet of a clip: problems, paths of the feet, contacts, knees, and all measures.
 
-One HTML file with drawings in it, which needs nothing else: no network, no script. Readable on light and dark.
+It is one HTML file with drawings, without network access or scripts, readable on light and dark backgrounds.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ MEANINGS = {
 
 _WORDS = {"good": "✓", "fair": "!", "poor": "✗"}
 _LEFT, _RIGHT, _NARROW, _WIDE = 64, 24, 860, 6000  # pixels
-_SHOWN = 8  # moments of one kind
+_SHOWN = 8  # problems of one kind
 _MARKS = 300  # pops and flips of a leg
 _OURS = '<meta name="generator" content="ikcore"/>'
-_SUNK = 0.0025  # metres under the ground, from where a path is red
+_SUNK = 0.0025  # m below the ground, from which a path is red
 
 
 def write(
@@ -76,15 +76,15 @@ def write(
     Parameters
     ----------
     path : path
-        The file. If there is one it is replaced.
+        The file. An existing one is replaced.
     title : str
-        What the clip is called.
+        The name of the clip.
     measured : Measured
         The clip, see `ikcore.feet.measure`.
     source : Measured, optional
-        What it was made of, on its own ground: drawn and listed beside it.
+        Its source, on its own ground: drawn and listed for comparison.
     notes : iterable of str, optional
-        Sentences about how the clip was made, at the top of the page.
+        Sentences about the bake, at the top of the page.
 
     Examples
     --------
@@ -104,17 +104,17 @@ class Listed(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called.
+        The name of the clip.
     page : path, optional
-        Its page, beside the list.
+        Its page, in the folder of the list.
     legs : dict of str to (float, list of Measure)
-        By leg its length, metres, and its measures: of the clip alone, or of its source and then of the clip.
+        By leg its length in metres, and its measures: those of the clip, or of its source and of the clip.
     beyond : bool, default: True
-        Whether those of the clip are what is beyond its source, as `Measured.beyond` says.
+        Whether measures of the clip are differences from its source, see `Measured.beyond`.
     moments : sequence of Moment
-        What to look at, the worst first.
+        The problems, the worst first.
     fps : float, default: 1
-        Frames a second.
+        Frames per second.
     stands : bool, default: True
         Whether a foot is ever on the ground.
     error : str, optional
@@ -144,12 +144,12 @@ class Listed(NamedTuple):
 
 
 def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
-    """Write a page that lists clips: a verdict of each, its worst moment, and the measures of its worst leg.
+    """Write a page that lists clips: the verdict of each, its worst problem, and the measures of its worst leg.
 
     Parameters
     ----------
     path : path
-        The file. If there is one it is replaced.
+        The file. An existing one is replaced.
     clips : sequence of Listed
         The clips.
     """
@@ -167,7 +167,7 @@ _COUNTED = {"good": "good", "look at": "to look at", "failed": "failed"}
 
 
 def _row(clip: Listed, style: str, word: str, reason: str) -> str:
-    """Of the list of clips."""
+    """The head row of the list of clips."""
     name = f'<a href="{text(quote(clip.page.name))}">{text(clip.name)}</a>' if clip.page else text(clip.name)
     cells = [
         f'<td class="verdict {style}">{_WORDS[style]} {word}</td><td class="name">{name}</td>',
@@ -183,7 +183,7 @@ def _row(clip: Listed, style: str, word: str, reason: str) -> str:
 
 
 def is_page(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a page that `write` or `write_index` wrote.
+    """Whether a file is a page written by `write` or `write_index`.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def page(title: str, measured: Measured, source: Measured | None = None, *, note
     Returns
     -------
     str
-        HTML that is well-formed XML, too.
+        HTML that is also well-formed XML.
     """
     parts = [
         f"<p>{text(_about(measured, source))}</p>",
@@ -284,7 +284,7 @@ _SHORT = {
 
 
 def _in_short(measured: Measured, source: Measured | None) -> str:
-    """The measures that animators ask for, of the leg that does worst."""
+    """The measures that animators ask for, of the worst leg."""
     measures = [each.measures for each in (source, measured) if each]
     parts = [
         f"<span>{words} {' → '.join(_worst(name, measures, measured.lengths, measured.beyond))}</span>"
@@ -296,14 +296,14 @@ def _in_short(measured: Measured, source: Measured | None) -> str:
 def _worst(
     name: str, measures: Sequence[Mapping[str, Measure]], lengths: Mapping[str, float], beyond: bool
 ) -> list[str]:
-    """A measure, before and after, each of the leg that does worst."""
+    """A measure before and after, each of the worst leg."""
     legs = [verdicts.worst(each, name) for each in measures]
     records = [each[leg] for each, leg in zip(measures, legs, strict=True)]
     return _values(name, records, lengths[legs[-1]], beyond)
 
 
 def _to_look_at(measured: Measured, source: Measured | None) -> Iterator[str]:
-    """In words, the worst first."""
+    """The problems in words, the worst first."""
     found = verdicts.moments(measured, source)
     if legs := measured.contacts.uncertain():
         words = " and ".join(f"{leg} ({100 * sure:.0f} %)" for leg, sure in legs.items())
@@ -324,7 +324,7 @@ def _to_look_at(measured: Measured, source: Measured | None) -> Iterator[str]:
 
 
 def _line(moments: list[Moment], fps: float) -> str:
-    """What a leg does, once or several times."""
+    """A problem of a leg in words, once or several times."""
     worst, many, style = moments[0], len(moments), _style(moments[0])
     times = sorted(moment.start / fps for moment in moments[:_SHOWN])
     when = _frames(worst.start, worst.stop, fps)
@@ -341,27 +341,27 @@ def _style(moment: Moment) -> str:
 
 
 def _does(moment: Moment, most: str = "") -> str:
-    """What a leg does, and how far."""
+    """A problem of a leg in words, with its size."""
     amount = "" if np.isnan(moment.amount) else f" {most}{1e3 * moment.amount:.0f} mm"
     return f"{moment.leg} {moment.what}{amount}"
 
 
 def _frames(start: int, stop: int, fps: float) -> str:
-    """From 0, as arrays count."""
+    """Frame numbers, from 0 like array indices."""
     if stop - start == 1:
         return f"frame {start}, {start / fps:.2f} s"
     return f"frames {start} to {stop - 1}, {start / fps:.2f} to {(stop - 1) / fps:.2f} s"
 
 
 def _key(measured: Measured, source: Measured | None) -> str:
-    """What the colours mean."""
+    """The legend of the colours."""
     points = dict.fromkeys(point for points in measured.points.values() for point in points)
     names = [*points, *(["before"] if source else [])]
     return '<p class="key">' + " ".join(f'<span class="{name}">{name}</span>' for name in names) + "</p>"
 
 
 def _table(measured: Measured, source: Measured | None) -> str:
-    """Measures in lines, legs in columns."""
+    """The table of measures: one per line, legs in columns."""
     both = [each for each in (source, measured) if each]
     head = "".join(f'<th colspan="{len(both)}">{text(leg)}</th>' for leg in measured.tracks)
     lines = [f"<tr><th>measure</th>{head}<th>what it is</th></tr>"]
@@ -384,12 +384,12 @@ def _label(name: str) -> str:
 
 
 def shown(names: Iterable[str], *, beside: bool) -> list[str]:
-    """Measures to show; without a source those that say something without one."""
+    """The measures to show; without a source, those that have a meaning without one."""
     return [name for name in names if beside or name not in metrics.BESIDE]
 
 
 def _values(name: str, records: Sequence[Measure], length: float, beyond: bool) -> list[str]:
-    """A measure of a leg of some length, before and after, with what it says."""
+    """A measure of a leg, before and after, with its verdict."""
     both = verdicts.said(name, records, length, beyond=beyond)
     return [f'<b class="{says}">{value} {_WORDS[says]}</b>' if says else value for value, says in both]
 
@@ -435,7 +435,7 @@ def side(measured: Measured, source: Measured | None = None) -> str:
 
 
 def _between(track: Track, leg: float) -> tuple[float, float]:
-    """The lowest and the highest that is drawn of a foot."""
+    """The lowest and the highest value that is drawn of a foot."""
     shown = _finite(np.concatenate([track.sole[..., 1], track.sole[..., 1] - track.heights]))
     return _range(shown, 0.1 * leg if leg > 0 else 0.1)
 
@@ -445,15 +445,15 @@ def _paths(panel: Panel, way: Array, places: Array, styles: Sequence[str]) -> li
 
 
 def _lifted(before: Track, after: Track) -> Array:
-    """How high the points of a sole were, if they are carried with the pelvis."""
+    """Heights of sole points in the source, moved with the pelvis."""
     return np.asarray(before.sole[..., 1] + (after.pelvis - before.pelvis)[:, 1:2])
 
 
 def _ways(measured: Measured) -> dict[str, Array]:
-    """By leg, how far points of its sole (frames, points) have got along the way that all feet travel.
+    """By leg, distance of its sole points (frames, points) along the common path of all feet.
 
-    The way goes where the feet go within half a second before and after each frame, so it may turn; a foot that stands
-    stays where it is on it.
+    The direction of the path is that of the feet within half a second before and after each frame, so it may turn. A
+    planted foot keeps its distance.
     """
     centres = {leg: track.sole.mean(axis=1)[:, [0, 2]] for leg, track in measured.tracks.items()}
     feet, half = np.mean(list(centres.values()), axis=0), max(1, round(measured.clip.fps / 2))
@@ -472,7 +472,7 @@ def _ways(measured: Measured) -> dict[str, Array]:
 
 
 def _last_known(ahead: Array, least: float) -> Array:
-    """Directions of unit length; where a way is too short to have one, the last before it, or else the first."""
+    """Unit directions; where a step is too short, the last direction before it, or else the first one."""
     length = np.sqrt((ahead * ahead).sum(axis=1))
     known = np.flatnonzero(length > least)
     if not len(known):
@@ -482,7 +482,7 @@ def _last_known(ahead: Array, least: float) -> Array:
 
 
 def _passed(measured: Measured, leg: str, way: Array, least: int = 2000) -> tuple[Array, Array]:
-    """Places of the way and the ground there, in clips of few frames also between these."""
+    """Positions along the path with the ground there; in clips of few frames also positions in between."""
     sole, frames = measured.tracks[leg].sole, np.arange(len(way))
     if measured.ground is None or not 1 < len(way) < least:
         return way, sole[..., 1] - measured.tracks[leg].heights
@@ -491,7 +491,7 @@ def _passed(measured: Measured, leg: str, way: Array, least: int = 2000) -> tupl
 
 
 def _profile(way: Array, ground: Array, bins: int = 600) -> tuple[Array, Array]:
-    """The highest ground that a foot passes over, by places of the way; NaN where it passes over none."""
+    """Height of the highest ground that a foot passes over, by position along the path; NaN where there is none."""
     known = np.isfinite(way)
     if not known.any():
         return np.empty(0), np.empty(0)
@@ -509,7 +509,7 @@ def _profile(way: Array, ground: Array, bins: int = 600) -> tuple[Array, Array]:
 
 
 def over_time(measured: Measured, source: Measured | None = None) -> str:
-    """Draw the contacts of all feet together, and then what each leg does, below one another.
+    """Draw the contacts of all feet together, and below them the curves of each leg.
 
     Parameters
     ----------
@@ -545,7 +545,7 @@ def over_time(measured: Measured, source: Measured | None = None) -> str:
 
 
 def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) -> Iterator[str]:
-    """The contacts of a leg, each point in its own row, in colours that tell how far they slide."""
+    """The contacts of a leg, a row per point, in colours by the amount of slide."""
     fps, size = measured.clip.fps, measured.lengths[leg]
     for (of, point), panel in panels.items():
         if of == leg:
@@ -560,19 +560,19 @@ def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) ->
 
 
 def _pelvises(measured: Measured) -> list[Array]:
-    """How high what legs hang on is, once each."""
+    """Height of each joint that carries legs."""
     heights = [track.pelvis[:, 1] for track in measured.tracks.values()]
     return list({height.tobytes(): height for height in heights}.values())
 
 
 def _heights_of_pelvis(measured: Measured, source: Measured | None) -> tuple[float, float]:
-    """The lowest and the highest that is drawn."""
+    """The lowest and the highest value that is drawn."""
     heights = np.concatenate([height for each in (measured, source) if each for height in _pelvises(each)])
     return _range(_finite(heights), 0.1 * float(np.nan_to_num([*measured.lengths.values()]).max()))
 
 
 def _pelvis(panel: Panel, measured: Measured, source: Measured | None) -> Iterator[str]:
-    """How high it is, before and after."""
+    """Heights before and after."""
     times = np.arange(len(measured.clip)) / measured.clip.fps
     yield panel.y_axis(" mm", 3, 1e3)
     for each, style in ((source, "before"), (measured, "pelvis")):
@@ -580,7 +580,7 @@ def _pelvis(panel: Panel, measured: Measured, source: Measured | None) -> Iterat
 
 
 def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, float]]:
-    """What is drawn of a leg over time: its name, how, and from which value to which."""
+    """The curves of a leg over time: name, drawing function, and range of values."""
     size = measured.lengths[leg]
     size = size if size > 0 else 1.0
     lowest = _finite(metrics.penetration(measured.tracks[leg].heights)).max(initial=0)
@@ -591,7 +591,7 @@ def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, flo
 
 
 def _heights(panel: Panel, measured: Measured, source: Measured | None, leg: str) -> Iterator[str]:
-    """Of the points of a sole, close to the ground; contacts behind them."""
+    """Heights of sole points near the ground, with contacts behind them."""
     track, fps = measured.tracks[leg], measured.clip.fps
     times = np.arange(len(measured.clip)) / fps
     lines = []
@@ -611,10 +611,10 @@ def _heights(panel: Panel, measured: Measured, source: Measured | None, leg: str
 
 
 def _over_edges(places: Array, heights: Array, fps: float, size: float) -> Array:
-    """Heights of a point of a sole (frames, 3) over the highest ground by it that is not above it.
+    """Heights of a sole point (frames, 3) above the highest ground near it that is not above it.
 
-    A heel that stands on the edge of a step is over its upper side in some frames and beside it in others, by rounding.
-    By it is where the point itself is within 20 mm, for a leg of 0.87 m, and within 0.25 s.
+    A heel on the edge of a step is above its tread in some frames and beside it in others, by rounding. Ground is near
+    if the point is within 20 mm of it, for a leg of 0.87 m, within 0.25 s.
     """
     near, found, below = EDGE * size / LEG, heights.copy(), places[:, 1] - heights
     for later in range(1, min(round(WHILE * fps) + 1, len(heights))):
@@ -627,7 +627,7 @@ def _over_edges(places: Array, heights: Array, fps: float, size: float) -> Array
 
 
 def _broken(times: Array, heights: Array, places: Array) -> tuple[Array, Array]:
-    """A line of heights, with gaps where the ground under a point (frames, 3) steps up or down between frames."""
+    """A line of heights, with gaps where the ground below a point (frames, 3) steps up or down between frames."""
     some = drawing.kept(heights)
     step = np.diff(places[some], axis=0)
     steep = np.abs(step[:, 1] - np.diff(heights[some])) > EDGE + np.hypot(step[:, 0], step[:, 2])
@@ -636,14 +636,14 @@ def _broken(times: Array, heights: Array, places: Array) -> tuple[Array, Array]:
 
 
 def _own_heights(source: Measured, leg: str) -> Array:
-    """How high the points of a sole were above the floor that they stood on."""
+    """Heights of the sole points in the source above their floor."""
     ground, last = source.contacts.ground, "ball" if (leg, "ball") in source.contacts.ground else "heel"
     floors = [ground.get((leg, point), ground[leg, last]) for point in source.points[leg]]
     return np.asarray(source.tracks[leg].sole[..., 1] - source.clip.unit * np.stack(floors, axis=1))
 
 
 def _knees(panel: Panel, measured: Measured, source: Measured | None, leg: str) -> Iterator[str]:
-    """Their angles, with pops and flips marked."""
+    """Knee angles, with pops and flips marked."""
     times = np.arange(len(measured.clip)) / measured.clip.fps
     angles = metrics.bends(measured.tracks[leg].chain)
     usual = metrics.bends(source.tracks[leg].chain) if source else angles
@@ -660,7 +660,7 @@ def _knees(panel: Panel, measured: Measured, source: Measured | None, leg: str) 
 
 
 def _drawn(panel: Panel, xs: Array, ys: Array, style: str) -> str:
-    """As many points of a line as can be seen; it is where both its values are."""
+    """The points of a line that can be told apart; both values of a point must be known."""
     some = drawing.kept(np.where(np.isfinite(xs), ys, np.nan))
     return panel.line(xs[some], ys[some], style)
 
@@ -670,7 +670,7 @@ def _finite(values: Array) -> Array:
 
 
 def _range(values: Array, least: float) -> tuple[float, float]:
-    """From below the lowest to above the highest, at least so much."""
+    """A range from below the lowest to above the highest value, of at least a given size."""
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     if low > high:
         low = high = 0.0

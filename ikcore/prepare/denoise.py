@@ -1,6 +1,6 @@
 """Remove frame-to-frame capture noise from the roots and the legs.
 
-The noise is estimated from the fourth differences of the hip positions, which a smooth motion hardly has. Every root,
+The noise is estimated from fourth differences of the hip positions: for smooth motion they are near 0. Every root,
 every leg joint and every joint that carries legs is smoothed on its own. The filter width minimises the expected error,
 by C. Stein, "Estimation of the Mean of a Multivariate Normal Distribution", 1981.
 """

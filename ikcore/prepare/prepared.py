@@ -1,4 +1,4 @@
-"""All preparation of a clip in one call, as the command and the Blender extension do it by their options."""
+"""All preparation of a clip in one call, for the options of the command and of the Blender extension."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Prepared(NamedTuple):
     contacts : Contacts
         Its contacts.
     notes : tuple of Note
-        What has changed.
+        Sentences on what has changed.
     drag : float
         How far fitted strides drag planted feet, for a leg of 0.87 m: `unlock` of `BakeSettings` has to allow more by
         that.
@@ -40,7 +40,7 @@ class Prepared(NamedTuple):
     drag: float
 
     def still_true(self, notes: Iterable[Note]) -> list[Note]:
-        """Notes of the bake without those that advise what has been done, or say that nothing has changed."""
+        """Notes of the bake, without advice that has been followed and without "nothing has changed"."""
         done = {note.remedy for note in self.notes}
         return [note for note in notes if note.remedy not in done - {None} and not (done and note.unchanged)]
 
@@ -63,7 +63,7 @@ def prepare(
     clip : Clip
         The motion.
     ground : Ground
-        What it is baked on.
+        The ground of the bake.
     feet : Feet, optional
         Its legs (default: `Feet.detect(clip.skeleton, clip=clip)`).
     contacts : Contacts, optional
@@ -73,7 +73,7 @@ def prepare(
     root_motion : bool, default: True
         Whether to let in-place clips travel: `add_root_motion`.
     stride : float, default: 0
-        By what share strides may change: `fit_strides`.
+        Share by which strides may change: `fit_strides`.
     workers : int, optional
         Threads, -1 for all cores.
 

@@ -2,7 +2,7 @@
 
 A person on stairs takes steps as long as one tread, or two. A walk made on a level floor keeps its own step length:
 feet land on edges, some strides climb two steps and others none, and the body surges. Here every footfall is moved
-along the path of the body. Of all choices that change no stride by more than the allowed share, the best one is found
+along the path of the body. Among all choices that change no stride by more than the allowed share, the best is found
 exactly, as the cost of a footfall depends only on itself and the one before (R. Bellman, "Dynamic Programming", 1957).
 """
 
@@ -43,7 +43,7 @@ _MAX_TOTAL_SHIFT = 10.0  # m that all changes together may move a footfall
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedStrides:
-    """What `fit_strides` found.
+    """The result of `fit_strides`.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ def fit_strides(
     contacts : Contacts
         Its contacts.
     ground : Ground
-        What it is to walk on; at rest.
+        The ground, at rest.
     feet : Feet, optional
         Its legs (default: `Feet.detect(clip.skeleton, clip=clip)`).
     share : float, default: 0.4
-        The most by which a stride may change, 0 to 0.9 of its length. 0.4 suits most stairs.
+        Largest change of a stride, as share of its length, 0 to 0.9. 0.4 suits most stairs.
     workers : int, optional
         Threads, -1 for all cores.
 
@@ -135,7 +135,7 @@ class _Leg(NamedTuple):
 
 
 class _Course(NamedTuple):
-    """What strides are fitted to."""
+    """The path and the ground that strides are fitted to."""
 
     ground: Ground
     axis: int
@@ -211,7 +211,7 @@ def _leg(clip: Clip, leg: Leg, feet: Feet) -> _Leg:
 
 
 def _path(clip: Clip, legs: list[_Leg], course: _Course) -> _Path:
-    """Of the middle of the hips, without their sway."""
+    """The path of the middle of the hips, without their sway."""
     middle = np.add.accumulate(np.stack([leg.hip for leg in legs]))[-1] / len(legs)
     places = smooth(course.level(middle), fps=clip.fps, pull=1 / _SWAY_TIME**4).values
     steps = np.concatenate([np.zeros(1), size(np.diff(places, axis=0))])
@@ -219,7 +219,7 @@ def _path(clip: Clip, legs: list[_Leg], course: _Course) -> _Path:
 
 
 def _footfalls(path: _Path, legs: list[_Leg], contacts: Contacts, course: _Course) -> list[_Footfall]:
-    """Of all legs, by time."""
+    """The footfalls of all legs, by time."""
     found = []
     for at, leg in enumerate(legs):
         for start, stop in contacts.intervals(leg.name).tolist():
@@ -308,7 +308,7 @@ def _best_shifts(falls: list[_Footfall], path: _Path, course: _Course) -> Array:
 
 
 def _landing_cost(fall: _Footfall, each: Array, path: _Path, profile: _Profile, course: _Course) -> tuple[Array, Array]:
-    """How badly a foot would stand, moved by each distance, and how high."""
+    """Cost of a foot's contact with the ground, and its height, moved by each distance."""
     since = np.full(len(each), fall.travelled)
     points = path.moved(np.broadcast_to(course.level(fall.sole), (len(each), *fall.sole.shape)), since, since + each)
     points[..., course.axis] = profile.at(since + each)[:, np.newaxis]

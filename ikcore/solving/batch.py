@@ -1,4 +1,4 @@
-"""A batch of poses and goals on its way to the core: one shape, two axes, blocks for threads."""
+"""A batch of poses and goals, prepared for the core: one shape, two leading axes, blocks for threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Moving, Task, fiel
 
 
 def checked_moving(skeleton: Skeleton, moving: Moving) -> bytes | None:
-    """What every joint may do by `moving`; None where goals say it."""
+    """A byte per joint by `moving`: whether it may turn or slide. None if the goals decide."""
     if moving is None:
         return None
     _check_skeleton(skeleton)
@@ -29,7 +29,7 @@ def checked_moving(skeleton: Skeleton, moving: Moving) -> bytes | None:
 def checked_tasks(
     method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], may: bytes | None = None
 ) -> tuple[Task, ...]:
-    """The goals as tasks, after a look at what they are for and whether the method takes that."""
+    """The goals as tasks, checked against the skeleton and the method."""
     _check_skeleton(skeleton)
     if not isinstance(pose, Pose):
         raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
@@ -45,10 +45,10 @@ def _check_skeleton(skeleton: Skeleton) -> None:
 
 
 def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
-    """The leading axes of poses and goals together."""
+    """The broadcast leading axes of poses and goals."""
     leading = [task.leading() for task in tasks]
     distinct = {pose.shape}.union(*(axes.values() for axes in leading)) - {()}
-    if len(distinct) < 2:  # as a rule; to broadcast takes longer than a solve
+    if len(distinct) < 2:  # the usual case; broadcasting takes longer than a solve
         return distinct.pop() if distinct else ()
     try:
         return np.broadcast_shapes(*distinct)
@@ -70,8 +70,8 @@ class Found(NamedTuple):
     rotation_error: NDArray[Any]
     iterations: NDArray[np.int32]
     history: NDArray[Any] | None = None
-    translations: NDArray[Any] | None = None  # where some joint moves
-    goal_errors: NDArray[Any] | None = None  # of every task, where asked for
+    translations: NDArray[Any] | None = None  # if joints slide or bones stretch
+    goal_errors: NDArray[Any] | None = None  # of every task, if asked for
 
     @classmethod
     def empty(cls, shape: tuple[int, ...], like: NDArray[Any], *, moves: bool = False, tasks: int = 0) -> Found:
@@ -86,17 +86,17 @@ class Found(NamedTuple):
         return cls(turned, status, error, rotation_error, iterations, None, translations, next(made, None))
 
     def map(self, change: Callable[[NDArray[Any]], Any]) -> Found:
-        """The same with `change` of every array."""
+        """The same outputs with `change` applied to every array."""
         return Found._make(None if array is None else change(array) for array in self)
 
 
-# A block is one call of the core. So many items keep its lanes full, but for the last few that each call waits for;
-# fewer than the smallest are done about as soon by one thread as by two.
+# A block is one call of the core. Blocks of this size keep its lanes full, except in the last batch of lanes of each
+# call. With fewer items than the smallest block, two threads are no faster than one.
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
 def tasks_to_come(method: str, skeleton: Skeleton, goals: Sequence[Goal], may: bytes | None = None) -> tuple[Task, ...]:
-    """Goals with ellipses as tasks, checked as those with arrays are."""
+    """Goals with ellipses as tasks, with the same checks as goals with arrays."""
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float), may)
     check_takes(method, skeleton, tasks, scaled=False)
@@ -115,9 +115,9 @@ def prepared(
     places: tuple[int, ...] | None = None,
     judge: bool = False,
 ) -> _core.Prepared | None:
-    """The function in C for calls on one item of goals with ellipses, which are these tasks; None where there is none.
+    """The C function for calls on one item of goals with ellipses, given as tasks; None if there is none.
 
-    That for a `single` item takes of every goal its points after its arrays.
+    For a `single` item it takes the points of every goal after its arrays.
     """
     if any(not is_full(goal.influence) for goal in goals) or any(any(task.leading().values()) for task in tasks):
         return None
@@ -133,17 +133,17 @@ def prepared(
 
 
 def _with_zeros(goal: Goal) -> Goal:
-    """The goal with an item of zeros for every ellipsis."""
+    """The goal with zeros in place of every ellipsis."""
     return completed(goal, iter([np.zeros(GOAL_ARRAYS[name]) for name in open_arrays(goal)]))
 
 
 def _points_of(goal: Goal) -> list[str]:
-    """The names of the points and axes that are given."""
+    """The names of the points and axes that the goal has."""
     return [name for name in GOAL_POINTS if getattr(goal, name, None) is not None]
 
 
 def _with_numbers(task: Task, arguments: list[tuple[int, str]]) -> Task:
-    """The task with the number of its argument for every row and point that comes with the call."""
+    """The task with argument numbers in place of the rows and points that come with the call."""
     own = {name: number for number, (goal, name) in enumerate(arguments) if goal == task.goal}
     rows = {row: field_of(task, row) for row in TASK_ROWS if getattr(task, row) is not None}
     fields = rows | {name: name for name in GOAL_POINTS}
@@ -152,14 +152,14 @@ def _with_numbers(task: Task, arguments: list[tuple[int, str]]) -> Task:
 
 
 def _for_core(tasks: Sequence[Task]) -> tuple[tuple[Any, ...], ...]:
-    """What the core takes of tasks."""
+    """The tasks in the form that the core takes."""
     return tuple([task.for_core() for task in tasks])
 
 
 class Batch:
-    """Poses and goals with their leading axes as one, of items, or in a sequence as two, of frames and items.
+    """Poses and goals with one leading axis, the items; in a sequence with two, frames and items.
 
-    Arrays are views where strides allow, else copies, as large as the result.
+    Arrays are views where strides allow it, otherwise copies of the size of the result.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class Batch:
 
         joints = len(skeleton)
         self.skeleton, self.fps, self.release = skeleton, fps, release
-        self.stopped = bytearray(1)  # 1: what runs ends soon
+        self.stopped = bytearray(1)  # 1: running blocks end soon
         self.rotations = flat(pose.rotations, (joints, 4))
         self.translations = flat_or_none(pose.translations, (joints, 3))
         self.scales = flat_or_none(pose.scales, (joints, 3))
@@ -194,7 +194,7 @@ class Batch:
         self.before: tuple[slice, ...] = (slice(None),) * sequence
 
     def solve(self, method: str, options: tuple[float | None, ...], workers: int, *, judge: bool = False) -> None:
-        """Solve in blocks of items, all frames of each, that the threads take one after another."""
+        """Solve blocks of items, with all their frames, spread over threads."""
 
         def solve_block(block: slice) -> None:
             given = self.stopped, self.fps, judge, self.tasks[0].may, self.release
@@ -213,7 +213,7 @@ class Batch:
         return [slice(first, min(first + size, self.count)) for first in range(0, self.count, size)]
 
     def _operands(self, block: slice, options: tuple[float | None, ...]) -> tuple[Any, ...]:
-        """The operands of `_core.solve` for some items."""
+        """The operands of `_core.solve` for a block of items."""
 
         def part(array: NDArray[Any] | None, _: tuple[int, ...] = ()) -> Any:
             return None if array is None else array[(*self.before, block)]

@@ -1,4 +1,4 @@
-"""Solving by the name of a method: at once, or as a function of arrays that is made once."""
+"""Solve with a method given by name: at once, or with a prepared function of arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton
-from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
+from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # they enter their methods
 from ikcore.solving.batch import checked_moving, prepared, tasks_to_come
 from ikcore.solving.checks import checked_goals, moves_joints
 from ikcore.solving.solution import Solution
@@ -22,20 +22,20 @@ from ikcore.tasks import GOAL_ARRAYS
 
 
 def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "fabrik", **options: Any) -> Solution:
-    """Solve by the method of that name; the same as its typed function.
+    """Solve with the method of that name, with the same result as its typed function.
 
     Parameters
     ----------
     skeleton : Skeleton
         The skeleton.
     pose : Pose
-        Where to start.
+        The start pose.
     goals : list of Goal
-        What should be reached.
+        The goals.
     method : str, optional
         One of `methods`.
     **options
-        Those of the method.
+        The options of the method.
 
     Returns
     -------
@@ -62,7 +62,7 @@ _DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
 
 @record
 class Solver:
-    """What `solver` makes: a function of arrays that knows its skeleton, goals, method and options."""
+    """The result of `solver`: a function of arrays with a fixed skeleton, goals, method and options."""
 
     skeleton: Skeleton
     goals: tuple[Goal, ...]
@@ -85,13 +85,13 @@ class Solver:
 
     @property
     def signature(self) -> str:
-        """The core dimensions as `dask.array.apply_gufunc` has them: j joints, q for w, x, y, z, p for x, y, z."""
+        """The core dimensions for `dask.array.apply_gufunc`: j joints, q for w, x, y, z, p for x, y, z."""
         given = ["(j,q)", *["(j,p)"] * self.translations]
         given += [_DIMENSIONS[GOAL_ARRAYS[name]] for goal in self.goals for name in open_arrays(goal)]
         return f"{','.join(given)}->(j,q),{'(j,p),' * self._moves}(),()"
 
     def __call__(self, rotations: ArrayLike, *arrays: ArrayLike) -> tuple[Any, ...]:
-        """Rotations, where joints move translations, errors and status of the solution."""
+        """Rotations, translations if joints slide or bones stretch, errors and status of the solution."""
         if self._prepared and (len(arrays) or not self.translations):
             translations, *others = arrays if self.translations else (None, *arrays)
             if item := self._prepared(rotations, translations, None, *others):
@@ -116,24 +116,24 @@ def solver(
 ) -> Solver:
     """Make a function from arrays to arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
 
-    It pickles. It takes local rotations (..., joints, 4), with ``translations=True`` local translations
-    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
-    and influences (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide or bones
-    stretch local translations (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named
-    here are the core dimensions, all others broadcast.
+    The function can be pickled. Its arguments are local rotations (..., joints, 4), with ``translations=True`` local
+    translations (..., joints, 3), and then, goal by goal, the arrays for each ellipsis: positions (..., 3), rotations
+    (..., 4), weights and influences (...), poles (..., 3). It returns local rotations (..., joints, 4), if joints slide
+    or bones stretch local translations (..., joints, 3), errors (...) and status (...), as in `Solution`. The axes
+    named here are the core dimensions; all others broadcast.
 
     Parameters
     ----------
     skeleton : Skeleton
         The skeleton.
     goals : list of Goal
-        What should be reached; an ellipsis stands for an array that comes with the call.
+        The goals; an ellipsis stands for an array that is given in the call.
     method : str, optional
         One of `methods`.
     translations : bool, optional
         Whether poses have translations.
     **options
-        Those of the method.
+        The options of the method.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def solver(
     >>> rotations.shape, status
     ((2, 4, 4), array([0, 0], dtype=int32))
 
-    Where joints slide it says where they are:
+    If joints slide, it returns translations too:
 
     >>> rail = ik.Limit.locked(position=[[-1, 0, 0], [1, 0, 0]])
     >>> crane = ik.Skeleton([-1, 0, 1], [[0, 2, 0], [0, -1, 0], [0, -1, 0]], limits={0: rail})
@@ -164,7 +164,7 @@ def solver(
     >>> print(status)
     0
 
-    With dask, and with xarray::
+    The function in dask and in xarray::
 
         dask.array.apply_gufunc(solve_arm, solve_arm.signature, rotations, targets,
                                 output_dtypes=(float, float, np.int32))

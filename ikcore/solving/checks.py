@@ -1,6 +1,6 @@
-"""What is asked of a method: goals as tasks, checked against the skeleton, each other and what the method takes.
+"""Checks of the goals of a solve: against the skeleton, against each other, and against what the method takes.
 
-The core checks them too (ik_solve_check), but says neither which goal is meant nor what to do.
+The core checks them too (ik_solve_check), but its errors name neither the goal nor a remedy.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def tasks_of(
 
 
 def _check_points(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
-    """Refuse two goals that are for the same: one place for a point, one rotation and one posture for a joint."""
+    """Refuse two goals for the same thing: two positions of a point, two rotations or two postures of a joint."""
     points: dict[Any, Task] = {}
     for task in tasks:
         if task.kind not in _ONCE or task.relative:
@@ -74,7 +74,7 @@ _ONCE = {
 
 
 def _check_between(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
-    """Refuse what two joints should be to each other where nothing moves that is between them."""
+    """Refuse a goal between two joints if no joint between them moves."""
     moving = {joint for task in tasks for joint in (*task.turning(skeleton), *sliding(skeleton, [task]))}
     for task in tasks:
         between = set(ancestors(skeleton, task.joint)) ^ set(ancestors(skeleton, task.other))
@@ -91,18 +91,18 @@ _STRETCH_MAX = _core.OPTIONS.index("stretch_max")
 
 
 def moves_joints(method: str, skeleton: Skeleton, tasks: Sequence[Task], numbers: tuple[float | None, ...]) -> bool:
-    """Whether a solve answers translations: some joint slides, bones stretch, or the method moves roots."""
+    """Whether a solve returns translations: a joint slides, bones stretch, or the method moves roots."""
     stretches = (numbers[_STRETCH_MAX] or 1) > 1
     return METHODS[method].all_joints or stretches or bool(sliding(skeleton, tasks))
 
 
 def is_iterative(method: str) -> bool:
-    """Whether it solves in iterations; else it is a closed form, goal by goal."""
+    """Whether the method iterates; otherwise it is a closed form, goal by goal."""
     return method not in _FORMS
 
 
 def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, scaled: bool) -> None:
-    """Refuse what the method does not take, of poses with scales what no iterative method does."""
+    """Refuse goals and limits that the method does not take; in iterative methods also poses with scales."""
     for task in tasks:
         where = f"goals[{task.goal}]"
         if task.relative:
@@ -132,7 +132,7 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
         _check_form(method, skeleton, tasks)
 
 
-# What these take dls takes, too: it stands for them where methods are named.
+# Methods that take the same goals as dls: messages name only dls.
 _AS_DLS = ("transpose", "pinv", "svf", "sdls", "gauss_seidel", "sns", "newton", "lbfgsb")
 _INSTEAD = {("aim", "PLACE"): "write Look(joint, axis, position, chain=0), the axis being what was the offset"}
 
@@ -147,7 +147,7 @@ def _check_word(method: str, word: str, where: str, instead: str = "") -> None:
 
 
 def _check_form(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
-    """Refuse goals that a closed form is not for, and two that turn one joint."""
+    """Refuse goals that the closed form cannot solve, and two goals that turn the same joint."""
     turned: dict[int, int] = {}
     for goal in range(tasks[-1].goal + 1):
         kinds = {task.kind: task for task in tasks if task.goal == goal}
@@ -163,7 +163,7 @@ def _check_form(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> Non
 
 
 def _limb_joints(skeleton: Skeleton, task: Task, where: str, *, turns: bool) -> list[int]:
-    """Root and mid, and the tip where it has a rotation."""
+    """Root and mid joint, and the tip if the goal has a rotation."""
     joints = task.path(skeleton)
     if (bones := len(joints) - 1) != 2:
         raise ValueError(f"{where}: two_bone needs a chain of two bones, chain=2; this one has {bones}")
@@ -182,12 +182,12 @@ def _ray_joints(skeleton: Skeleton, task: Task, where: str, *, turns: bool) -> l
     return joints
 
 
-# Of every closed form the joints that turn for a goal; an error where the goal is for none.
+# For every closed form: the joints that a goal turns, or an error if it cannot solve the goal.
 _FORMS = {"two_bone": _limb_joints, "aim": _ray_joints}
 
 
 def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
-    """Refuse limits that the method would not keep, of the joints that it moves."""
+    """Refuse limits of moving joints that the method cannot enforce."""
     turning = task.turning(skeleton)
     for joint in task.moving(skeleton):
         limit, name = skeleton.limits[joint], skeleton.names[joint]
@@ -202,7 +202,7 @@ def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
 
 
 def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
-    """Refuse caps of joints that the method turns, but not visit by visit, and compliances that it does not know."""
+    """Refuse caps of joints that the method turns without separate visits, and compliances that it does not support."""
     if not (skeleton.caps.any() or skeleton.compliances.any()):
         return
     for joint in task.turning(skeleton):
@@ -214,7 +214,7 @@ def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
 
 
 def _check_gap(method: str, skeleton: Skeleton, task: Task) -> None:
-    """Refuse a chain with a joint that `moving` leaves out between those that turn, which is one more limit."""
+    """Refuse a chain with a joint that `moving` excludes between joints that turn: it would act as one more limit."""
     turning = task.turning(skeleton)
     if task.may is None or not turning:
         return
@@ -225,14 +225,14 @@ def _check_gap(method: str, skeleton: Skeleton, task: Task) -> None:
 
 
 def _check_pole(method: str, skeleton: Skeleton, task: Task, tasks: tuple[Task, ...]) -> None:
-    """Refuse a pole whose chain cannot turn as a whole, as check_pole has it in check.c."""
+    """Refuse a pole whose chain cannot turn as a whole (check_pole in check.c)."""
     where = f"goals[{task.goal}].pole: "
     if task.kind != "PLACE":
         raise ValueError(f"{where}{method} takes none but of a Reach; use aim for a Look that rolls towards one")
     kinds = {at: limit.kind if (limit := skeleton.limits[at]) else "free" for at in task.path(skeleton)}
     free = [at for at, kind in kinds.items() if kind != "locked" and (task.may is None or task.may[at] & MAY_TURN)]
     base = free[0] if free else -1
-    wanted = ("TURN", False, task.joint, task.offset)  # a rotation that goes with the place
+    wanted = ("TURN", False, task.joint, task.offset)  # a rotation that belongs to the position
     turned = any((other.kind, other.relative, other.joint, other.offset) == wanted for other in tasks)
     beside = any(task.offset) and not turned
     last = task.joint if beside or base == task.joint else int(skeleton.parents[task.joint])
@@ -247,13 +247,13 @@ def _check_pole(method: str, skeleton: Skeleton, task: Task, tasks: tuple[Task, 
 
 
 def _hangs_from(skeleton: Skeleton, task: Task, joint: int) -> bool:
-    """Whether a task is about something below a joint, or the joint."""
+    """Whether a task is about the joint or one of its descendants."""
     ends = [task.joint, task.other] if task.relative else [task.joint]
     return task.joint < 0 or any(joint in ancestors(skeleton, end) for end in ends)
 
 
 def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
-    """Frames in a second as the core takes them; None where there are none."""
+    """Frames per second for the core, or None."""
     if fps is None:
         return None
     rate = FPS.checked(fps)
@@ -263,28 +263,28 @@ def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
 
 
 def release_time(release: float | None, pose: Pose, shape: tuple[int, ...]) -> float:
-    """The seconds in which a correction falls to a tenth; by default never where one pose comes in for all frames."""
+    """Seconds in which a correction falls to a tenth. Default: infinite if one pose is given for all frames."""
     if release is None:
         return RELEASE.default if len(pose.shape) == len(shape) and pose.shape[:1] > (1,) else math.inf
     return math.inf if type(release) is float and release == math.inf else RELEASE.checked(release)
 
 
 def released(seconds: float, fps: float | None) -> float:
-    """The share of a correction that is taken back a frame, where a tenth is left after so many seconds.
+    """The share of a correction that is taken back per frame, if a tenth is left after so many seconds.
 
-    It is reckoned in decimals, whose digits are the same on every machine.
+    It is computed in decimal numbers, so that the digits are the same on every machine.
     """
     frames = seconds * (FPS.default if fps is None else fps)
     if frames == 0:
         return 1.0
-    from decimal import Context, Decimal  # which takes a millisecond, and few need it
+    from decimal import Context, Decimal  # the import takes a millisecond, and is rarely needed
 
     digits = Context(prec=28, traps=[])
     return float(1 - digits.power(10, digits.divide(-1, Decimal(frames))))
 
 
 def check_speeds(method: str, skeleton: Skeleton, tasks: Sequence[Task], fps: float | None) -> None:
-    """Refuse, where frames follow each other, speeds and accelerations that nothing would keep."""
+    """Refuse limits of speed and acceleration in a sequence that the method would not keep."""
     keeps = "fps" in arguments_of(method)
     if not any(skeleton.limits) or (keeps and fps is not None):
         return

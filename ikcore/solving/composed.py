@@ -1,7 +1,7 @@
-"""Methods composed in Python: a function from poses to poses that has a row of the same table as those of the core.
+"""Methods written in Python: a function from poses to poses becomes a row in the table of methods.
 
-The function proposes poses. Everything else is as for every method: goals and options are checked, an item that cannot
-be used keeps its pose, joints that no goal moves keep theirs, limits hold, and the core judges the result.
+The function proposes poses. The rest is as for every method: goals and options are checked, unusable items keep their
+pose, joints that no goal moves keep theirs, limits hold, and the core judges the result.
 """
 
 from __future__ import annotations
@@ -30,41 +30,42 @@ from ikcore.tasks import TASK_ROWS, Task, field_of, sliding
 
 Array = NDArray[Any]
 
-# Poses, with or without how many iterations each took.
+# Poses, alone or with the number of iterations of each.
 Proposal = Pose | tuple[Pose, Any]
 
 
 def composed(
     *, takes: Collection[str], reaches: bool = False, clip: bool = False, options: Sequence[Option] = ()
 ) -> Callable[[Callable[..., Proposal]], Callable[..., Solution]]:
-    """Enter a function of Python into the table of methods, under its name, for `solve`, `solver` and `stages`.
+    """Enter a Python function into the table of methods, under its name, for `solve`, `solver` and `stages`.
 
-    A second one of the same name replaces the first. A process that unpickles a `Solver` of it has to have entered it.
+    A second method of the same name replaces the first. A process that unpickles a `Solver` must have entered it too.
 
-    The function is called as ``name(skeleton, pose, goals, **own)``: the pose has one leading axis, the items, with
+    The function is called as ``name(skeleton, pose, goals, **own)``. The pose has one leading axis, the items; with
     ``clip=True`` two, frames and items. The arrays of the goals have the same leading axes. No item has a NaN.
-    It returns a pose with these leading axes, or a tuple of that and the iterations that each item took, and may change
-    any joint: only those that goals move are read. Its parameters by name are options of the method, and may be
-    anything (a table, a model). Those named in `options` are numbers with bounds.
+    It returns a pose with these leading axes, or a tuple of a pose and the iterations of each item. It may change any
+    joint; only joints that goals move are read. Its keyword parameters are options of the method, of any type (a table,
+    a model). The parameters named in `options` are numbers with bounds.
 
     Parameters
     ----------
     takes : collection of str
-        What the method takes, in the words of `Method.takes`: ``"Reach position"``, ``"limit"``. All else is refused.
-        A limit is kept in any case: what is outside is moved to the nearest that is allowed.
+        The goals and limits that the method takes, in the words of `Method.takes`: ``"Reach position"``, ``"limit"``.
+        All others are refused. Limits hold in any case: rotations outside are moved to the nearest allowed ones.
     reaches : bool, optional
-        Whether it reaches what can be reached.
+        Whether it reaches all goals that can be reached.
     clip : bool, optional
-        Whether it solves whole clips: axis 0 of poses and goals is time then, and speeds of limits hold, by `fps`.
+        Whether it solves whole clips. Axis 0 of poses and goals is then time, and limits of speed hold if `fps` is
+        given.
     options : sequence of Option, optional
-        Its numbers, in the order of its parameters. `tolerance` and `rotation_tolerance` need not be among them.
+        Its number options, in the order of its parameters. `tolerance` and `rotation_tolerance` may be left out.
 
     Returns
     -------
     callable
-        A decorator, which makes the typed function: the parameters are those of the function, then ``tolerance``,
-        ``rotation_tolerance``, ``moving``, ``workers``, ``goal_errors`` and ``strict``. Any of them that the function
-        has is handed to it as well.
+        A decorator that returns the typed function. Its parameters are those of the function, then ``tolerance``,
+        ``rotation_tolerance``, ``moving``, ``workers``, ``goal_errors`` and ``strict``. The function also gets those of
+        them that are among its own parameters.
 
     Examples
     --------
@@ -113,13 +114,13 @@ def composed(
 
 
 def _tolerances() -> dict[str, Option]:
-    """What every composed method has of options."""
+    """The options of every composed method."""
     known = options_of(_JUDGE)
     return {name: known[name] for name in ("tolerance", "rotation_tolerance")}
 
 
 def _signature(function: Callable[..., Proposal], *, clip: bool) -> tuple[inspect.Signature, list[str]]:
-    """That of the typed function, and the names of what the function itself takes."""
+    """The signature of the typed function, and the names of the function's own parameters."""
     given = list(inspect.signature(function).parameters.values())
     if len(given) < 3 or any(one.kind is not one.KEYWORD_ONLY for one in given[3:]):
         what = "expected parameters skeleton, pose, goals, and after a * those by name"
@@ -133,7 +134,7 @@ def _signature(function: Callable[..., Proposal], *, clip: bool) -> tuple[inspec
     return inspect.Signature(parameters, return_annotation="Solution"), list(own)
 
 
-# The method by whose name the core judges poses: it takes goals of every kind.
+# The method by whose name the core judges poses: one that takes goals of every kind.
 _JUDGE = "dls"
 
 
@@ -153,7 +154,7 @@ def _solve(
     fps: float | None = None,
     **options: Any,
 ) -> Solution:
-    """What every composed method does."""
+    """Solve by a composed method."""
     known = METHODS[name].options
     checked = {key: known[key].checked(value) for key, value in options.items() if key in known}
     own |= {key: value for key, value in checked.items() if key in own}
@@ -211,7 +212,7 @@ def _flat(pose: Pose, shape: tuple[int, ...], axes: tuple[int, ...]) -> Pose:
 
 
 def _flattening(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Array, tuple[int, ...]], Array]:
-    """A function that brings arrays with rows of some shape from leading axes that broadcast to others."""
+    """A function that reshapes arrays with rows of a given shape from broadcast leading axes to other axes."""
     return lambda array, row: np.broadcast_to(array, (*shape, *row)).reshape(*axes, *row)
 
 
@@ -226,7 +227,7 @@ def _goals_of(goals: Sequence[Goal], tasks: Sequence[Task], at: Any) -> list[Goa
 
 
 def _merged(name: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], proposed: Any, at: Any) -> Pose:
-    """The pose that came in, with what is proposed for joints that move; of items that are not finite nothing."""
+    """The start pose with the proposed rows of joints that move; items that are not finite keep their start pose."""
     if not isinstance(proposed, Pose) or proposed.shape != pose[at].shape or proposed.joints != pose.joints:
         got = repr(proposed) if isinstance(proposed, Pose) else type(proposed).__name__
         raise TypeError(f"{name}: expected to be returned a pose like the one it was called with, got {got}")
@@ -242,7 +243,7 @@ def _merged(name: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], 
 
 
 def _put(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:
-    """Rows of (..., joints, n) with those that are proposed for some joints, as far as these are finite."""
+    """The rows (..., joints, n), with the proposed ones for some joints where these are finite."""
     own = proposed[..., joints, :].astype(rows.dtype)
     finite = np.isfinite(own).all(axis=(-2, -1), keepdims=True)
     rows[..., joints, :] = np.where(finite, own, rows[..., joints, :])
@@ -250,7 +251,7 @@ def _put(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:
 
 
 def _say(found: Found, came: Found, usable: Array, iterations: Any, at: Any) -> None:
-    """Status and iterations of what is proposed: only the pose that came in can be outside limits or unusable."""
+    """Set status and iterations of the result. Only the start pose can be outside limits or unusable."""
     outside = int(Status.INPUT_OUTSIDE)
     found.status[...] = (found.status & ~outside) | (came.status & outside)
     found.status[..., ~usable] = came.status[..., ~usable]

@@ -105,10 +105,10 @@ def circle(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Lay a chain on the arc from its base to the target: all joints on one circle, reached but for rounding.
+    """Lay a chain on the arc from its base to the target: all joints on one circle, reached to rounding.
 
     For one chain without limits. It is bent to the side where it is bent now, or to that of the goal's pole; how else
-    it comes in does not matter. Iterations end when the arc is closed, after four as a rule, whatever the tolerance.
+    it comes in does not matter. Iterations end when the arc is closed, usually after four, whatever the tolerance.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def spring(
     """Solve by springs along the bones of a chain, and where wanted from its joints to tip and base, which shape it.
 
     For one chain without limits. The more bones, the more iterations, about the square. With springs to tip and base it
-    comes near the target and as a rule not onto it, which another method can do after it (`stages`).
+    comes near the target, but usually not onto it; another method can do the rest (`stages`).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the typed function of every iterative method does."""
+"""The common body of the typed functions of iterative methods."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def iterate(
     strict: bool,
     **options: Any,
 ) -> Solution:
-    """Check what is given, solve, and say what came out; options are those of the method."""
+    """Check the arguments, solve, and build the solution; options are those of the method."""
     numbers = numbers_of(method, options)
     rate = frame_rate(fps, sequence=sequence)
-    if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # as a rule they are
+    if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # the usual case
         for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
             switch(name, value)
     if options.get("restarts"):
@@ -80,7 +80,7 @@ def iterate(
 
 
 def _check_restarts(pose: Pose, *, sequence: bool, history: bool) -> None:
-    """Refuse what restarts would not keep."""
+    """Refuse a sequence or a history together with restarts."""
     if sequence:
         raise ValueError("restarts: expected 0 with sequence=True, whose frames follow each other")
     if history:

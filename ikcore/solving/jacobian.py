@@ -1,4 +1,4 @@
-"""Methods that turn all joints at once by how each moves what should be reached: dls and its relatives, optimisers."""
+"""Methods that turn all joints at once by the Jacobian: dls and its relatives, and optimisers."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def dls(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by damped least squares: all joints turn and slide at once, by how each moves what should be reached.
+    """Solve by damped least squares: all joints move at once, in proportion to their effect on the goals.
 
-    Few iterations, for any number of goals of all kinds; where they contradict each other their levels decide, and
-    within a level what they weigh. Limits hold in every iteration, joints slide as far as theirs let them, and `Limit`
-    stiffness says how willingly a joint turns.
+    Few iterations, for any number of goals of all kinds. If goals contradict each other, levels decide, and within a
+    level weights. Limits hold in every iteration, also for joints that slide. `Limit` stiffness says how much a joint
+    resists turning.
 
     Examples
     --------
-    A hand that should be somewhere and turned some way; then an elbow that should be somewhere too.
+    A hand with a position and a rotation; then an elbow with a position too.
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
@@ -88,15 +88,15 @@ def transpose(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by the transpose of the Jacobian: errors pull at joints like forces, and these turn as far as is best.
+    """Solve by the transpose of the Jacobian: errors pull at joints like forces; the step length is the best one.
 
-    Nothing is solved, so that nothing can explode; but it creeps where some directions move much further than others,
-    as near full reach. Take `dls` to arrive; this one to see, or to compare with. With `loops` it is feedback inverse
-    kinematics: what is left of the errors pulls again, before joints turn.
+    No equations are solved, so it is always stable. It is slow if some directions move much farther than others, as
+    near full reach. Use `dls` to reach targets, and this method for comparisons. With `loops` it is feedback inverse
+    kinematics: residual errors pull again before joints turn.
 
     Examples
     --------
-    What `dls` reaches in five iterations.
+    A target that `dls` reaches in five iterations.
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
@@ -138,15 +138,15 @@ def pinv(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by the pseudo-inverse of the Jacobian: the least turns that would do, if motion were linear.
+    """Solve by the pseudo-inverse of the Jacobian: the smallest turns that would suffice if motion were linear.
 
-    Few iterations far from singular poses, such as a stretched arm; near them joints would turn without bounds, so that
-    small singular values are left out, or damped each by itself with `filtering`, and steps that make the error larger
-    are taken back. `textbook=True` keeps them. With `gain` a step takes away a share of the error (closed loops, CLIK).
+    Few iterations far from singular poses such as a stretched arm. Near them joints would turn without bounds.
+    Therefore small singular values are left out, or damped one by one with `filtering`, and steps that increase the
+    error are taken back; `textbook=True` keeps them. With `gain` a step removes only a share of the error (CLIK).
 
     Examples
     --------
-    Near full reach the textbook's joints swing to and fro.
+    Near full reach, joints oscillate with the textbook method.
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
@@ -190,8 +190,8 @@ def svf(
 ) -> Solution:
     """Solve by a pseudo-inverse with filtered singular values: full rank in every pose.
 
-    Small singular values count as `sigma0` and large ones as what they are, smoothly between. Far from singular poses
-    it is `pinv`; near them it goes on where `pinv` leaves directions out.
+    Small singular values are replaced by `sigma0`, large ones are kept, with a smooth transition. Far from singular
+    poses it equals `pinv`. Near them it still moves in directions that `pinv` leaves out.
 
     Examples
     --------
@@ -233,15 +233,15 @@ def sdls(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by selectively damped least squares: each singular vector turns joints no further than it is worth.
+    """Solve by selectively damped least squares: each singular vector turns joints no farther than it helps.
 
-    Where joints work together they turn all the way, where they work against each other, as near singular poses, hardly
-    at all. It needs no damping constant, follows targets that are out of reach without jitter, and takes more
-    iterations than `dls`.
+    The step is full where joints work together, and nearly 0 where they work against each other, as near singular
+    poses. It needs no damping constant, follows targets out of reach without jitter, and takes more iterations than
+    `dls`.
 
     Examples
     --------
-    Soft, as its authors' program has it, and as their paper has it.
+    Soft, as in its authors' program, and as in their paper.
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
@@ -278,14 +278,14 @@ def gauss_seidel(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by projected Gauss-Seidel: one turn after the other becomes what is best as the others stand.
+    """Solve by projected Gauss-Seidel: one turn after the other takes its best value for the present other ones.
 
-    The equations of `dls`, which are never written down; limits and `max_step` are bounds within which the best step is
-    found, so that a joint at its limit leaves the rest to others. Without limits it is plain Gauss-Seidel (Kenwright).
+    It solves the equations of `dls` without building them. Limits and `max_step` are bounds of the step, so that a
+    joint at its limit leaves the rest to others. Without limits it is plain Gauss-Seidel (Kenwright).
 
     Examples
     --------
-    An elbow that is kept away from its target is exactly at its bound then, 1.5 radians.
+    An elbow whose limit keeps it from its target ends exactly at its bound, 1.5 radians.
 
     >>> import ikcore as ik
     >>> elbow = ik.Limit.hinge([0, 0, 1], 0, 1.5)
@@ -327,14 +327,14 @@ def sns(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by saturation in the null space: joints that meet their limits stop there, and others take over from them.
+    """Solve by saturation in the null space: joints stop at their limits, and others replace their motion.
 
-    Where too few are left for that, tips go less far in a step, but straight to their targets; if there is no straight
-    way, as near as they can. `scaling=False` does that at once (IKTC).
+    If too few joints are left for that, the effectors move less far in a step, but straight to their targets, or as
+    near as possible if there is no straight way. `scaling=False` goes as near as possible at once (IKTC).
 
     Examples
     --------
-    Of an arm of three hinges the last may not turn far.
+    An arm of three hinges whose last one has a small range.
 
     >>> import numpy as np
     >>> import ikcore as ik
@@ -374,14 +374,14 @@ def newton(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by Newton's method: as `dls`, but by all second derivatives of the squared error of places.
+    """Solve by Newton's method: like `dls`, but with all second derivatives of the squared position error.
 
-    Where something of the error stays, beyond reach or between goals in conflict, the last steps are as short as those
-    of `dls` are where all is reached. Where a step by them would lead up it is that of `dls`.
+    If an error remains, beyond reach or between goals in conflict, its last steps converge as fast as those of `dls` do
+    where all goals are reached. A Newton step that would increase the error is replaced by a step of `dls`.
 
     Examples
     --------
-    Two tips that cannot both be where they should: how far from the best they are after twelve iterations.
+    Two effectors that cannot both reach their targets: distance from the optimum after twelve iterations.
 
     >>> import ikcore as ik
     >>> fork = ik.Skeleton(
@@ -421,14 +421,14 @@ def lbfgsb(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by limited-memory BFGS within bounds: down the squared error of all goals, by what the last steps told.
+    """Solve by limited-memory BFGS within bounds: minimise the squared error of all goals by past gradients.
 
-    No equations are solved, so that an iteration costs hardly more for more goals; limits hold in every iteration and
-    are met exactly. Without limits it is L-BFGS. A trial that its line search does not take counts as an iteration.
+    No equations are solved, so an iteration costs little more for more goals. Limits hold in every iteration and are
+    met exactly. Without limits it is L-BFGS. A rejected trial of its line search counts as an iteration.
 
     Examples
     --------
-    An elbow that is kept away from its target is exactly at its bound then, 1.5 radians.
+    An elbow whose limit keeps it from its target ends exactly at its bound, 1.5 radians.
 
     >>> import ikcore as ik
     >>> elbow = ik.Limit.hinge([0, 0, 1], 0, 1.5)

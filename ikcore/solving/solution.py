@@ -1,4 +1,4 @@
-"""What a solver of skeletons answers: poses, how good they are, and why, in words where wanted."""
+"""The result of a solver on skeletons: poses, status and errors of every item, and sentences that explain them."""
 
 from __future__ import annotations
 
@@ -26,39 +26,40 @@ if TYPE_CHECKING:
     from ikcore.solving.single import Item
 
 
-# Of which method what, and what every joint may do meanwhile.
+# The method of a solve, and a byte per joint: whether it may turn or slide in this solve.
 Asked = tuple[str, tuple[Goal, ...], bytes | None]
 
 
 @record
 class Solution:
-    """What a solver found, item by item.
+    """The result of a solve, for every item.
 
-    The arrays of a batch are parts of one block of memory, which is free when the last of them is gone: who keeps one
-    array of many results copies it.
+    The arrays of a batch are parts of one block of memory. It is freed only when none of them is in use, so copy an
+    array to keep it alone.
 
     Attributes
     ----------
     pose : Pose
-        The poses afterwards. Joints that no goal turns keep their local rotation to the bit, and but for those that
-        slide, or whose bone stretches, all keep their translation.
+        The new poses. Joints that no goal turns keep their local rotation to the bit. All joints keep their
+        translation, except joints that slide or whose bone stretches.
     error : (...) array
-        The largest distance by which a goal is missed, but for those of weight 0; where the method is ``aim``, from its
-        ray.
+        The largest distance by which a goal is missed; goals of weight 0 do not count. For ``aim`` it is the distance
+        from the ray.
     rotation_error : (...) array
-        The largest angle to a goal's rotation or target, radians; of ``aim``, between ray and position.
+        The largest angle to a goal's rotation or target, in radians. For ``aim`` it is the angle between ray and
+        position.
     iterations : (...) int32 array
-        How many it took.
+        The number of iterations.
     status : (...) int32 array
-        `Status` flags; 0 means that all goals are reached, and INPUT_OUTSIDE alone that they are from a pose outside
-        limits.
+        `Status` flags; 0 means that all goals are reached. INPUT_OUTSIDE alone means that they are reached from a start
+        pose outside limits.
     history : (..., iterations + 1) array or None
         With ``history=True``: the largest distance that the method sees, in units of length, before the first iteration
-        and after each; NaN beyond the last. What it sees of a chain of a tenth of the longest reach is ten times the
-        distance, as its tolerance is a tenth; of one without a length nothing, 0.
+        and after each; NaN beyond the last. The distance of a chain is multiplied by the longest reach over its own
+        reach, because its tolerance is smaller by this factor. A chain without length counts as 0.
     goal_errors : (..., goals, 2) array or None
-        With ``goal_errors=True``: the distance and the angle by which every goal is missed, NaN for what it does not
-        ask for. Of a `Posture` the angle that is left.
+        With ``goal_errors=True``: the distance and the angle by which every goal is missed. NaN if the goal does not
+        ask for it. For a `Posture`, the residual angle.
     """
 
     pose: Pose
@@ -70,7 +71,7 @@ class Solution:
     goal_errors: NDArray[Any] | None
     _skeleton: Skeleton = field(repr=False)
     _asked: tuple[Asked, ...] = field(repr=False)
-    _came: Pose = field(repr=False)  # which is looked at where a word about it is wanted
+    _came: Pose = field(repr=False)  # the start pose, for sentences
 
     @classmethod
     def of(
@@ -84,7 +85,7 @@ class Solution:
         *,
         strict: bool,
     ) -> Solution:
-        """What a method found, after a word about items that cannot be used."""
+        """Build the solution, after a warning or an error about items that cannot be used."""
         status.report_unusable(method, found.status, strict=strict)
         errors = found.goal_errors
         return cls(
@@ -104,7 +105,7 @@ class Solution:
     def of_item(
         cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item, may: bytes | None
     ) -> Solution:
-        """The same of one item of which there is nothing to say."""
+        """Build the solution of one usable item."""
         turned, moved, error, angle, iterations, said, history, errors = item
         after = Pose.of_item(turned, pose.translations if moved is None else moved, pose.scales)
         asked = ((method, tuple(goals), may),)
@@ -112,7 +113,7 @@ class Solution:
 
     @property
     def _tasks(self) -> tuple[Task, ...]:
-        """What the goals ask for: made again where a word about them is wanted, which is seldom."""
+        """The tasks of the goals, made again when a sentence needs them."""
         made: list[Task] = []
         for method, goals, may in self._asked:
             before = made[-1].goal + 1 if made else 0
@@ -124,11 +125,11 @@ class Solution:
 
     @property
     def reached(self) -> Any:
-        """Which items reach all their goals, an array of bool: a pose that came in outside its limits may, too."""
+        """Items that reach all their goals, an array of bool. Their start pose may have been outside limits."""
         return (self.status & ~status.INPUT_OUTSIDE) == 0
 
     def summary(self) -> str:
-        """The batch in words: how many reached, how many did not and why, and how many iterations it took."""
+        """A summary of the batch: how many items reached their goals, the reasons for the others, and iterations."""
         said = status.summarize("pose", self.status, self.error)
         if np.size(self.iterations):
             said += f"\niterations: median {np.median(self.iterations):g}, most {np.max(self.iterations)}"
@@ -140,18 +141,18 @@ class Solution:
         return said
 
     def explain(self, item: int | tuple[int, ...] = ()) -> str:
-        """One item in sentences: what was reached, what is in the way, and what to try.
+        """Explain one item in sentences: what is reached, what prevents the rest, and what to try.
 
         Parameters
         ----------
         item : int or tuple of int
-            Its place in the leading axes. Default: the one pose there is; of several the worst, which is one that
-            cannot be used, or else is off by most.
+            Its index in the leading axes. Default: the only pose, or the worst one of several: items that cannot be
+            used are the worst, then those with the largest error.
 
         Returns
         -------
         str
-            A sentence or two a line. Angles are in degrees.
+            One or two sentences per line. Angles are in degrees.
         """
         shape = np.shape(self.status)
         any_item = isinstance(item, tuple) and not item
@@ -175,7 +176,7 @@ class Solution:
         return "\n".join(lines)
 
     def _worst(self) -> tuple[int, ...]:
-        """The first item that cannot be used; else what has not reached; else any: the one that is off by most."""
+        """The item with the largest error among those that cannot be used, else that miss a goal, else among all."""
         found = np.asarray(self.status)
         skeleton, tasks = self._skeleton, self._tasks
         rest = skeleton.rest
@@ -187,7 +188,7 @@ class Solution:
         return tuple(map(int, np.unravel_index(first, found.shape)))
 
 
-# What is missed by an angle.
+# Kinds of tasks that are missed by an angle.
 _ANGLES = ("TURN", "LOOK", "POSTURE", "AIM")
 
 
@@ -200,12 +201,12 @@ def by_goal(tasks: tuple[Task, ...], errors: NDArray[Any]) -> NDArray[Any]:
 
 
 def places_of(tasks: tuple[Task, ...]) -> tuple[int, ...]:
-    """Where the error of every task stands among those of goals, a distance and an angle each."""
+    """The index of each task's error in the flattened errors of the goals (a distance and an angle per goal)."""
     return tuple([2 * task.goal + (task.kind in _ANGLES) for task in tasks])
 
 
 def _place(item: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Indices of one item."""
+    """The indices of one item."""
     try:
         at = tuple(map(whole_number, item if isinstance(item, tuple) else (item,)))
     except TypeError:
@@ -236,12 +237,12 @@ _ADVICE = {
     "a joint alone moves only where its limit has a position",
 }
 
-# Told only of targets in reach: nothing else brings nearer one that is not.
+# Used only for targets in reach: nothing else helps with a target out of reach.
 _IN_REACH = Status.AT_LIMIT | Status.STALLED | Status.ITERATION_LIMIT
 
 
 def _advice(flags: Status, *, slides: bool) -> list[str]:
-    """What to try."""
+    """Sentences on what to try."""
     beyond = flags & (Status.TOO_FAR | Status.TOO_NEAR)
     found = [advice for flag, advice in _ADVICE.items() if flag in (flags & ~_IN_REACH if beyond else flags)]
     return [*found, "let joints slide farther"] if beyond and slides else found
@@ -268,7 +269,7 @@ def _task_at(task: Task, shape: tuple[int, ...], at: tuple[int, ...]) -> Task:
 
 
 def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task, status: Status) -> list[str]:
-    """How far one goal is from being reached, and whether it can be."""
+    """Sentences on the error of one goal, and whether it can be reached."""
     if (task.weight is not None and not task.weight > 0) or (task.influence is not None and task.influence < 1):
         return []
     name = skeleton.names[task.joint] if task.joint >= 0 else "the centre of mass"
@@ -308,7 +309,7 @@ def _place_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task, statu
 def _input_lines(
     skeleton: Skeleton, came: Pose, shape: tuple[int, ...], at: tuple[int, ...], tasks: Sequence[Task]
 ) -> list[str]:
-    """Which joints that move were outside their limits in the pose that came in, and by how much."""
+    """Sentences on moving joints that were outside their limits in the start pose, with the angle."""
 
     def item(array: NDArray[Any], joint: int) -> NDArray[Any]:
         return np.asarray(np.broadcast_to(array, (*shape, *array.shape[-2:]))[at][joint], np.float64)
@@ -331,15 +332,15 @@ def _input_lines(
     return lines
 
 
-# So small an angle outside a limit (0.01 degrees) is not worth a line.
+# Smallest angle outside a limit that gets a line: 0.01 degrees.
 _OUTSIDE = 0.000175
 
-# A joint stands at its limit where so small a turn (0.1 degrees) leaves it.
+# A joint is at its limit if a turn of 0.1 degrees leaves the limit.
 _NEAR_A_LIMIT = 0.00175
 
 
 def _limit_lines(skeleton: Skeleton, pose: Pose, joint: int) -> list[str]:
-    """Whether a joint stands at its limit: turning it one way about some axis is forbidden, but not the other."""
+    """Sentences on a joint at its limit: it can turn one way about some axis, but not the other."""
     limit = skeleton.limits[joint]
     if limit is None:
         return []

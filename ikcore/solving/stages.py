@@ -1,4 +1,4 @@
-"""Solves one after another on one pose, as one: spine, then limbs, then gaze."""
+"""Several solves of one pose in a row, with one result: for example spine, then limbs, then gaze."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from ikcore.tasks import Moving, Task, sliding
 
 @record
 class Stage:
-    """One solve of several: a method, what it should reach, its options.
+    """One solve of several: a method, its goals and its options.
 
     Parameters
     ----------
     method : str
         One of `methods`.
     goals : list of Goal
-        What this stage should reach.
+        The goals of this stage.
     **options
-        Those of the method; what `stages` takes itself is not among them.
+        The options of the method, except those that `stages` takes itself.
     """
 
     method: str
@@ -53,13 +53,13 @@ class Stage:
         object.__setattr__(self, "options", MappingProxyType(checked))
 
     def _with(self, moving: Moving) -> Stage:
-        """The same with that, where it has none of its own."""
+        """The same stage with this `moving`, if it has none of its own."""
         if moving is None or self.options.get("moving") is not None:
             return self
         return Stage(self.method, self.goals, **{**self.options, "moving": moving})
 
     def _may(self, skeleton: Skeleton) -> bytes | None:
-        """What every joint may do in it."""
+        """A byte per joint: whether it may turn or slide in this stage."""
         return checked_moving(skeleton, self.options.get("moving"))
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class Stage:
         return _stage, (self.method, self.goals, dict(self.options))
 
 
-# What is of all stages together.
+# Arguments of all stages together.
 _OF_ALL = ("workers", "sequence", "fps", "release", "history", "goal_errors", "strict")
 
 
@@ -91,41 +91,42 @@ def stages(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve in stages: each starts from the pose that the one before it has left, and the last pose is judged.
+    """Solve in stages: each starts from the pose of the stage before it, and the last pose is judged.
 
-    What a stage has reached and a later one has moved away counts as missed: its status says `Status.CONFLICT`. An item
-    that some stage cannot use keeps the pose that came in. The goals of all stages are numbered one after another.
+    A goal that an earlier stage reaches and a later one undoes counts as missed, with `Status.CONFLICT`. An item that
+    some stage cannot use keeps its start pose. The goals of all stages are numbered in one sequence.
 
     Parameters
     ----------
     skeleton : Skeleton
         The skeleton; its limits hold.
     pose : Pose
-        Where to start. The leading axes of poses and goals broadcast.
+        The start pose. The leading axes of poses and goals broadcast.
     stages : list of Stage
-        What is solved, in this order.
+        The stages, in order.
     moving : str, int or list of these, optional
-        Who may move in stages that have no `moving` of their own, as in the methods.
+        Joints that may move in stages that have no `moving` of their own, as in the methods.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        Number of threads, -1 for all cores. The result is the same to the bit.
     sequence : bool, optional
-        Axis 0 is time: in stages that iterate each frame starts from the solution of the frame before, carried over as
-        the correction of what came in.
+        Axis 0 is time. In iterative stages each frame starts from the correction of the frame before, added to the
+        animated pose.
     fps : float, optional
-        Frames in a second, for `release`, and where limits have speeds or accelerations. No closed form keeps those: in
-        a sequence none may move joints that have them.
+        Frames per second, for `release` and for limits of speed or acceleration. Closed forms do not keep such limits:
+        in a sequence they may not move joints that have them.
     release : float, optional
-        As in methods that iterate: the seconds in which a correction falls to a tenth where no goal asks for it.
+        Seconds in which a correction falls to a tenth where no goal asks for it, as in iterative methods.
     goal_errors : bool, optional
-        Say by how much every goal is missed.
+        Return the errors of every goal.
     strict : bool, optional
-        Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning` a stage.
+        Raise `UnusableError` if an item cannot be used (because of NaN, for instance), instead of one `UnusableWarning`
+        per stage.
 
     Returns
     -------
     Solution
-        The pose after the last stage, and how good it is by the goals of all: the largest errors, the iterations of
-        all together, one status.
+        The pose after the last stage. Errors are the largest over the goals of all stages, iterations the sum over all
+        stages, and there is one status.
 
     Examples
     --------
@@ -175,9 +176,9 @@ def _checked(stages: Sequence[Stage]) -> Sequence[Stage]:
 
 
 def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: float | None) -> Pose:
-    """The pose with the leading axes of all stages, the first of which is time: no stage alone might have it."""
+    """The pose with the leading axes of all stages, time first: no single stage may have all of them."""
     if not isinstance(pose, Pose):
-        return pose  # which the first stage refuses
+        return pose  # the first stage refuses it
     tasks: tuple[Task, ...] = ()
     for stage in stages:
         asked = tasks_of(skeleton, stage.goals, pose.dtype, stage._may(skeleton))
@@ -196,7 +197,7 @@ def _judged(
     *,
     goal_errors: bool,
 ) -> Solution:
-    """One answer of what stages have found: by the last pose, for the goals of all."""
+    """One solution for all stages: the last pose, judged by the goals of all."""
     unusable = [solution.status >= _core.UNUSABLE for solution in found]
     lost = reduce(operator.or_, unusable)
     last = _kept(skeleton, pose, found[-1].pose, lost)
@@ -210,7 +211,7 @@ def _judged(
     error: Any = reduce(np.maximum, [stage.error for stage in after])
     angle: Any = reduce(np.maximum, [stage.angle for stage in after])
     if lost.any():
-        for solution, why in reversed([*zip(found, unusable, strict=True)]):  # why the first stage could not
+        for solution, why in reversed([*zip(found, unusable, strict=True)]):  # the first stage's reason wins
             status = np.where(why, solution.status, status)
         error, angle = (np.where(lost, last.dtype.type(np.nan), one) for one in (error, angle))
     return Solution(
@@ -228,7 +229,7 @@ def _judged(
 
 
 def _kept(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -> Pose:
-    """The last pose, but of items that are lost the one that came in."""
+    """The last pose; lost items have their start pose."""
     if not lost.any():
         return last
     where = lost[..., np.newaxis, np.newaxis]
@@ -240,16 +241,16 @@ def _kept(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -
 
 
 class _After(NamedTuple):
-    """How a stage's goals are met in the last pose, by the tolerances of the stage."""
+    """Errors of a stage's goals in the last pose, judged by the tolerances of the stage."""
 
     missed: Any
     error: Any
     angle: Any
-    by_goal: Any  # (..., goals, 2), where wanted
+    by_goal: Any  # (..., goals, 2), if asked for
 
 
 def _as_found(solution: Solution) -> _After:
-    """The last stage has judged the last pose already."""
+    """The result of the last stage, which has judged the last pose already."""
     missed = solution.status & ~_NOTES != 0
     return _After(missed, solution.error, solution.rotation_error, solution.goal_errors)
 
@@ -277,17 +278,17 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_e
     return _After(found.status & ~_NOTES != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))
 
 
-# The method by whose name the core judges poses: it takes goals of every kind.
+# The method by whose name the core judges poses: one that takes goals of every kind.
 _JUDGE = "dls"
 _TOLERANCES = ("tolerance", "rotation_tolerance")
 
 _CONFLICT = int(Status.CONFLICT)
 
-# What a status says that is true of a pose whose goals are met as well.
+# Flags that may be set although all goals are met.
 _NOTES = int(Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_INFLUENCE | Status.INPUT_OUTSIDE)
 
 
 def _status_of(solved: Any, missed: Any) -> Any:
-    """What there is to say of a stage: notes, and where its goals are missed in the end, why."""
+    """The flags of a stage: its notes, and the reasons if its goals are missed in the last pose."""
     moved_away = (solved & ~INPUT_OUTSIDE == 0) * _CONFLICT
     return (solved & _NOTES) | missed * (solved | moved_away)

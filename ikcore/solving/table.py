@@ -53,7 +53,7 @@ class Option:
 
 def _number_of(kind: type, value: Any) -> float | None:
     """A float, int or bool of that value; a number is neither text nor a list nor True."""
-    if kind is float and type(value) is float:  # as a rule
+    if kind is float and type(value) is float:  # the usual case
         return value
     try:
         if kind is bool:
@@ -62,18 +62,17 @@ def _number_of(kind: type, value: Any) -> float | None:
             return whole_number(value)
         return float(value) if np.asarray(value).dtype.kind in "iufO" and np.ndim(value) == 0 else None
     except OverflowError:
-        return math.inf  # as out of bounds
+        return math.inf  # too large for a float: out of bounds
     except (TypeError, ValueError):
         return None
 
 
 @record
 class Method:
-    """A method of `solve`: name, what it is, what it takes, whether it reaches what it can, options, typed function.
+    """A method of `solve`: its name, a sentence, the goals and limits that it takes, its options, its typed function.
 
-    One that is composed in Python (`composed`) has the function that proposes poses as well.
-
-    One that does not reach all that can be reached trades that for speed or looks.
+    `reaches` is False if it trades some of the reachable goals for speed or looks. `run` is the Python function of a
+    method made by `composed`.
     """
 
     name: str
@@ -82,8 +81,8 @@ class Method:
     reaches: bool
     options: dict[str, Option]
     function: Callable[..., Solution]
-    run: Callable[..., Any] | None = None  # of one composed in Python; None: the core has it
-    all_joints: bool = False  # it moves every joint, roots too, whatever chains goals have
+    run: Callable[..., Any] | None = None  # None: a method of the core
+    all_joints: bool = False  # it moves every joint, including roots, whatever the chains of goals
 
     __eq__, __hash__ = same_fields, hash_of_fields
 
@@ -95,14 +94,14 @@ class Method:
 
 
 class Methods(dict[str, Method]):
-    """The methods by name; printed, one after the other with their options."""
+    """The methods by name. Printing lists them with their options."""
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self.values()))
 
 
 def methods() -> Methods:
-    """Every method of `solve` by its name: what it is, its options and their defaults.
+    """Return all methods of `solve` by name, with their options and defaults.
 
     >>> import ikcore as ik
     >>> ik.methods()["fabrik"].options["iterations"].default
@@ -111,9 +110,9 @@ def methods() -> Methods:
     return Methods(METHODS)
 
 
-METHODS = Methods()  # typed functions enter theirs
+METHODS = Methods()  # filled by the decorator `method`
 
-# What not every method takes, by the words of the core (ik_takes): as users know it.
+# Goals and limits that only some methods take: the name in the core (ik_takes), and the name for users.
 TAKEN = {
     "PLACE": "Reach position",
     "TURN": "Reach rotation",
@@ -136,7 +135,7 @@ TAKEN = {
 
 
 def method(function: TypedFunction) -> TypedFunction:
-    """Enter the typed function of a method of the core, and say in its docstring what its arguments are."""
+    """Enter the typed function of a method of the core, and add its arguments to its docstring."""
     name = function.__name__
     sentence, takes = next(row[1:] for row in (*_core.METHODS, *_core.CLOSED_FORMS) if row[0] == name)
     words = frozenset(TAKEN[word] for word, bit in _core.TAKES if takes & bit)
@@ -147,14 +146,14 @@ def method(function: TypedFunction) -> TypedFunction:
 
 
 def enter_method(method: Method) -> None:
-    """Enter a method that is composed in Python; what was known of another of that name is forgotten."""
+    """Enter a method that is composed in Python, in place of an earlier one of that name."""
     METHODS[method.name] = method
     arguments_of.cache_clear()
     _numbers_of.cache_clear()
 
 
 def document(method: Method, text: str) -> str:
-    """A docstring with what the arguments of a method are, before its examples."""
+    """The docstring with the arguments of the method before its examples."""
     text, mark, examples = text.partition("Examples\n")
     return f"{text.rstrip()}\n\n{_arguments_said(method)}{_RETURNS}{mark}{examples}"
 
@@ -165,60 +164,59 @@ def options_of(method: str) -> dict[str, Option]:
 
 
 def _option(name: str, kind: str, default: float, lowest: float, highest: float, sentence: str) -> Option:
-    """A row of the table of the core."""
+    """The option of a row of the core's table."""
     number = {"double": float, "int": int, "switch": bool}[kind]
     return Option(name, number(default), number(lowest), number(highest), sentence)
 
 
-# What every typed function says of its arguments, as far as it has them.
+# The docstrings of the arguments that typed functions share.
 _GIVEN = """\
 Parameters
 ----------
 skeleton : Skeleton
     The skeleton; its limits hold.
 pose : Pose
-    Where to start. The leading axes of poses and goals broadcast. The result is in its type of number.
+    The start pose. The leading axes of poses and goals broadcast. The result has its number type.
 goals : list of Goal
-    What should be reached, together.
+    The goals, solved together.
 """
 _COMMON = {
     "moving": """\
 moving : str, int or list of these, optional
-    Who may move: a joint and all that hangs from it, or a list of joints. Of the joints on the chains of goals no other
-    turns or slides. Default: all of these, where some goal is more than a guard (`Inside`, `Outside`) without chain.
+    The joints that may move, if they are on the chain of a goal: a joint and its descendants, or a list of joints.
+    Default: all joints on chains. (`Inside` or `Outside` without `chain` moves only joints that other goals move.)
 """,
     "workers": """\
 workers : int, optional
-    How many threads, -1 for all cores. The result is the same to the bit.
+    Number of threads, -1 for all cores. The result is the same to the bit.
 """,
     "sequence": """\
 sequence : bool, optional
-    Axis 0 is time: each frame starts from the solution of the frame before, carried over as the correction of the
-    animated pose, which fades (see `release`); and no joint moves faster than the speed and the acceleration of its
-    limit let it.
+    Axis 0 is time: each frame starts from the correction of the frame before, added to the animated pose. The
+    correction fades where no goal asks for it (see `release`). Limits of speed and acceleration hold.
 """,
     "fps": """\
 fps : float, optional
-    How many frames are a second, in a sequence: for `release`, and for limits that have a speed or an acceleration.
+    Frames per second of a sequence: for `release`, and for limits of speed or acceleration.
 """,
     "release": """\
 release : float, optional
-    In a sequence, the seconds in which what is left of a correction falls to a tenth where no goal asks for it: so a
-    hand that is let go returns to the incoming pose, and is within a thousandth of the way after three times that. 0:
-    each frame starts from the pose that comes in; ``math.inf``: nothing returns. Default: 0.25 where the pose has
-    frames of its own; where one pose comes in for all, it is only where to start. Without `fps` a second has 30 frames.
+    In a sequence, the seconds in which a correction falls to a tenth where no goal asks for it: a released hand returns
+    to the animated pose, with a thousandth left after three times that. 0: each frame starts from the animated pose.
+    ``math.inf``: corrections stay. Default: 0.25 if the pose has frames of its own; infinite if one pose is given for
+    all frames. Without `fps` it is 30 frames per second.
 """,
     "history": """\
 history : bool, optional
-    Keep the error of every iteration.
+    Return the error of every iteration.
 """,
     "goal_errors": """\
 goal_errors : bool, optional
-    Say by how much every goal is missed.
+    Return the errors of every goal.
 """,
     "strict": """\
 strict : bool, optional
-    Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning`.
+    Raise `UnusableError` if an item cannot be used (because of NaN, for instance), instead of one `UnusableWarning`.
 """,
 }
 _RETURNS = """
@@ -243,7 +241,7 @@ def _option_said(option: Option) -> str:
     return f"{option.name} : {type(option.default).__name__}, optional\n    {first}{rest} (default {option.default}).\n"
 
 
-# Names that papers have for what is a method here with some of its options (docs/jacobians.md), or another name of one.
+# Names in papers, and the method with options that is meant (docs/jacobians.md).
 KNOWN_AS = {
     "bfgs": "lbfgsb, memory=30",
     "clik": "pinv, gain=...",
@@ -268,14 +266,14 @@ KNOWN_AS = {
 
 
 def meant_by(name: str) -> str:
-    """What a name that is no method's may mean, to be put behind an error; nothing if that is not clear."""
+    """The end of an error message: the method that an unknown name may mean, or nothing."""
     for near in difflib.get_close_matches(name.lower(), [*METHODS, *KNOWN_AS], 1, 0.7):
         return f"; here {near} is {KNOWN_AS[near]}" if near in KNOWN_AS else f"; {near}?"
     return ""
 
 
 def checked_options(method: str, options: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The options, if the typed function of that method takes them."""
+    """The options, checked against the typed function of the method."""
     if not isinstance(method, str) or method not in METHODS:
         hint = meant_by(method) if isinstance(method, str) else ""
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}{hint}")
@@ -295,32 +293,32 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
 
 
-# Frames in a second: no option of a method, but as one.
-FPS = Option("fps", 30.0, 1e-6, 1e6, "how many frames are a second")
+# Frames per second: not an option of a method, but checked like one.
+FPS = Option("fps", 30.0, 1e-6, 1e6, "frames per second")
 
-# A time: no option of a method, but as one.
-RELEASE = Option("release", 0.25, 0.0, 1e6, "seconds in which what is left of a correction falls to a tenth")
+# Not an option of a method either.
+RELEASE = Option("release", 0.25, 0.0, 1e6, "seconds in which a correction falls to a tenth")
 
-# What is on or off beside the options of methods.
+# Arguments that are on or off, besides the options of methods.
 SWITCHES = ("sequence", "history", "goal_errors", "strict")
 
 
 @functools.cache
 def arguments_of(method: str) -> list[str]:
-    """What the typed function of a method takes by name."""
+    """The keyword arguments of the typed function of a method."""
     return list(inspect.signature(METHODS[method].function).parameters)[3:]
 
 
 def numbers_of(method: str, options: dict[str, Any]) -> tuple[float | None, ...]:
-    """Options in the order of the core, None where they are not given."""
+    """Option values in the order of the core; None for options that are not given."""
     try:
         return _numbers_of(method, tuple(options), *options.values())
-    except TypeError:  # of a wrong type, which is said again; or an array, which cannot be looked up
+    except TypeError:  # a wrong type, which raises again; or an array, which cannot be hashed
         return _numbers_of.__wrapped__(method, tuple(options), *options.values())
 
 
 @functools.lru_cache(maxsize=256, typed=True)
 def _numbers_of(method: str, names: tuple[str, ...], *values: Any) -> tuple[float | None, ...]:
-    """The same; who solves pose by pose gives the same ones again."""
+    """`numbers_of`, cached: callers that solve pose by pose repeat their options."""
     own, given = METHODS[method].options, dict(zip(names, values, strict=True))
     return tuple([own[name].checked(given[name]) if name in own and name in given else None for name in _core.OPTIONS])

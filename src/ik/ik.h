@@ -6,27 +6,27 @@
  *
  * Contents
  *   ik_rows, ik_lists       rows of numbers in the caller's memory, and lists of them
- *   enum ik_status          what a solver says of an item; ik_status_flags for names and sentences
+ *   enum ik_status          status flags of an item; ik_status_flags for names and sentences
  *   ik_use_isa, ik_isa      the instruction set in use
  *   ik_two_bone_f32, _f64   closed-form limb
  *   ik_two_bone_2d_...      the same in a plane, as joint angles
- *   ik_aim_f32, _f64        one joint looks at a point
+ *   ik_aim_f32, _f64        one joint points at a target
  *   ik_look_f32, _f64       several joints do so together
  *   ik_spline_f32, _f64     a chain is laid along a curve
- *   ik_spread_twist_...     the twist between two joints is shared by those in between
+ *   ik_spread_twist_...     the twist between two joints is spread over those in between
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
- *   ik_limit                what a joint may do; ik_limit_project_..., the nearest rotation that it allows
- *   ik_joint                what a joint weighs, the rotation it prefers, and how far it turns at once
- *   ik_skeleton             joints, their parents, how they rest, and their limits
- *   ik_forward_f32, _f64    a pose to where its joints are in the world
- *   ik_local_f32, _f64      and back
- *   ik_carried_f32, _f64    a pose to where points are that some joints carry, and these joints
- *   ik_goal                 what a pose should reach: places, rotations, distances, balance, in levels
+ *   ik_limit                the allowed rotations of a joint; ik_limit_project_..., the nearest allowed rotation
+ *   ik_joint                mass, preferred rotation and largest step of a joint
+ *   ik_skeleton             joints, their parents, rest pose and limits
+ *   ik_forward_f32, _f64    forward kinematics: local pose to world
+ *   ik_local_f32, _f64      the inverse: world to local pose
+ *   ik_carried_f32, _f64    world positions of points carried by joints, and of some joints
+ *   ik_goal                 a goal of a pose: position, rotation, distance, balance, in levels
  *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options;
  *                           ik_limbs_..., ik_aims_...: limb and aim on skeletons
- *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
- *   ik_table                rows of numbers; ik_nearest, those nearest to others
- *   ik_smooth               curves over whole clips, within bounds and bent as little as may be
+ *   ik_ray_tree             triangles; ik_cast, nearest hits of rays with triangles and planes
+ *   ik_table                rows of numbers; ik_nearest, the rows nearest to a query
+ *   ik_smooth               smooth curves over whole clips, within bounds
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -77,10 +77,10 @@
 extern "C" {
 #endif
 
-/* Rows of numbers. Row i of item `data` starts i * stride bytes after it; neighbouring numbers of a row stand `step`
- * bytes apart; step 0 means packed, as the size of a number does. stride 0 gives every item the same row. data NULL: an
- * optional input not given, an output not wanted. Every number must be aligned for its type. Inputs are never written.
- * Of a job with frames, those of every frame start `frame` bytes after those of the one before it. */
+/* Rows of numbers. Row i of item `data` starts i * stride bytes after it; neighbouring numbers of a row are `step`
+ * bytes apart; step 0 means packed (the size of a number). stride 0 gives every item the same row. data NULL means that
+ * an optional input is not given, or that an output is not wanted. Every number must be aligned for its type. Inputs
+ * are never written. In a job with frames, the rows of a frame start `frame` bytes after those of the frame before. */
 typedef struct ik_rows {
     void *data;
     ptrdiff_t stride;
@@ -98,9 +98,9 @@ typedef struct ik_lists {
     ptrdiff_t count;
 } ik_lists;
 
-/* Status flags, one 32-bit integer per item. The flags below IK_UNUSABLE are notable: several may stand together, and
- * the item has a valid pose. A flag from IK_UNUSABLE up means that the input cannot be used and the pose is the
- * input's. X(name, value, sentence) */
+/* Status flags, one 32-bit integer per item. Several flags below IK_UNUSABLE may be set together; the item then has a
+ * valid pose. A flag from IK_UNUSABLE up means that the input cannot be used; the pose is then that of the input.
+ * X(name, value, sentence) */
 #define IK_STATUS_FLAGS(X)                                                                                             \
     X(TOO_FAR, 1 << 0, "the target is beyond the reach of the chain")                                                  \
     X(TOO_NEAR, 1 << 1, "the target is nearer to the root than the chain can fold")                                    \
@@ -136,8 +136,8 @@ extern const ik_status_flag ik_status_flags[];
 /* The instruction set in use: "scalar", "base" (16-byte vectors: SSE2, NEON), "avx2" or "avx512". All give the same
  * bits. The best one is chosen on first use; ik_use_isa("avx2") lowers the choice to avx2 or the next lower one
  * that is compiled and that this processor has, ik_use_isa(NULL) takes the best again. Returns the name now in use, or
- * NULL for an unknown name, which changes nothing. Safe from any thread; a batch that is running keeps its instruction
- * set, of curves what is solved at a time. */
+ * NULL for an unknown name, which changes nothing. Safe from any thread. A running batch keeps its instruction set; for
+ * curves, those that are solved together keep theirs. */
 const char *ik_use_isa(const char *name);
 const char *ik_isa(void);
 
@@ -213,8 +213,8 @@ void ik_two_bone_2d_f32(const ik_two_bone_2d_job *job, ptrdiff_t count);
  * ray from `offset`, which need not be the joint's position, along `forward`; both are in the joint's own space, as
  * `up` is.
  *
- * The joint takes the shortest way; given `up` and `pole` (a point) it turns about the line from joint to target as
- * well, until up is on the pole's side of it. Where either is on the line that stays the shortest way (POLE_UNDEFINED).
+ * The joint turns by the shortest arc; given `up` and `pole` (a point) it also turns about the line from joint to
+ * target, until up is on the pole's side of it. If either is on that line, it does not (POLE_UNDEFINED).
  *
  * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it, as near as it
  * can where it comes towards the joint, and with the target behind it where it leads away. On a target on the joint
@@ -255,7 +255,7 @@ void ik_aim_f32(const ik_aim_job *job, ptrdiff_t count);
  * never reach the cone. Exactly opposite the reference it goes to one side: about up, if that is given, else always the
  * same.
  *
- * A forward axis of length zero, or no joint, is NO_LENGTH. Where no joint has a weight nothing moves
+ * A forward axis of length zero, or no joint, is NO_LENGTH. If no joint has a weight nothing moves
  * (PARTIAL_INFLUENCE).
  *
  * Every delta is a world-space rotation for the pose that came in, as in ik_two_bone_job: joint k, with all that hangs
@@ -327,20 +327,20 @@ typedef struct ik_spline_job {
 void ik_spline_f64(const ik_spline_job *job, ptrdiff_t count);
 void ik_spline_f32(const ik_spline_job *job, ptrdiff_t count);
 
-/* Twist shared along a chain, as forearms and spines do: what the joints after the first twist about their bones, all
- * together, is handed out among them anew by their weights. The first and the last joint keep where they are turned in
- * the world, and every bone its direction: what is between only rolls about its bone.
+/* Twist spread along a chain, as in forearms and spines: the total twist of the joints after the first about their
+ * bones is distributed among them by their weights. The first and the last joint keep their world rotation, and every
+ * bone its direction: the joints in between only roll about their bones.
  *
- * A joint's twist is that of rest^-1 local about its own bone, between half a turn to either side; where it passes that
- * it changes sides, as it must. After a swing of half a turn there is none. Bones in line at rest have the twists that
- * are handed out to the bit of rounding; others as nearly as they are in line. */
+ * A joint's twist is that of rest^-1 local about its own bone, from minus half a turn to half a turn; beyond it jumps
+ * to the other end. After a swing of half a turn there is none. Bones in line at rest get exactly the distributed
+ * twists, to rounding; others approximately, the better the straighter they are. */
 typedef struct ik_spread_twist_job {
     ik_lists rotations; /* (4) local, of joints each the child of the one before, from the root on; of any length */
     ik_lists rests;     /* (4) the same at rest */
     ik_lists axes;      /* (3) where each joint's bone points, in its own space, any length. One without length, as that
                            of the last may be, goes on as the bone before; where none has one it is NO_LENGTH */
     ik_lists weights;   /* numbers, as many, the first of which counts for nothing; count 0: all alike. A negative one
-                           counts as 0. Where there is none nothing moves (PARTIAL_INFLUENCE) */
+                           counts as 0. If all are 0 nothing moves (PARTIAL_INFLUENCE) */
     ik_lists solved;    /* (4) local; may be the very rows of rotations */
     ik_lists twists;    /* numbers: what each joint has been handed out, radians; of the first 0 */
     ik_rows status;     /* int32_t */
@@ -506,9 +506,10 @@ void ik_quat_from_euler_f32(const ik_quat_from_euler_job *job, ptrdiff_t count);
 void ik_quat_best_fit_f64(const ik_quat_best_fit_job *job, ptrdiff_t count);
 void ik_quat_best_fit_f32(const ik_quat_best_fit_job *job, ptrdiff_t count);
 
-/* What a joint may do: its rotation relative to rest, rest^-1 local, as a swing after a twist about the x axis of the
- * limit's own frame. A hinge has no swing, a ball has both; an Euler box bounds three angles instead. Limits are from
- * rest, never from the pose that comes in. A range of angles may lie anywhere; one of a whole turn bounds nothing. */
+/* The allowed rotations of a joint relative to rest, rest^-1 local, as a swing after a twist about the x axis of the
+ * limit's own frame. A hinge has no swing, a ball has both; an Euler box bounds three angles instead. Limits are
+ * relative to rest, never to the start pose. A range of angles may lie anywhere; a range of a whole turn has no effect.
+ */
 enum ik_limit_kind {
     IK_FREE,
     IK_LOCKED,   /* stays at rest */
@@ -521,9 +522,9 @@ enum ik_limit_kind {
 /* The most cones of a kusudama. */
 enum { IK_CONES = 16 };
 
-/* The directions about an axis. Between neighbouring cones, of which neither holds the other, lies a path: on either
- * side it ends at a circle that touches both, of the radius (pi - the sum of their angles) / 2. Axes that are opposite
- * leave open where it leads. */
+/* The directions about an axis. A path connects neighbouring cones of which neither contains the other. On either side
+ * it ends at a circle that touches both, with the radius (pi - the sum of their angles) / 2. The path between opposite
+ * axes is undefined. */
 typedef struct ik_cone {
     double axis[3]; /* of any length */
     double angle;   /* from that to the side, 0 to pi */
@@ -568,7 +569,7 @@ typedef struct ik_limit_project_job {
 void ik_limit_project_f64(const ik_limit_project_job *job, ptrdiff_t count);
 void ik_limit_project_f32(const ik_limit_project_job *job, ptrdiff_t count);
 
-/* Numbers of a joint that do not move it by themselves. */
+/* Properties of a joint that do not move it by themselves. */
 typedef struct ik_joint {
     double mass;       /* of what hangs on it and on no joint below; any unit, 0: none */
     double centre[3];  /* of that mass, in the joint's space */
@@ -601,14 +602,14 @@ typedef struct ik_skeleton {
  * that has no place, because its parent is not a joint or it is an ancestor of itself. */
 int ik_skeleton_order(int count, const int *parents, int *order, int *rank);
 
-/* Poses to the world. A list has a row for every joint of the skeleton, whatever its count says. As in glTF a joint's
- * matrix is that of its parent times translation, rotation and scale, so a child of an unevenly scaled joint may be
- * sheared. Its position is where that matrix takes the origin. Its rotation is the product of the local rotations; with
- * scales it is the rotation nearest to the matrix (the polar factor), and where several are as near, as for a mirrored
- * or flattened joint, of those the one nearest to the parent's rotation times the local one.
+/* Forward kinematics. A list has a row for every joint of the skeleton, whatever its count says. As in glTF a joint's
+ * matrix is that of its parent times translation, rotation and scale, so a child of a joint with uneven scale may be
+ * sheared. Its position is the image of the origin. Its rotation is the product of the local rotations. With scales it
+ * is the rotation nearest to the matrix (the polar factor). If several are equally near, as for a mirrored or flattened
+ * joint, it is the one nearest to the parent's rotation times the local one.
  *
- * World rotations have unit length. Local ones may have any; zero is none. A NaN or infinity makes NaN of what depends
- * on it: the joint's own rotation or position, and all of its descendants. */
+ * World rotations have unit length. Local ones may have any; zero is none. A NaN or infinity makes NaN of everything
+ * that depends on it: the joint's own rotation or position, and all of its descendants. */
 typedef struct ik_forward_job {
     const ik_skeleton *skeleton;
     ik_lists rotations;       /* (4) local */
@@ -622,8 +623,8 @@ typedef struct ik_forward_job {
 /* The bytes of scratch memory for a skeleton of so many joints. */
 size_t ik_forward_scratch(int count);
 
-/* The world to poses: the local rotations and translations that, without scales, come to these world rotations and
- * positions. A NaN or infinity makes NaN of a joint's own and its children's, where they depend on it. */
+/* The inverse of forward kinematics: the local rotations and translations that, without scales, give these world
+ * rotations and positions. A NaN or infinity makes NaN of a joint and of its children where they depend on it. */
 typedef struct ik_local_job {
     const ik_skeleton *skeleton;
     ik_lists world_rotations; /* (4) of any length, zero is none */
@@ -632,8 +633,8 @@ typedef struct ik_local_job {
     ik_lists translations;    /* (3) */
 } ik_local_job;
 
-/* Where some joints are, and points that some carry, as if these were joints that hang there. Of the skeleton only
- * those joints are looked at that `order` lists, up to `count`: all that are above these, and they themselves. */
+/* World positions and rotations of some joints, and positions of points fixed to joints, as if they were children. Only
+ * the joints that `order` lists, up to `count`, are read: they must include all ancestors of these joints. */
 typedef struct ik_carried_job {
     ik_forward_job forward;    /* its positions and world_rotations have a row for each of `wanted`, */
     const ptrdiff_t *wanted;   /* as many joints as `positions.count` says */
@@ -651,7 +652,7 @@ void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
 void ik_carried_f64(const ik_carried_job *job, ptrdiff_t count);
 void ik_carried_f32(const ik_carried_job *job, ptrdiff_t count);
 
-/* What a goal may ask for. X(name, numbers of its error, what it is) */
+/* Kinds of goals. X(name, numbers of its error, sentence) */
 #define IK_GOAL_KINDS(X)                                                                                               \
     X(PLACE, 3, "a joint, or a point fixed to it, is somewhere")                                                       \
     X(TURN, 3, "a joint is turned some way")                                                                           \
@@ -666,7 +667,7 @@ void ik_carried_f32(const ik_carried_job *job, ptrdiff_t count);
 enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
 #undef IK_GOAL_MEMBER
 
-/* What a goal has for every item. X(name, columns, what it is) */
+/* Rows that a goal has for every item. X(name, columns, sentence) */
 #define IK_GOAL_ROWS(X)                                                                                                \
     X(position, 3, "where: the place, the point to look at or to be far from, or a point of the plane or capsule")     \
     X(rotation, 4, "how turned, of any length")                                                                        \
@@ -681,8 +682,8 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
       "a point that the chain bends towards. The first joint that turns must do so freely, and nothing else hang "     \
       "from it: it turns about the line to the end")
 
-/* A wish. What is read of it goes by its kind: all that is named here, rows in brackets where they are given. Any other
- * row must not be; of the rest nothing is read.
+/* A goal. Its kind says which rows it needs; rows in brackets are optional. All other rows must not be given, and other
+ * fields are not read.
  *
  *   kind            rows                            and
  *   PLACE           position [weight pole]          joint chain offset level, relative other other_chain
@@ -709,8 +710,8 @@ typedef struct ik_goal {
     int other;        /* a joint */
     int other_chain;  /* the first joint that may turn for that one; -1: none does */
     int level;        /* goals of a level move nothing that those of levels before need */
-    double offset[3]; /* the point, in the joint's space; 0: the joint. A TURN has none, but with that of a PLACE of the
-                         same joint it is one wish with it */
+    double offset[3]; /* the point, in the joint's space; 0: the joint. A TURN has none, but with the offset of a PLACE
+                         of the same joint it forms one goal with it */
     double other_offset[3]; /* of a relative LOOK or DISTANCE */
     double axis[3];         /* of a LOOK: which axis, in the joint's space, of any length. It starts at the offset */
     double up[3];           /* of a LOOK with a pole: which axis, likewise, the pole is on the side of */
@@ -770,133 +771,133 @@ typedef struct ik_options {
 #undef IK_OPTION_double
 #undef IK_OPTION_switch
 
-/* Which of them a method has, and as what: IK_OPTIONS_OF_ and its name.
- * X(option, default, lowest, highest, what it says) */
+/* The options of each method: IK_OPTIONS_OF_ and its name. X(option, default, lowest, highest, sentence) */
 #define IK_COMMON_OPTIONS(X, most)                                                                                     \
-    X(iterations, most, 0, 1000000, "the most iterations")                                                             \
+    X(iterations, most, 0, 1000000, "largest number of iterations")                                                    \
     IK_TOLERANCES(X)                                                                                                   \
-    X(textbook, 0, 0, 1, "as published, without what keeps a chain from being stuck")                                  \
+    X(textbook, 0, 0, 1, "as published, without the additions that prevent stalls")                                    \
     X(restarts, 0, 0, 10000,                                                                                           \
-      "how often an item that does not arrive starts again, each time from another random pose within limits, the "    \
-      "same for every item; the first that arrives is the result, or else the nearest")
+      "number of further attempts of an item that misses its goals, each from a random pose within limits, the same "  \
+      "for every item. The result is the first attempt that reaches them, otherwise the nearest")
 #define IK_TOLERANCES(X)                                                                                               \
-    X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, of the reach")                            \
-    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached")
+    X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, as share of the reach")                   \
+    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached, in radians")
 
 #define IK_OPTIONS_OF_fabrik(X) IK_COMMON_OPTIONS(X, 200)
 #define IK_OPTIONS_OF_follow(X) IK_COMMON_OPTIONS(X, 200)
 #define IK_OPTIONS_OF_circle(X)                                                                                        \
-    X(iterations, 200, 0, 1000000, "the most iterations")                                                              \
+    X(iterations, 200, 0, 1000000, "largest number of iterations")                                                     \
     IK_TOLERANCES(X)
 #define IK_OPTIONS_OF_spring(X)                                                                                        \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0.4, 0, 1,                                                                                              \
-      "the share of its swing, across to as far beyond where its springs rest, that a joint loses; 0.5: it stops "     \
-      "there")                                                                                                         \
-    X(hierarchy_strength, 256, 1e-3, 1e6, "of the springs along the bones; of strengths only the ratio counts")        \
-    X(effector_strength, 0, 0, 1e6, "of a spring from every joint to the tip; 0: none")                                \
-    X(effector_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")              \
-    X(root_strength, 0, 0, 1e6, "of a spring from every joint to the base; 0: none")                                   \
-    X(root_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")
+      "share of its swing that a joint loses. The swing leads across the rest position of its springs to the other "   \
+      "side; with 0.5 it stops at the rest position")                                                                  \
+    X(hierarchy_strength, 256, 1e-3, 1e6, "strength of the springs along the bones; only ratios of strengths count")   \
+    X(effector_strength, 0, 0, 1e6, "strength of a spring from every joint to the tip; 0: none")                       \
+    X(effector_ratio, 0.5, 0, 1, "rest length of these springs, as share of their length in the start pose")           \
+    X(root_strength, 0, 0, 1e6, "strength of a spring from every joint to the base; 0: none")                          \
+    X(root_ratio, 0.5, 0, 1, "rest length of these springs, as share of their length in the start pose")
 #define IK_STEPS(X, most)                                                                                              \
-    X(max_step, most, 1e-6, 4, "the most that a joint turns in one iteration, radians")                                \
-    X(max_error, 0, 0, 1e6, "each weighted error is cut to so many mean bones in an iteration; 0: not")
-#define IK_GAIN(X) X(gain, 1, 1e-6, 1, "the share of the errors that an iteration is to take away")
+    X(max_step, most, 1e-6, 4, "largest turn of a joint per iteration, in radians")                                    \
+    X(max_error, 0, 0, 1e6, "largest weighted error per iteration, in mean bones: larger ones are cut; 0: no limit")
+#define IK_GAIN(X) X(gain, 1, 1e-6, 1, "share of the errors that an iteration removes")
 #define IK_PROJECT(X)                                                                                                  \
     X(project, 0, 0, 1,                                                                                                \
-      "what would go over its limit stops there, as in most textbooks; else it is held and the others are solved "     \
-      "again without it")
+      "joints that would exceed a limit are clamped to it, as in most textbooks. Otherwise the step is solved again "  \
+      "with these joints fixed")
 #define IK_POSTURE(X)                                                                                                  \
     X(posture, 0, 0, 1,                                                                                                \
-      "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")              \
+      "share by which joints return to their preferred rotation (usually rest) per iteration, as far as goals leave "  \
+      "them free")                                                                                                     \
     X(manipulability, 0, 0, 1,                                                                                         \
-      "how far they turn there to where they move the goals most freely: radians for a slope of 1 of the logarithm "   \
-      "of manipulability")                                                                                             \
+      "how far joints turn, as far as goals leave them free, to where they move the goals best: radians for a slope "  \
+      "of 1 of the logarithm of manipulability")                                                                       \
     X(settle, 0, 0, 1,                                                                                                 \
-      "goals are not reached before these have nothing left to turn: where a path of targets closes that of the "      \
-      "joints does (extended Jacobian)")
+      "iterate until posture and manipulability converge too, so that a closed path of targets gives a closed path "   \
+      "of joints (extended Jacobian)")
 #define IK_OPTIONS_OF_dls(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
+    X(damping, 0, 0, 1e6, "damping, in mean bones; 0: chosen in every iteration (Nielsen)")                            \
     IK_STEPS(X, 1)                                                                                                     \
     IK_GAIN(X)                                                                                                         \
     IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_transpose(X)                                                                                     \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(loops, 1, 1, 1000000,                                                                                            \
-      "how often what is left of the errors pulls again before joints turn (feedback, without any inverse)")           \
+    X(loops, 1, 1, 1000000, "how often residual errors pull again before joints turn (feedback, without any inverse)") \
     IK_STEPS(X, 0.5)                                                                                                   \
     IK_GAIN(X)                                                                                                         \
     IK_PROJECT(X)
 #define IK_OPTIONS_OF_pinv(X)                                                                                          \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(truncation, 0.01, 0, 1, "singular values below this share of the largest count for nothing, or are damped")      \
-    X(filtering, 0, 0, 1e6,                                                                                            \
-      "by how much, of the mean bone, the smallest of these are damped; 0: they count for nothing")                    \
+    X(truncation, 0.01, 0, 1, "singular values below this share of the largest one are left out, or damped")           \
+    X(filtering, 0, 0, 1e6, "damping of the smallest of these, in mean bones; 0: they are left out")                   \
     IK_STEPS(X, 0.5)                                                                                                   \
     IK_GAIN(X)                                                                                                         \
     IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_svf(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(sigma0, 0.01, 1e-6, 1e6, "what a singular value of 0 counts as, in mean bones")                                  \
-    X(nu, 10, 0, 1e6, "how soon larger ones count as what they are")                                                   \
+    X(sigma0, 0.01, 1e-6, 1e6, "replacement of a singular value of 0, in mean bones")                                  \
+    X(nu, 10, 0, 1e6, "how fast the replacement fades for larger singular values")                                     \
     IK_STEPS(X, 0.5)                                                                                                   \
     IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_sdls(X)                                                                                          \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(soft, 1, 0, 1, "steps along singular vectors bend to what they may be; else they are cut there, as published")   \
+    X(soft, 1, 0, 1,                                                                                                   \
+      "steps along singular vectors approach their bound smoothly; otherwise they are cut, as published")              \
     IK_STEPS(X, 0.7853981633974483)                                                                                    \
     IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_gauss_seidel(X)                                                                                  \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(sweeps, 20, 1, 1000000, "how often in an iteration every turn becomes what is best as the others stand")         \
-    X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
+    X(sweeps, 20, 1, 1000000, "sweeps per iteration, in which every turn takes its best value for the other ones")     \
+    X(damping, 0, 0, 1e6, "damping, in mean bones; 0: chosen in every iteration (Nielsen)")                            \
     IK_STEPS(X, 1)
 #define IK_OPTIONS_OF_sns(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(scaling, 1, 0, 1,                                                                                                \
-      "where limits leave no other way, go less far, but straight to the targets; else as near as a step can (IKTC)")  \
+      "if limits prevent the whole step, go less far but straight to the targets. Otherwise as near as possible "      \
+      "(IKTC)")                                                                                                        \
     IK_STEPS(X, 0.5)                                                                                                   \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_newton(X)                                                                                        \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
+    X(damping, 0, 0, 1e6, "damping, in mean bones; 0: chosen in every iteration (Nielsen)")                            \
     IK_STEPS(X, 1)                                                                                                     \
     IK_PROJECT(X)
 #define IK_OPTIONS_OF_lbfgsb(X)                                                                                        \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(memory, 6, 0, 50, "how many of the last steps say how the slope changes; 0: none, and it goes down the slope")   \
-    X(max_step, 1, 1e-6, 4, "the most that a joint turns in one iteration, radians")
+    X(memory, 6, 0, 50, "number of past steps used to estimate curvature; 0: gradient descent")                        \
+    X(max_step, 1, 1e-6, 4, "largest turn of a joint per iteration, in radians")
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(max_step, 0, 0, 4, "the most that a joint turns at a visit, radians; 0: as far as is best")                      \
-    X(start_from_tail, 1, 0, 1, "joints turn one after the other from the tips; else from the root")                   \
+    X(max_step, 0, 0, 4, "largest turn of a joint per sweep, in radians; 0: no limit")                                 \
+    X(start_from_tail, 1, 0, 1, "sweep from the tips to the root; otherwise from the root to the tips")                \
     X(feedback, 0, 0, 1e6,                                                                                             \
-      "near its target each joint turns by this many times the distance, of the reach, as its share; 0: all the way")  \
+      "near the target each joint turns by a share: this times the distance, in reaches; 0: always the whole turn")    \
     X(bounce, 0, 0, 1,                                                                                                 \
-      "only as many joints turn, from the tips, as a target needs; one more each time that these do not get on")
+      "only as many joints turn, counted from the tips, as a target needs; one more when these make no progress")
 
-/* Of closed forms. */
-#define IK_TWIST(X) X(twist, 0, -HUGE_VAL, HUGE_VAL, "radians of turning about the line to the target")
+/* Options of closed forms. */
+#define IK_TWIST(X) X(twist, 0, -HUGE_VAL, HUGE_VAL, "rotation about the line to the target, in radians")
 #define IK_OPTIONS_OF_two_bone(X)                                                                                      \
     IK_TOLERANCES(X)                                                                                                   \
     IK_TWIST(X)                                                                                                        \
-    X(soften, 1, 0, 1, "the share of the reach where a limb starts to give")                                           \
-    X(stretch_start, 1, 0, 1, "the share of the reach from which the bones lengthen")                                  \
-    X(stretch_max, 1, 1, 1e6, "the most they lengthen by; 1: not at all")                                              \
-    X(min_bend, 0, 0, 3.141592653589793, "the least angle between the bones, 0 being straight")                        \
-    X(max_bend, 3.141592653589793, 0, 3.141592653589793, "the largest angle between the bones")
+    X(soften, 1, 0, 1, "share of the reach at which softening starts")                                                 \
+    X(stretch_start, 1, 0, 1, "share of the reach from which the bones lengthen")                                      \
+    X(stretch_max, 1, 1, 1e6, "largest factor by which the bones lengthen; 1: none")                                   \
+    X(min_bend, 0, 0, 3.141592653589793, "smallest angle between the bones, in radians; 0 is straight")                \
+    X(max_bend, 3.141592653589793, 0, 3.141592653589793, "largest angle between the bones, in radians")
 #define IK_OPTIONS_OF_aim(X)                                                                                           \
-    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target that counts as reached")                                    \
+    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target that counts as reached, in radians")                        \
     IK_TWIST(X)
 
-/* What not every method takes; ik_solve_check refuses it for the others. Kinds of goals follow, a bit each.
- * X(name, what is refused) */
+/* Goals and limits that only some methods take; ik_solve_check refuses them for the others. Kinds of goals follow, a
+ * bit each. X(name, what is refused) */
 #define IK_TAKES(X)                                                                                                    \
     X(STIFFNESS, "a limit in a goal's chain has stiffness")                                                            \
     X(POLE, "a goal has a pole")                                                                                       \
@@ -926,10 +927,10 @@ enum ik_takes {
 #undef IK_TAKES_MEMBER
 #undef IK_TAKES_KIND
 
-/* What the Jacobian methods do not take. */
+/* Properties that no Jacobian method takes. */
 #define IK_TAKES_UNUSUAL (IK_TAKES_CAP | IK_TAKES_COMPLIANCE)
 
-/* The iterative methods. X(name, what it takes and whether it REACHES, what it is) */
+/* The iterative methods. X(name, what it takes and whether it REACHES, sentence) */
 #define IK_METHODS(X) IK_HEURISTIC_METHODS(X) IK_JACOBIAN_METHODS(X)
 
 #ifdef IK_NO_HEURISTIC
@@ -939,17 +940,17 @@ enum ik_takes {
     X(fabrik,                                                                                                          \
       IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_DISTANCE | IK_TAKES_INSIDE | IK_TAKES_OUTSIDE | IK_TAKES_RELATIVE |    \
           IK_TAKES_POLE | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,            \
-      "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
+      "forward and backward reaching: moves joints along lines, two passes per iteration")                             \
     X(follow, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
-      "follow the leader: the tip goes ahead and draws the bones after it, one pass an iteration")                     \
+      "follow the leader: the tip goes ahead and draws the bones after it, one pass per iteration")                    \
     X(circle, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
       "circular alignment: the chain lies on an arc from its base to the target, exactly")                             \
     X(spring, IK_TAKES_PLACE | IK_TAKES_POLE,                                                                          \
-      "mass-spring: joints swing to where springs along the bones, to the tip and to the base rest")                   \
+      "mass-spring: joints move to the rest position of springs along the bones, to the tip and to the base")          \
     X(ccd,                                                                                                             \
       IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_STIFFNESS |          \
           IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_TAKES_CAP | IK_REACHES,                                                 \
-      "cyclic coordinate descent: one joint after the other turns what it carries to the target")
+      "cyclic coordinate descent: one joint after the other turns its descendants to the target")
 #endif
 
 #ifdef IK_NO_JACOBIAN
@@ -957,70 +958,70 @@ enum ik_takes {
 #else
 #define IK_JACOBIAN_METHODS(X)                                                                                         \
     X(dls, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                            \
-      "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
+      "damped least squares: turns all joints at once, in proportion to how much each one moves the targets")          \
     X(transpose, IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_POSTURE),                              \
-      "Jacobian transpose: all joints turn as the errors pull at them, as far as is best")                             \
+      "Jacobian transpose: errors pull at joints like forces, with the best step length")                              \
     X(pinv, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                           \
-      "pseudo-inverse: the least turns that would take all of the error away, if motion were linear")                  \
+      "pseudo-inverse: the smallest turns that would remove the error if motion were linear")                          \
     X(svf, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                            \
       "singular value filtering: a pseudo-inverse that is never singular")                                             \
     X(sdls, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                           \
-      "selectively damped least squares: each singular vector turns joints as far as it gets the tips")                \
+      "selectively damped least squares: each singular vector turns joints no farther than it helps")                  \
     X(gauss_seidel, (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,            \
-      "projected Gauss-Seidel: one turn after the other becomes what is best as the others stand, within its bounds")  \
+      "projected Gauss-Seidel: one turn after the other takes its best value within its bounds")                       \
     X(sns, (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS)) | IK_REACHES,                                        \
-      "saturation in the null space: others take over from joints at their limits, else tips go less far")             \
+      "saturation in the null space: other joints replace those at their limits, else effectors move less")            \
     X(newton, (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,                  \
-      "Newton's method: as dls, by the second derivatives of the squared error too")                                   \
+      "Newton's method: like dls, with all second derivatives of the squared position error")                          \
     X(lbfgsb,                                                                                                          \
       (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,        \
-      "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")
+      "limited-memory BFGS within bounds: minimises the squared error, with curvature from the last steps")
 #endif
 
-/* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */
+/* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, sentence) */
 #if defined(IK_NO_SKELETON) || defined(IK_NO_F64)
 #define IK_CLOSED_FORMS(X)
 #else
 #define IK_CLOSED_FORMS(X)                                                                                             \
     X(two_bone, limbs, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,  \
-      "the limb in closed form: every goal has a chain of two bones, and a pole where wanted")                         \
+      "the limb in closed form: every goal has a chain of two bones, and optionally a pole")                           \
     X(aim, aims, IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,                         \
-      "one joint a goal turns in closed form, until an axis of it points at a place")
+      "one joint per goal turns in closed form, until its axis points at the target")
 #endif
 
-/* What a joint may do in a solve: bits of ik_solve_job.moving. */
+/* Whether a joint may move in a solve: bits of ik_solve_job.moving. */
 enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };
 
-/* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
- * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).
- * Of these, those slide whose limits let them. `moving` leaves some of them out, for all goals at once. Everything else
- * keeps its local rotation and translation to the bit. A method with IK_ALL_JOINTS moves all joints that `moving` does
- * not leave out; it needs `moved`, and takes no scales.
+/* A batch of poses of one skeleton, and the goals of each. The joints that turn are those from the start of a goal's
+ * chain to the goal's joint, without that joint itself if its turn changes nothing (a PLACE without offset, for
+ * example). Those of them slide whose limits allow it. `moving` excludes joints for all goals at once. All other joints
+ * keep their local rotation and translation to the bit. A method with IK_ALL_JOINTS moves all joints that `moving` does
+ * not exclude; it needs `moved`, and takes no scales.
  *
- * A joint that moves is brought into its limit first. INPUT_OUTSIDE says that the pose that came in had one outside:
+ * A joint that moves is first moved into its limit. INPUT_OUTSIDE means that a joint of the start pose was outside:
  * turned by more than rotation_tolerance, or slid by more than the tolerance and rounding.
  *
- * The reach that a tolerance is of is that of the goal's chain; of one that has none, the longest of all. AT_LIMIT says
- * that some joint may not turn towards the goals, but may turn away, or that limits lock every joint of a goal's chain.
- * A goal whose chain has no length is reached where nothing but rounding is left to go; else the item has NO_LENGTH.
- * Uneven scales change the bones of joints below as these turn: an item that misses for that is solved again from the
- * pose that was found, again and again within `iterations` altogether.
+ * A tolerance is relative to the reach of the goal's chain; a goal without a chain uses the longest reach of all.
+ * AT_LIMIT means that some joint cannot turn towards the goals, though it can turn away, or that limits lock every
+ * joint of a goal's chain. A goal whose chain has no length is reached if only rounding is missing; otherwise the item
+ * has NO_LENGTH. Uneven scales change the bones of joints below as these turn. An item that misses for this reason is
+ * solved again from the pose that was found, within `iterations` altogether.
  *
- * Frames follow each other: every joint that turns or slides starts from the correction that the solution before made
- * of the pose that came in then, less the share `release` of it, applied to the one that comes in now. Goals ask again
- * for what they still need; what none asks for fades by that share a frame. Speeds and accelerations of limits bound
- * what it does from solution to solution, whatever the method: it goes as far towards the method's answer as it may,
- * and so that it can come to rest there. The first frame may be anywhere. An item that cannot be used in a frame has
- * the pose that comes in; the next goes on from the last one that could.
+ * In a job with frames, every joint that turns or slides starts from the start pose of its frame plus the correction
+ * that the solution of the frame before made, less the share `release` of it. Corrections that no goal asks for fade by
+ * that share per frame. Speeds and accelerations of limits bound the motion between solutions, for every method: a
+ * joint goes as far towards the method's answer as they allow, and such that it can come to rest there. The first frame
+ * is free. An item that cannot be used in a frame keeps its start pose; the next frame continues from its last usable
+ * one.
  *
- * These bounds hold whatever targets do, but for rounding, for every joint leaves itself room to come to rest within
- * its limit and its travel. For that a ball or an Euler box brakes by four fifths of its acceleration, as its limit may
- * lead it aside meanwhile, and turns no faster than that it comes to rest in 512 frames; and before the ends of its
- * travel a joint brakes by its acceleration over the root of the number of axes that have ends.
+ * These bounds hold for any targets, to rounding, because every joint keeps room to come to rest within its limit and
+ * its travel. For that a ball or an Euler box brakes with four fifths of its acceleration, because its limit may lead
+ * it aside, and turns no faster than it can brake in 512 frames. Before the ends of its travel a joint brakes with its
+ * acceleration over the square root of the number of axes that have ends.
  *
- * With restarts an item that does not arrive starts again, each time from another random pose within limits, the same
- * for every item: the first attempt that arrives is the result, or else the nearest. Its iterations are those of all
- * attempts, each of which has as many as `iterations` says. Not of frames, and not of poses with scales. */
+ * With restarts an item that misses its goals starts again, each time from another random pose within limits, the same
+ * for every item. The first attempt that reaches them is the result, otherwise the nearest. Its iterations are those of
+ * all attempts, each of which has up to `iterations`. Frames and poses with scales have no restarts. */
 typedef struct ik_model {
     const char *kind; /* of what follows it in memory. A method that needs another kind works without a model */
 } ik_model;
@@ -1054,21 +1055,20 @@ typedef struct ik_solve_job {
     ik_lists goal_errors; /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
     ik_rows iterations;   /* int32_t */
     ik_lists history;     /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
-                             iteration and after each, that of a chain times the longest reach by its own; those beyond the
-                             last are left as they are */
-    int (*stop)(void *context); /* optional: asked by the thread that solves, at least every few milliseconds and as
-                                   often as every few microseconds, so let it be quick. Not 0: the solve ends, and it is
-                                   asked no more. Items that are done by then are written; of the others nothing is,
-                                   but for their history */
+                             iteration and after each; that of a chain times the longest reach over its own. Those
+                             beyond the last are not written */
+    int (*stop)(void *context); /* optional: called by the solving thread, at least every few milliseconds and up to
+                                   every few microseconds, so it must be fast. If not 0, the solve ends, without more
+                                   calls. Finished items are written, of the others only the history */
     void *context;
 } ik_solve_job;
 
-/* Solve items [first, last). Structure must be right: joints that exist, chains that are ancestors, one goal for a
- * point, limits that the method takes (a bit of ik_takes each), as ik_solve_check says. `scratch` is as large as
- * ik_..._scratch says, aligned to 64 bytes, and one thread's alone. */
+/* Solve items [first, last). The structure must be valid (joints that exist, chains that are ancestors, one goal per
+ * point, only goals and limits that the method takes), as ik_solve_check says. `scratch` is as large as ik_..._scratch
+ * says, aligned to 64 bytes, and used by one thread only. */
 const char *ik_solve_check(const ik_solve_job *job, unsigned takes);
 
-/* Of every method: ik_..._options, its options at their defaults, to start from; ik_..._scratch_f32, _f64; and
+/* For every method: ik_..._options, its options at their defaults, to start from; ik_..._scratch_f32, _f64; and
  * ik_..._f32, _f64, which solve. */
 #define IK_METHOD_PROTOTYPES(name, takes, doc)                                                                         \
     ik_options ik_##name##_options(void);                                                                              \
@@ -1097,8 +1097,9 @@ IK_CLOSED_FORMS(IK_FORM_PROTOTYPES)
 #undef IK_FORM_PROTOTYPES
 #undef IK_METHOD_PROTOTYPES
 
-/* Triangles in a tree, for rays. Once built it is only read, by any number of threads. It keeps its numbers about the
- * centre of the triangles, so that places far from the origin lose nothing. Triangles without an area are left out. */
+/* A tree of triangles for rays. Once built it is only read, by any number of threads. Its numbers are relative to the
+ * centre of the triangles, so that places far from the origin lose no precision. Triangles without area are left out.
+ */
 typedef struct ik_ray_tree {
     const void *memory;
     double centre[3], scale;
@@ -1113,7 +1114,7 @@ size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t
 void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *faces, int triangles,
                       const void *scratch, void *memory);
 
-/* What rays may hit: triangles or a plane, and how it is placed, the same for all rays or row by row. */
+/* A body that rays may hit: triangles or a plane, with a placement for all rays or per row. */
 typedef struct ik_ray_body {
     const ik_ray_tree *tree;  /* NULL: the plane of the points whose product with the normal is the height */
     double normal[3], height; /* the normal has unit length and is on the plane's front */
@@ -1122,11 +1123,11 @@ typedef struct ik_ray_body {
                          an inverse */
 } ik_ray_body;
 
-/* Rays to the nearest of the bodies, of several as near the first. A ray hits both sides of triangles, and edges and
- * corners too: none gets through between triangles that share them. One that runs within the plane of a triangle, or
- * along a plane, misses it. All numbers are doubles.
+/* Nearest hits of rays with bodies; among equally near ones the first. A ray hits both sides of triangles, and edges
+ * and corners too: none gets through between triangles that share them. A ray in the plane of a triangle, or parallel
+ * to a plane, misses it. All numbers are doubles.
  *
- * status: 0, NOT_FINITE (an input is NaN or infinite, but for the length, or beyond 1e100 times the size of the
+ * status: 0, NOT_FINITE (an input except the length is NaN, infinite or beyond 1e100 times the size of the
  * triangles) or NO_LENGTH (the direction has none); such a ray hits nothing. */
 typedef struct ik_cast_job {
     const ik_ray_body *bodies;
@@ -1148,8 +1149,8 @@ typedef struct ik_cast_job {
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
 
-/* Rows of numbers, of which the one nearest to others is found: of poses that are known the one to start from, say.
- * Once built it is only read, by any number of threads. */
+/* A table of rows of numbers, to find the rows nearest to a query, for example known poses to start from. Once built it
+ * is only read, by any number of threads. */
 typedef struct ik_table {
     void *memory;
     int rows, columns;
@@ -1162,8 +1163,7 @@ enum { IK_TABLE_COLUMNS = 64, IK_TABLE_NEAREST = 64 };
 size_t ik_table_bytes(int rows, int columns);
 void ik_table_build(ik_table *table, const double *keys, int rows, int columns, void *memory);
 
-/* Of every query the rows nearest to it, the nearest first; of several at the same distance the first. All numbers are
- * doubles. */
+/* The rows nearest to every query, the nearest first; among equally near ones the first. All numbers are doubles. */
 typedef struct ik_nearest_job {
     const ik_table *table;
     ik_rows query;    /* (table->columns) */
@@ -1174,26 +1174,25 @@ typedef struct ik_nearest_job {
 
 void ik_nearest(const ik_nearest_job *job, ptrdiff_t first, ptrdiff_t last);
 
-/* Curves over whole clips: an item is a channel with a number in every frame. Of all curves within the bounds the one
- * with the least
+/* Curves over whole clips: an item is a channel with a number per frame. The result is the curve within the bounds with
+ * the least
  *
  *   integral of (x'')^2 + tension (x')^2 + pull (x - wanted)^2
  *
- * over time in seconds: bent as little as may be, no longer than need be, and near to what is wanted. So tension is in
- * 1 / second^2 and pull in 1 / second^4, and the answer does not depend on the frame rate, but for how finely it is
- * sampled. A wave of frequency w (radians a second) keeps pull / (pull + tension w^2 + w^4) of itself. The ends are
- * free.
+ * over time in seconds: bent little, short, and near to what is wanted. The unit of tension is 1 / second^2, of pull 1
+ * / second^4, and the result depends on the frame rate only through its sampling. A wave of frequency w (radians per
+ * second) keeps pull / (pull + tension w^2 + w^4) of itself. The ends are free.
  *
- * Two frames with a pull or pinned hold a channel, in a loop or under tension one. What less holds is drawn to what is
- * wanted by 1 / duration^4 in every frame, as nothing else would say where it is.
+ * Two frames with a pull or a pin determine a channel; in a loop or under tension one does. If there are fewer, every
+ * frame gets a pull of 1 / duration^4, as the curve would be undetermined.
  *
- * Two neighbouring frames that are pinned part a channel into two that know nothing of each other. A part in which what
- * is wanted is the same in all frames and keeps all bounds is what is wanted, to the bit.
+ * Two neighbouring frames that are pinned split a channel into two independent ones. A part in which `wanted` is the
+ * same in all frames and keeps all bounds is returned to the bit.
  *
  * status: 0, CONFLICT (a lower bound is above the upper one: the curve goes half-way between them), ITERATION_LIMIT
- * (the curve is within the bounds, but may not be the best: rounding was in the way, what holds it is too faint)
+ * (the curve is within the bounds, but may not be the best: rounding prevents it, the pull is too weak)
  * or NOT_FINITE (wanted or pull is NaN or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100;
- * the values are what is wanted). Numbers are doubles: where a curve is free for n frames rounding counts n^4 times. */
+ * the values are `wanted`). Numbers are doubles: where a curve is free for n frames rounding errors grow by n^4. */
 typedef struct ik_smooth_job {
     ptrdiff_t frames;
     double fps;         /* frames a second; above 0 */
@@ -1203,20 +1202,20 @@ typedef struct ik_smooth_job {
     ik_lists lower;     /* (1) optional, -infinity: none there */
     ik_lists upper;     /* (1) optional, infinity: none there. Equal to lower: the curve is pinned */
     ik_lists pull;      /* (1) optional: 0, not wanted there. A negative one counts as 0 */
-    ik_lists start;     /* (1) optional: a curve that is like the answer, which saves most of the systems where it is at
-                           the same bounds, or beyond them. The answer is the same, but for rounding where a
-                           bound hardly presses */
+    ik_lists start;     /* (1) optional: a curve like the answer, which saves most of the systems if it is at the same
+                           bounds, or beyond them. The answer is the same, except for rounding at bounds with
+                           nearly no force */
     ik_lists values;    /* (1) the curve; may be the very rows of wanted */
     ik_rows status;     /* int32_t */
-    ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 30 however many frames there are,
-                           as a rule; of a channel that pins part, for the part that took the most */
+    ik_rows iterations; /* int32_t: number of banded systems that were factored: usually 1, or 10 to 30 for any number
+                           of frames; if pins split the channel, the largest number of a part */
     int (*stop)(void *context); /* optional: asked before every system. Not 0: it ends, and of channels that are not
                                    done no status is written, and of their values those of some frames at most */
     void *context;
 } ik_smooth_job;
 
-/* Smooth channels [first, last). `scratch` is as large as ik_smooth_scratch says for as many or more, which grows with
- * the frames, and not beyond some channels; aligned to 64 bytes, and one thread's alone. */
+/* Smooth channels [first, last). `scratch` has the size of ik_smooth_scratch for as many channels or more. It grows
+ * with the frames, and with the channels up to some number. It is aligned to 64 bytes, and used by one thread only. */
 size_t ik_smooth_scratch(const ik_smooth_job *job, ptrdiff_t count);
 void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 

@@ -1,10 +1,9 @@
-/* The arrays of one result in one block of memory, which waits for the next result when the last of them is gone.
+/* The arrays of one result in one block of memory, which is kept for the next result when the last of them is freed.
  *
- * Arrays that are made and freed one by one go back to the system with every result, and are given again page by page,
- * each of them cleared first: for ten thousand limbs that takes twice as long as to solve them. A C library keeps what
- * it thinks will be needed soon, but what that is differs: glibc gives back two results that are freed together, those
- * of Windows and musl give back everything of this size. So the module itself keeps the last few blocks: as many, and
- * as large, as stands here, and no more. */
+ * Separate arrays would go back to the system with every result, and come back page by page, each page cleared first:
+ * for ten thousand limbs this takes twice as long as solving them. C libraries keep different amounts: glibc returns
+ * two results that are freed together, those of Windows and musl return everything of this size. Therefore the module
+ * keeps the last few blocks itself; their number and size are limited below. */
 #include "block.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -12,10 +11,10 @@
 
 #include <stdatomic.h>
 
-/* A smaller block is not worth keeping, as any C library does; a larger one is, in bytes, too much to keep. */
+/* A smaller block is kept by any C library; a larger one needs too much memory to keep. */
 static const npy_intp smallest_kept = 1 << 16, largest_kept = 1 << 24;
 
-/* Blocks that wait, arrays of bytes. Every place is taken and filled as a whole, so that threads need no lock. */
+/* Kept blocks, arrays of bytes. Every place is taken and filled atomically, so that threads need no lock. */
 enum { PLACES = 4 };
 static _Atomic(PyObject *) waiting[PLACES];
 static atomic_uint next_place;
@@ -26,7 +25,7 @@ static void keep(PyObject *block) {
     PyObject *none = NULL;
     for (int i = 0; i < PLACES; i++, none = NULL)
         if (atomic_compare_exchange_strong(&waiting[i], &none, block)) return;
-    unsigned place = atomic_fetch_add(&next_place, 1) % PLACES; /* so that those of sizes no longer asked for go */
+    unsigned place = atomic_fetch_add(&next_place, 1) % PLACES; /* so that blocks of unused sizes are replaced */
     Py_XDECREF(atomic_exchange(&waiting[place], block));
 }
 
@@ -42,7 +41,7 @@ static PyObject *take_block(npy_intp bytes) {
     return PyArray_SimpleNew(1, &bytes, NPY_UINT8);
 }
 
-/* What all arrays of a result have as their base: it dies with the last of them. */
+/* The base object of all arrays of a result: it is freed with the last of them. */
 static void end_of_owner(PyObject *owner) {
     PyObject *block = PyCapsule_GetPointer(owner, NULL);
     if (is_worth_keeping(PyArray_DIM((PyArrayObject *)block, 0)))
@@ -62,10 +61,10 @@ void free_blocks(void) {
         Py_XDECREF(atomic_exchange(&waiting[i], NULL));
 }
 
-/* As many axes as any NumPy has; one that has fewer says so itself. */
+/* The largest number of axes in any NumPy; a NumPy with fewer raises an error itself. */
 enum { MAX_AXES = 64, MAX_PARTS = 8, ALIGNMENT = 64 };
 
-/* One array to be. */
+/* An array to make. */
 typedef struct {
     npy_intp shape[MAX_AXES], at; /* where in the block, in bytes */
     int axes, type;

@@ -1,5 +1,5 @@
-/* Where points are that joints carry, and these joints, as a function of Python: forward kinematics of what is above
- * them alone (ikcore/feet/soles.py). Runs without the GIL. */
+/* World positions of points carried by joints, and of joints, as a Python function: forward kinematics of their
+ * ancestors only (ikcore/feet/soles.py). Runs without the GIL. */
 #include "carried.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -36,7 +36,7 @@ static int refused(const char *name) {
     return -1;
 }
 
-/* Of an array (items, count, numbers). */
+/* The rows of an array (items, count, numbers). */
 static ik_lists lists_of(PyArrayObject *array) {
     const npy_intp *strides = PyArray_STRIDES(array);
     return (ik_lists){.rows = {.data = PyArray_DATA(array), .stride = strides[0], .step = strides[2]},
@@ -95,7 +95,7 @@ static int take_points(call *c, const ik_skeleton *skeleton, PyObject *joints, P
     return 0;
 }
 
-/* A new array (items, count, columns), in memory one of (count, items, columns). NULL with an exception set. */
+/* A new array (items, count, columns), stored as (count, items, columns). NULL with an exception set. */
 static PyArrayObject *made(const call *c, npy_intp count, npy_intp columns, ik_lists *lists) {
     npy_intp shape[3] = {count, c->items, columns};
     PyArrayObject *whole = (PyArrayObject *)PyArray_SimpleNew(3, shape, c->type);
@@ -114,7 +114,7 @@ static int make_results(call *c) {
                : -1;
 }
 
-/* With the leading axes of the pose. */
+/* The array with the leading axes of the pose. */
 static PyObject *with_axes(const call *c, PyArrayObject *found) {
     npy_intp shape[NPY_MAXDIMS];
     const int axes = PyArray_NDIM(c->first);
@@ -130,7 +130,7 @@ static void keep_above(const ik_skeleton *skeleton, const npy_intp *joints, npy_
             kept[above] = 1;
 }
 
-/* The joints that are walked: those that carry points, those that are wanted, and all above them. */
+/* The joints that are computed: those that carry points, those that are wanted, and all their ancestors. */
 static void keep(call *c, const ik_skeleton *skeleton, int *order, char *kept) {
     memset(kept, 0, (size_t)skeleton->count);
     keep_above(skeleton, c->job.carriers, c->job.places.count, kept);
@@ -140,7 +140,7 @@ static void keep(call *c, const ik_skeleton *skeleton, int *order, char *kept) {
         if (kept[skeleton->order[place]]) order[c->tree.count++] = skeleton->order[place];
 }
 
-/* -1: no memory. */
+/* -1: out of memory. */
 static int walk(call *c, const ik_skeleton *skeleton) {
     const size_t joints = (size_t)skeleton->count;
     int *order = malloc(joints * (sizeof *order + 1));

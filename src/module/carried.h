@@ -1,4 +1,4 @@
-/* Where points are that joints carry. */
+/* World positions of points carried by joints. */
 #ifndef IKCORE_MODULE_CARRIED_H
 #define IKCORE_MODULE_CARRIED_H
 

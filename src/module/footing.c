@@ -1,4 +1,4 @@
-/* How a foot lies on the ground, as a function of Python. ikcore/bake/footholds.py makes what it is called with. */
+/* How a foot rests on the ground, as a Python function. ikcore/bake/footholds.py makes its arguments. */
 #include "footing.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -30,7 +30,7 @@ static int take_vector(const char *name, PyObject *object, double *vector) {
     return given ? 0 : -1;
 }
 
-/* Whether the points that are meant are among all of them. */
+/* Whether the selected points are among all points. */
 static int fits(const ik_rest_job *job) {
     const int named[] = {job->heel, job->ball, job->toe, job->joint};
     for (int k = 0; k < 4; k++)
@@ -38,7 +38,7 @@ static int fits(const ik_rest_job *job) {
     return job->axis >= 0 && job->axis < 3 && (job->toe < 0 || job->joint >= 0);
 }
 
-/* What is under the points: (hit, ground, normals, parts). */
+/* The ground below the points: (hit, ground, normals, parts). */
 static int take_ground(ik_rest_job *job, const int32_t **parts, PyObject *given) {
     PyObject *hit, *ground, *normals, *numbers;
     if (!PyArg_ParseTuple(given, "OOOO", &hit, &ground, &normals, &numbers)) return -1;
@@ -76,7 +76,7 @@ static int take(ik_rest_job *job, const int32_t **parts, PyObject *args) {
     return job->points_ahead ? take_vector("ahead", ahead, job->ahead) : 0;
 }
 
-/* How high the highest ground under the points is; NaN where there is none. */
+/* Height of the highest ground below the points; NaN if there is none. */
 static double highest(const ik_rest_job *job) {
     double most = NAN;
     for (int k = 0; k < job->count; k++)

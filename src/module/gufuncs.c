@@ -1,14 +1,14 @@
 /* The closed-form solvers as NumPy gufuncs: NumPy broadcasts, casts and makes the outputs; one loop serves all solvers.
  *
- * A solver's job in C is made of ik_rows and ik_lists, and its gufunc has the same operands in the same order, so a row
- * of the table below is all there is to say: name, signature and types. The loop follows the signature:
+ * A solver's job in C consists of ik_rows and ik_lists, and its gufunc has the same operands in the same order. A row
+ * of the table below is therefore complete: name, signature and types. The loop follows the signature:
  *   ()        one ik_rows
  *   (3)       one ik_rows
  *   (3,3)     three ik_rows, one for each row of the matrix
- *   (name3)   optional: of size 3 when given, of size 0 when not; then its data is NULL. Two of one name come together
+ *   (name3)   optional: size 3 if given, size 0 if not; then its data is NULL. Two of the same name belong together
  *   (n,3)     one ik_lists: any number of rows
  *   (n)       one ik_lists of single numbers
- * A loop runs without the GIL and cannot raise; what a solver has to say is in its status operand. */
+ * A loop runs without the GIL and cannot raise; errors are in the status operand. */
 #include "gufuncs.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -19,7 +19,7 @@
 
 #include "solvers.h"
 
-/* Jobs are filled in as if they were arrays of words. */
+/* Jobs are filled in like arrays of words. */
 _Static_assert(sizeof(ik_rows) == 4 * sizeof(ptrdiff_t) && sizeof(ik_lists) == 6 * sizeof(ptrdiff_t),
                "ik_rows or ik_lists has gaps");
 
@@ -143,7 +143,7 @@ static void read_signature(gufunc *solver) {
     solver->operand_count = (int)(op - solver->operands) + 1;
 }
 
-/* A signature that does not fit its job would have the solver read rows that are not there. */
+/* If a signature does not fit its job, the solver would read rows that do not exist. */
 static int check_layout(const gufunc *solver) {
     size_t words = 0;
     for (int i = 0; i < solver->operand_count; i++) {

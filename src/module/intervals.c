@@ -1,5 +1,5 @@
-/* Frames in which something holds, as functions of Python: masks are arrays (frames,) of bool in one block, or those of
- * several points, one after the other. */
+/* Intervals of frames, as Python functions: masks are contiguous arrays (frames,) of bool, or those of several points,
+ * one after the other. */
 #include "intervals.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

@@ -1,5 +1,5 @@
-/* Legs over all frames of a clip as functions of Python. ikcore/bake/legs.py and write.py make what they are called
- * with: doubles, frames first. Runs without the GIL. */
+/* Legs over all frames of a clip as Python functions. ikcore/bake/legs.py and write.py make their arguments: doubles,
+ * frames first. Runs without the GIL. */
 #include "legs.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -9,7 +9,7 @@
 #include "../ik/legs.h"
 #include "arrays.h"
 
-/* What an argument has to be: an array (frames, count, columns), or of fewer axes where these are 0. */
+/* The expected shape of an argument: (frames, count, columns), with fewer axes if these are 0. */
 typedef struct {
     const char *function, *name;
     int type, optional, written;
@@ -116,9 +116,9 @@ static PyObject *bend_leg(PyObject *module, PyObject *const *args, Py_ssize_t gi
     Py_RETURN_NONE;
 }
 
-/* --- how joints turn ---------------------------------------------------------------------------------------------- */
+/* --- rotations of joints ------------------------------------------------------------------------------------------ */
 
-/* A call of turn_leg: of every joint where its rows are. Floats are turned as doubles, which are in memory. */
+/* A call of turn_leg: the rows of every joint. Floats are converted to doubles, which are in memory. */
 typedef struct {
     npy_intp frames, joints;
     PyArrayObject *rotations; /* (frames, all joints, 4), floats or doubles */
@@ -153,7 +153,7 @@ static int take_parts(const turning *t, ik_rows *rows, PyObject *parts, const ch
     return known == t->joints ? 0 : refuse_turns(what);
 }
 
-/* A joint's rows as they come. */
+/* The rows of a joint as given. */
 static ik_rows own_rows(const turning *t, npy_intp joint) {
     const npy_intp *strides = PyArray_STRIDES(t->rotations);
     return (ik_rows){
@@ -180,7 +180,7 @@ static void narrow(const turning *t, const ik_rows *from, const ik_rows *to) {
             *float_at(to, frame, column) = (float)((const double *)from->data)[4 * frame + column];
 }
 
-/* Floats are brought to unit length as such. */
+/* Floats are normalised as floats. */
 static void run_floats(const turning *t, ik_turn_leg_job *job) {
     const ik_rows floats = {
         .data = double_rows(t, 2 * t->joints).data, .stride = 4 * sizeof(float), .step = sizeof(float)};
@@ -255,7 +255,7 @@ static PyObject *turn_leg(PyObject *module, PyObject *const *args, Py_ssize_t gi
     Py_RETURN_NONE;
 }
 
-/* --- about what knees bend, and what carries points --------------------------------------------------------------- */
+/* --- knee axes, and joints that carry points ---------------------------------------------------------------------- */
 
 static PyObject *hinges(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     npy_intp frames, points, shape[2] = {0, 3};

@@ -1,17 +1,17 @@
-/* Ctrl-C while a kernel runs: asking Python whether there was a signal, not too often. */
+/* Ctrl-C while a kernel runs: asks Python at intervals whether there was a signal. */
 #include "listener.h"
 
 #include <time.h>
 #ifdef _WIN32
-#define NOGDI /* which has names of its own for common words */
+#define NOGDI /* it defines common words as macros */
 #include <windows.h>
 #endif
 
-/* To ask takes the GIL, for which another thread may let this one wait for 5 ms. */
+/* Asking takes the GIL, and another thread may hold it for 5 ms. */
 #define ASKED_EVERY 0.05
 
 static double seconds(void) {
-#ifdef _WIN32 /* whose C library may lack what C has had since 2011 */
+#ifdef _WIN32 /* its C library may lack timespec_get of C11 */
     return 1e-3 * (double)GetTickCount64();
 #else
     struct timespec now;
@@ -39,7 +39,7 @@ int listener_ask(void *context) {
     if (ear->deaf) return 0;
     double now = seconds(), since = now - ear->asked;
     if (ear->asked == 0) since = 0, ear->asked = now;
-    if (since >= 0 && since < ASKED_EVERY) return 0; /* clocks are set back, too */
+    if (since >= 0 && since < ASKED_EVERY) return 0; /* a clock may be set back */
     ear->asked = now;
     PyEval_RestoreThread(ear->thread);
     ear->raised = PyErr_CheckSignals() < 0;

@@ -15,7 +15,7 @@ typedef struct {
     int raised;                /* what the signal has raised is set */
 } listener;
 
-/* What a job calls `stop`; its context is a listener. Without the GIL. */
+/* The `stop` function of a job; its context is a listener. */
 int listener_ask(void *context);
 
 #endif

@@ -1,8 +1,8 @@
-/* Triangles as a Python object, immutable, and rays to them.
+/* Triangles as a Python object, immutable, and rays against them.
  *
- * Everything is checked when the object is made: numbers that can be computed with, vertices that exist. Any argument
- * at all ends in an object or an exception. `cast` takes NumPy arrays that fit and refuses all others:
- * ikcore/grounds makes them fit. Building and casting run without the GIL. */
+ * Everything is checked when the object is made: finite numbers of moderate size, vertices that exist. Any argument
+ * ends in an object or an exception. `cast` takes NumPy arrays of the right shape and refuses all others;
+ * ikcore/grounds makes them. Building and casting run without the GIL. */
 #include "mesh_object.h"
 
 #include "ik.h"
@@ -25,7 +25,7 @@ typedef struct {
     void *memory; /* of the tree, before it is aligned */
 } mesh_object;
 
-/* --- making one --------------------------------------------------------------------------------------------------- */
+/* --- construction ------------------------------------------------------------------------------------------------- */
 
 enum { ALIGNMENT = 64 };
 static const double LARGEST_COORDINATE = 1e100;
@@ -69,7 +69,7 @@ static int check_faces(PyArrayObject *array, npy_intp vertices) {
     return 0;
 }
 
-/* 0, or -1 without memory. */
+/* 0, or -1 if out of memory. */
 static int build(mesh_object *self) {
     const double *vertices = PyArray_DATA(self->vertices);
     const int32_t *faces = PyArray_DATA(self->faces);
@@ -118,7 +118,7 @@ static void mesh_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* --- looking at one ----------------------------------------------------------------------------------------------- */
+/* --- attributes --------------------------------------------------------------------------------------------------- */
 
 static PyObject *get_vertices(PyObject *self, void *unused) {
     (void)unused;
@@ -163,9 +163,9 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* --- rays to one -------------------------------------------------------------------------------------------------- */
+/* --- rays --------------------------------------------------------------------------------------------------------- */
 
-/* An argument of cast: an array (items, columns) or (items); None where it may be left out. */
+/* An argument of cast: an array (items, columns) or (items); None if it is optional. */
 typedef struct {
     const char *name;
     int type, columns, optional, written;
@@ -244,7 +244,7 @@ ik_ray_body *bodies_of(PyObject *module, PyObject *given, ptrdiff_t each, ptrdif
     return NULL;
 }
 
-/* How many rays have a row of a placement, and which are asked for: first and last, one after the other. */
+/* How many rays share a row of a placement, and which rays are cast: first and last. */
 static int take_range(const char *what, PyObject *const *each, PyObject *const *range, npy_intp items, ptrdiff_t *rays,
                       npy_intp *first, npy_intp *last) {
     *rays = PyLong_AsSsize_t(*each), *first = PyLong_AsSsize_t(range[0]), *last = PyLong_AsSsize_t(range[1]);
@@ -339,7 +339,7 @@ static const double *block_of(PyObject *object, const char *name, npy_intp rows,
     return NULL;
 }
 
-/* Memory for what is found: (hit, points, normals, parts). */
+/* Memory for the results: (hit, points, normals, parts). */
 static PyObject *new_foothold(ik_foothold_job *job) {
     static const int types[] = {NPY_BOOL, NPY_DOUBLE, NPY_DOUBLE, NPY_INT32};
     void *data[4];

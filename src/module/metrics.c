@@ -1,5 +1,5 @@
-/* What measures of feet make of many numbers in one pass, as functions of Python (ikcore/feet/metrics): in written
- * order, of doubles. */
+/* Inner loops of the measures of feet, as Python functions (ikcore/feet/metrics): one pass, fixed order of operations,
+ * doubles. */
 #include "metrics.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -21,8 +21,8 @@ static PyArrayObject *doubles_of(PyObject *object) {
 
 /* --- angles ------------------------------------------------------------------------------------------------------- */
 
-/* A rotation about the first axis by twice an angle whose tangent is y / x: the half of it is no difference of what is
- * nearly the same. */
+/* A rotation about the first axis by twice the angle whose tangent is y / x: half of it needs no difference of nearly
+ * equal numbers. */
 static void turn_by(double y, double x, double turn[4]) {
     const double far = sqrt(x * x + y * y);
     turn[0] = x >= 0 ? far + x : fabs(y);
@@ -30,7 +30,7 @@ static void turn_by(double y, double x, double turn[4]) {
     turn[2] = turn[3] = 0;
 }
 
-/* Of two arrays of rows: NULL with an exception set where they are not of one shape, or not of so many numbers. */
+/* Two arrays of rows. NULL with an exception set if their shapes differ, or their rows have another length. */
 static PyArrayObject *turns_for(const char *name, PyArrayObject *const rows[2], int row) {
     const int axes = PyArray_NDIM(rows[0]);
     npy_intp shape[2] = {PyArray_SIZE(rows[0]) / row, 4};
@@ -77,8 +77,7 @@ static PyObject *angles(PyObject *module, PyObject *args) {
 
 /* --- knees -------------------------------------------------------------------------------------------------------- */
 
-/* Of one joint of a chain, whose rows are so far apart: it is bent where the sine of the angle there is large enough.
- */
+/* One joint of a chain, whose rows are that far apart: it is bent if the sine of its angle is large enough. */
 static void flips_of(const double (*joint)[3], npy_intp step, npy_intp frames, double least, npy_bool *found) {
     double side[3], last[3];
     int known = 0;
@@ -119,7 +118,7 @@ static PyObject *flips(PyObject *module, PyObject *args) {
     return (PyObject *)found;
 }
 
-/* --- the most and the least --------------------------------------------------------------------------------------- */
+/* --- maximum and minimum ------------------------------------------------------------------------------------------ */
 
 static PyObject *highest(PyObject *module, PyObject *args) {
     PyObject *given;

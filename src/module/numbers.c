@@ -1,9 +1,9 @@
-/* Numbers out of text, such as the frames of a BVH file, to the bit as Python's float() has them.
+/* Parses numbers in text, such as the frames of a BVH file, with the same bits as Python's float().
  *
  * A word is [+-] digits [. digits] [e [+-] digits], a digit before or after the point, whatever the locale: a whole
  * number, of all its digits, and a power of ten. Up to 2^53 and 10^22 these are doubles exactly, and their product or
  * quotient is rounded once (W. D. Clinger, How to read floating point numbers accurately, 1990). Up to 19 digits are
- * divided by a power of ten in 128 bits. These are the words of files, and need no GIL; Python does others afterwards.
+ * divided by a power of ten in 128 bits. These cover files, and need no GIL; Python parses all others afterwards.
  */
 #include "numbers.h"
 
@@ -47,18 +47,18 @@ static double divided(uint64_t whole, int64_t power) {
         five *= 5;
     int shift = 64 + __builtin_clzll(whole);
     unsigned __int128 scaled = (unsigned __int128)whole << shift, quotient = scaled / five;
-    quotient |= quotient * five != scaled; /* of its 64 bits or more the last says on which side of a tie it is */
+    quotient |= quotient * five != scaled; /* the last of its 64 or more bits says on which side of a tie it is */
     return (double)quotient / (double)((unsigned __int128)1 << shift) / (double)(1 << power);
 }
 
-/* Goes on with a whole number; the first that is no digit. */
+/* Continues a whole number; returns the first character that is no digit. */
 static const char *read_digits(const char *at, uint64_t *whole) {
     for (; is_digit(*at); at++)
         *whole = *whole < ROOM ? 10 * *whole + (uint64_t)(*at - '0') : TOO_LARGE;
     return at;
 }
 
-/* What follows the e; one that is larger than any text is long stays where it is. */
+/* The exponent after the e; it stops growing beyond the length of any text. */
 static const char *read_exponent(const char *at, int64_t *exponent) {
     int negative = *at == '-';
     int64_t size = 0;
@@ -70,7 +70,7 @@ static const char *read_exponent(const char *at, int64_t *exponent) {
     return at;
 }
 
-/* The end of the word, NULL if it is no number. The value is NaN where that takes Python. */
+/* The end of the word, NULL if it is no number. The value is NaN if Python has to parse it. */
 static const char *read_number(const char *at, const char *end, double *value) {
     int negative = *at == '-';
     if (*at == '-' || *at == '+') at++;
@@ -100,7 +100,7 @@ static const char *read_number(const char *at, const char *end, double *value) {
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* A number that Python must read is, until then, a NaN that carries where its word begins. */
+/* A number that Python must parse is, until then, a NaN that holds the position of its word. */
 static const uint64_t LATER = (uint64_t)0xFFF << 51;
 
 static double read_later(ptrdiff_t offset) {
@@ -116,7 +116,7 @@ static ptrdiff_t offset_of(double later) {
     return (ptrdiff_t)(bits & ~LATER);
 }
 
-/* Reads words up to the end, or to one that is no number; that place. */
+/* Reads words up to the end, or to the first that is no number, and returns that position. */
 static const char *read_numbers(const char *text, const char *at, const char *end, double *values, npy_intp *count) {
     double *value = values;
     for (const char *next;; at = next, value++) {

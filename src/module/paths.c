@@ -1,4 +1,4 @@
-/* Points over time, and numbers by their order, as functions of Python (ikcore/feet/paths.py and those beside it). */
+/* Points over time and order statistics, as Python functions (ikcore/feet/paths.py and others there). */
 #include "paths.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -106,11 +106,9 @@ static PyObject *ramp(PyObject *module, PyObject *args) {
 
 /* --- groups of points --------------------------------------------------------------------------------------------- */
 
-/* In how many frames a point has moved slowly since the one before, and those in which it has not moved along the
- * ground. */
-/* --- by their order ----------------------------------------------------------------------------------------------- */
+/* --- order statistics --------------------------------------------------------------------------------------------- */
 
-/* Copies those that are finite, and returns how many these are. */
+/* Copies the finite values, and returns their number. */
 static npy_intp take_finite(const double *values, npy_intp count, double *found) {
     npy_intp kept = 0;
     for (npy_intp k = 0; k < count; k++)
@@ -118,7 +116,7 @@ static npy_intp take_finite(const double *values, npy_intp count, double *found)
     return kept;
 }
 
-/* A copy of those that are finite. NULL with an exception set. */
+/* A copy of the finite values. NULL with an exception set. */
 static double *finite_of(PyObject *object, npy_intp *count) {
     PyArrayObject *array = doubles_of(object);
     if (!array) return NULL;
@@ -150,7 +148,7 @@ static PyObject *percentile(PyObject *module, PyObject *args) {
     return PyFloat_FromDouble(found);
 }
 
-/* Of values (n) those of every interval. */
+/* The values (n) of every interval. */
 static PyMethodDef functions[] = {
     {"prolonged", prolonged, METH_VARARGS,
      "prolonged(rows, more, loop, /)\n--\n\nSo many rows more at both ends: a loop goes on, others turn about there."},

@@ -15,7 +15,7 @@
 
 typedef struct {
     PyObject_HEAD _Atomic(PyObject *) fields[MAX_FIELDS]; /* NULL: not made yet, or not given */
-    const gufunc *solver; /* whose outputs the numbers are; NULL: there are only the fields */
+    const gufunc *solver; /* the numbers are its outputs; NULL: there are only the fields */
     int number;           /* FLOATS or DOUBLES */
     item_numbers numbers;
 } result;
@@ -66,7 +66,7 @@ static PyObject *make_field(const result *self, int index) {
     return array;
 }
 
-/* Returns the field as it is from now on, borrowed: another thread may have set it meanwhile. */
+/* Returns the final value of the field, borrowed: another thread may have set it meanwhile. */
 static PyObject *set_once(result *self, int index, PyObject *value) {
     PyObject *there = NULL;
     if (!atomic_compare_exchange_strong(&self->fields[index], &there, value)) return there;
@@ -87,7 +87,7 @@ static PyObject *get_field(PyObject *object, void *closure) {
     return there;
 }
 
-/* For __init__ alone: the classes are frozen. */
+/* For __init__ only: the classes are frozen. */
 static int set_field(PyObject *object, PyObject *value, void *closure) {
     result *self = (result *)object;
     if (value && !self->solver && set_once(self, (int)(intptr_t)closure, value) == value) return 0;
@@ -105,7 +105,7 @@ static void deallocate(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* The array of a field as it must be for a single item, or NULL. */
+/* The array of a field if it fits a single item, or NULL. */
 static PyArrayObject *array_for(const result *out, const gufunc *solver, int number, int index) {
     PyObject *field = atomic_load(&((result *)out)->fields[index]);
     if (!field || !PyArray_CheckExact(field)) return NULL;
@@ -131,7 +131,7 @@ int write_result(PyObject *object, const gufunc *solver, int number, const item_
     return 1;
 }
 
-/* Pickled and copied as the class called with its fields. */
+/* Pickled and copied as a call of the class with its fields. */
 static PyObject *reduce(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *type = (PyObject *)Py_TYPE(self), *names = PyObject_GetAttrString(type, "__match_args__");

@@ -1,4 +1,4 @@
-/* What a solver found, as an object whose fields become arrays when they are asked for. */
+/* The result of a solver, as an object whose fields become arrays when they are first read. */
 #ifndef IKCORE_RESULT_H
 #define IKCORE_RESULT_H
 

@@ -1,4 +1,4 @@
-/* Reading rows. Each function returns 0 for what it does not know. */
+/* Reading rows. Each function returns 0 for types it does not handle. */
 #include "row.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Integers beyond this are rounded by more rules than one. */
+/* Larger integers are rounded differently by different types. */
 static const long long exact_integers = 1LL << 53;
 
 int read_python_number(PyObject *value, double *number) {

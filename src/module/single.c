@@ -1,9 +1,9 @@
-/* A call on a single item, without what NumPy does for batches, which takes ten times as long as the solve.
+/* A fast path for a single item, without NumPy's work for batches, which takes ten times as long as the solve.
  *
- * `single` puts a function of C before a function of Python with the same arguments. Where all of them are one item's
- * (numbers of Python or NumPy, tuples and lists of them, 1-D arrays of floats or doubles) it solves on the stack;
- * anything else, errors and unusable items included, is left to the Python function, which has all the rules and words.
- * So nothing here raises, and a type left out below costs time, never a result. */
+ * `single` puts a C function in front of a Python function with the same arguments. If all of them are of one item
+ * (numbers of Python or NumPy, tuples and lists of them, 1-D arrays of floats or doubles) it solves on the stack.
+ * Everything else, including errors and unusable items, is left to the Python function, which has all rules and
+ * messages. Nothing here raises, and a type that is not handled costs time but never changes a result. */
 #include "single.h"
 
 #include "row.h"
@@ -18,7 +18,7 @@
 /* The inputs of one item. */
 typedef struct {
     double rows[MAX_OPERANDS][MAX_COLUMNS]; /* of doubles, or packed floats */
-    double *given[MAX_OPERANDS];            /* NULL where not */
+    double *given[MAX_OPERANDS];            /* NULL: not given */
     int number;                             /* FLOATS or DOUBLES */
 } item;
 
@@ -39,7 +39,7 @@ static int read_inputs(const single *self, PyObject *const *arguments, item *ite
     return 1;
 }
 
-/* The call. Each function returns 0, or NULL without an exception, for what is left to the Python function. */
+/* The call. Each function returns 0, or NULL without an exception, to leave the call to the Python function. */
 
 /* Puts the arguments into the order of their names; NULL where one is not given. Names are interned, as those of a call
  * in source code are. */
@@ -122,7 +122,7 @@ static PyObject *call(const single *self, PyObject *const *args, Py_ssize_t coun
     return call_function(self->function, args, count, keywords);
 }
 
-/* Making the functions. Self is the module, as of any function of it, so that they are pickled by their names. */
+/* Making the functions. Self is the module, as for any of its functions, so that they are pickled by name. */
 
 static single *single_at(PyObject *module, int index) {
     return &((core_state *)PyModule_GetState(module))->singles[index];
@@ -144,7 +144,7 @@ static int index_of(PyObject *name) {
     return index;
 }
 
-/* What the call takes for granted. */
+/* Assumptions of the call. */
 static int fits(const single *self, PyTypeObject *base) {
     const gufunc *solver = self->solver;
     int inputs = solver->input_count, outputs = solver->operand_count - inputs, numbers = 0, rows = 1;
@@ -177,7 +177,7 @@ static int status_place(const gufunc *solver) {
     return place;
 }
 
-/* The first input of the same optional size, which may be itself. */
+/* The first input of the same optional size, possibly the input itself. */
 static int partner_of(const gufunc *solver, int input) {
     const operand *operands = solver->operands;
     int first = 0;
@@ -186,7 +186,7 @@ static int partner_of(const gufunc *solver, int input) {
     return first;
 }
 
-/* What follows from the solver and the names. */
+/* Data derived from the solver and the names. */
 static void derive(single *self) {
     self->solver = gufunc_named(self->method.ml_name);
     self->argument_count = (int)PyTuple_Size(self->names);
@@ -219,7 +219,7 @@ PyObject *make_single(PyObject *module, PyObject *args) {
     single *self = single_at(module, index), old = *self;
     *self = new;
     retain(self);
-    release(&old); /* where forms.py is loaded again */
+    release(&old); /* if forms.py is reloaded */
     return PyCFunction_NewEx(&self->method, module, home);
 }
 

@@ -11,7 +11,7 @@
 enum { SINGLE_SOLVERS(SINGLE_INDEX) SINGLE_COUNT, MAX_ARGUMENTS = MAX_OPERANDS };
 #undef SINGLE_INDEX
 
-/* What a function needs to know. */
+/* The data of a function. */
 typedef struct {
     PyMethodDef method;
     const gufunc *solver;

@@ -1,8 +1,8 @@
-/* The skeleton as a Python object, immutable, and forward kinematics on it.
+/* The skeleton as an immutable Python object, and forward kinematics.
  *
  * Everything is checked when the object is made, so that a kernel never sees a bad index: parents, finite numbers,
- * kinds and axes of limits, masses. Any argument at all ends in an object or an exception. Functions take NumPy arrays
- * that fit and refuse all others: ikcore/skeleton.py makes them fit. They run without the GIL. */
+ * kinds and axes of limits, masses. Any argument ends in an object or an exception. Functions take NumPy arrays of the
+ * right shape and refuse all others; ikcore/skeleton.py makes them. They run without the GIL. */
 #include "skeleton_object.h"
 
 #include "state.h"
@@ -21,9 +21,9 @@ typedef struct {
     PyObject_HEAD ik_skeleton skeleton; /* its arrays are one block, which `parents` starts */
 } skeleton_object;
 
-/* --- making one --------------------------------------------------------------------------------------------------- */
+/* --- construction ------------------------------------------------------------------------------------------------- */
 
-/* The numbers of an ik_limit in the order of its fields, but for the first cone, as a row of the argument `limits`. */
+/* The numbers of an ik_limit in the order of its fields, without the first cone, as a row of the argument `limits`. */
 enum { LIMIT_NUMBERS = 35 };
 
 /* An argument as an array of doubles, or of integers, with `columns` numbers a joint (0: one); count -1: any. */
@@ -43,10 +43,10 @@ static PyArrayObject *array_of(PyObject *object, const char *name, int type, npy
     return NULL;
 }
 
-/* The numbers of an ik_joint, likewise of the argument `joints`. */
+/* The numbers of an ik_joint, in the same way, of the argument `joints`. */
 enum { JOINT_NUMBERS = sizeof(ik_joint) / sizeof(double) };
 
-/* And of an ik_cone, of the argument `cones`. */
+/* The numbers of an ik_cone, of the argument `cones`. */
 enum { CONE_NUMBERS = sizeof(ik_cone) / sizeof(double) };
 
 /* One block for all arrays, the widest type first. */
@@ -81,12 +81,12 @@ static int allocate(ik_skeleton *skeleton, npy_intp count, int with_limits, int 
     return 0;
 }
 
-/* Where the block of a skeleton starts. */
+/* The start of a skeleton's block. */
 static void *block_of(const ik_skeleton *skeleton) {
     return skeleton->limits ? (void *)skeleton->limits : (void *)skeleton->offsets;
 }
 
-/* Parents, and the order that follows from them. */
+/* Parents, and the order derived from them. */
 static int take_parents(const ik_skeleton *skeleton, PyArrayObject *array) {
     const int64_t *given = PyArray_DATA(array);
     int *parents = (int *)skeleton->parents, count = skeleton->count;
@@ -222,7 +222,7 @@ static int take_joints(const ik_skeleton *skeleton, PyArrayObject *array) {
     return 0;
 }
 
-/* One argument: made an array, checked and taken. */
+/* One argument: converted to an array, checked and copied. */
 static int take_argument(const ik_skeleton *skeleton, PyObject *object, const char *name, int columns,
                          int (*taken)(const ik_skeleton *, PyArrayObject *)) {
     PyArrayObject *array = array_of(object, name, NPY_DOUBLE, skeleton->count, columns);
@@ -273,9 +273,9 @@ static void skeleton_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* --- looking at one ----------------------------------------------------------------------------------------------- */
+/* --- attributes --------------------------------------------------------------------------------------------------- */
 
-/* A read-only array of its data, which keeps it alive. */
+/* A read-only array of its data, which keeps the object alive. */
 static PyObject *view(PyObject *self, int type, int columns, const void *data) {
     npy_intp shape[2] = {((skeleton_object *)self)->skeleton.count, columns};
     PyObject *array = PyArray_SimpleNewFromData(columns ? 2 : 1, shape, type, (void *)data);
@@ -328,7 +328,7 @@ static PyType_Spec spec = {
 };
 
 static PyTypeObject **skeleton_type(PyObject *module) {
-    return &((core_state *)PyModule_GetState(module))->skeleton_type; /* an attribute could not vouch for it */
+    return &((core_state *)PyModule_GetState(module))->skeleton_type; /* an attribute could be replaced */
 }
 
 const ik_skeleton *skeleton_of(PyObject *module, PyObject *object) {
@@ -337,7 +337,7 @@ const ik_skeleton *skeleton_of(PyObject *module, PyObject *object) {
     return NULL;
 }
 
-/* --- running on one ----------------------------------------------------------------------------------------------- */
+/* --- functions ---------------------------------------------------------------------------------------------------- */
 
 /* An argument after the skeleton: an array (items, joints, columns). */
 typedef struct {
@@ -348,7 +348,7 @@ typedef struct {
 
 enum { MAX_ARRAYS = 5 };
 
-/* A call: its skeleton, its arrays as lists of rows, and what those have in common. */
+/* A call: its skeleton, its arrays as lists of rows, and their common type and length. */
 typedef struct {
     const ik_skeleton *skeleton;
     ik_lists lists[MAX_ARRAYS];
@@ -356,7 +356,7 @@ typedef struct {
     int type; /* NPY_FLOAT or NPY_DOUBLE */
 } call;
 
-/* The first array says how many items and of which type, the others must fit. */
+/* The first array decides the number of items and the type; the others must match. */
 static int add_array(call *call, int place, PyObject *object, const array_role *op) {
     if (object == Py_None && op->role == OPTIONAL) {
         call->lists[place] = (ik_lists){0};

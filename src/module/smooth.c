@@ -1,8 +1,7 @@
-/* Curves over whole clips as a function of Python.
+/* Smooth curves over whole clips as a Python function.
  *
- * Arrays must fit: doubles, one channel a row, a number of every frame in it, or one for all of either where these are
- * read. ikcore/clips/smoothing.py makes them fit and says what does not. Runs without the GIL, and ends soon after
- * Ctrl-C. */
+ * Arrays must have the right shape: doubles, a channel per row, a number per frame. Inputs may have one row or one
+ * frame for all. ikcore/clips/smoothing.py makes them. Runs without the GIL, and ends soon after Ctrl-C. */
 #include "smooth.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -27,7 +26,7 @@ static PyArrayObject *array_of(PyObject *object, int type, int axes) {
     return fits ? array : NULL;
 }
 
-/* Numbers of (channels, frames); where `shared`, 1 of either is for all. */
+/* Numbers of (channels, frames); if `shared`, an axis of length 1 is for all. */
 static int take_lists(ik_lists *lists, const char *name, PyObject *object, const npy_intp *shape, int shared) {
     if (object == Py_None) return 0;
     PyArrayObject *array = array_of(object, NPY_DOUBLE, 2);

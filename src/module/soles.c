@@ -1,4 +1,4 @@
-/* Soles from poses in which feet stand flat, as functions of Python (ikcore/feet/soles.py). */
+/* Soles from poses in which feet are flat, as Python functions (ikcore/feet/soles.py). */
 #include "soles.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -25,9 +25,9 @@ static PyArrayObject *block_of(const char *name, PyObject *object, int axes, con
     return NULL;
 }
 
-/* --- when --------------------------------------------------------------------------------------------------------- */
+/* --- flat frames -------------------------------------------------------------------------------------------------- */
 
-/* Frames of a job whose arrays fit it. */
+/* Frames of a job with matching arrays. */
 static PyObject *frames_of(ik_flat_frames_job *job, PyArrayObject *steps, PyArrayObject *heights) {
     const npy_intp joints = PyArray_DIM(heights, 1);
     const double *height = PyArray_DATA(heights);
@@ -69,7 +69,7 @@ static PyObject *flat_frames(PyObject *module, PyObject *args) {
     return found;
 }
 
-/* --- where -------------------------------------------------------------------------------------------------------- */
+/* --- points ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     ik_flat_foot foot;
@@ -82,7 +82,7 @@ static void release(stands *s) {
     Py_XDECREF((PyObject *)s->front);
 }
 
-/* What foot it is: (at, up, front, (ball, toe, side), (depth, tiny, to_ball)). -1 with an exception set. */
+/* The arguments of a foot: (at, up, front, (ball, toe, side), (depth, tiny, to_ball)). -1 with an exception set. */
 static int take(stands *s, PyObject *args) {
     PyObject *at, *up, *front;
     ik_flat_foot *foot = &s->foot;
@@ -126,8 +126,8 @@ static PyObject *stood(PyObject *module, PyObject *args) {
     return found;
 }
 
-/* Where the points are in the space of the joints that carry them, foot and toes: of frames in which that is known the
- * median, else None. origins (frames, 2, 3), axes, rows (frames, 2, 3, 3). */
+/* Positions of the points in the spaces of foot and toes: the median over frames in which they are known, else None.
+ * origins (frames, 2, 3), axes, rows (frames, 2, 3, 3). */
 static PyObject *usual_of(const ik_flat_foot *foot, const ik_proportions *of, const double (*origins)[2][3],
                           const double (*axes)[2][3][3], double *work) {
     npy_intp known[IK_SOLES] = {0};

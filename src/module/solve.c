@@ -1,9 +1,9 @@
-/* The iterative methods as functions of Python: `solve`, which takes the name of the method, and `Prepared`, which
- * takes one item a call and knows everything else before.
+/* The iterative methods as Python functions: `solve`, which takes the name of the method, and `Prepared`, which takes
+ * one item per call and has everything else prepared.
  *
- * Arrays must fit: one kind of number, one item a row, or all of a single item. ikcore/solving makes them fit and says
- * what does not; what is refused here is a mistake there. Structure is checked before a kernel sees it. Runs without
- * the GIL, and ends soon after Ctrl-C. */
+ * Arrays must have the right shape: one number type, one item per row, or all of a single item. ikcore/solving makes
+ * them and has the error messages; whatever is refused here is a bug there. Structure is checked before a kernel sees
+ * it. Runs without the GIL, and ends soon after Ctrl-C. */
 #include "solve.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -57,12 +57,12 @@ typedef struct {
 #define METHOD(name, takes, doc)         ENTRY(name, name, ik_solve_check, takes, doc)
 #define FORM(name, function, takes, doc) ENTRY(name, function, ik_##function##_check, takes, doc)
 
-/* The iterative ones, then the closed forms. */
+/* The iterative methods, then the closed forms. */
 static const method methods[] = {IK_METHODS(METHOD) IK_CLOSED_FORMS(FORM){0}};
 #define ONE(...) +1
 enum { ITERATIVE = IK_METHODS(ONE) };
 
-/* One call: the job, and what all its arrays have in common. */
+/* One call: the job, and the common properties of its arrays. */
 typedef struct {
     ik_solve_job job;
     npy_intp items;
@@ -72,7 +72,7 @@ typedef struct {
     int leading; /* of a single item: how many axes of length 1 come before its own */
 } call;
 
-/* An array with so many axes for an item, the last of `columns` numbers; without axes, columns is 1. */
+/* An array with this number of axes per item, the last of length `columns`; without axes, columns is 1. */
 static PyArrayObject *fitting(const call *call, PyObject *object, const char *name, int type, int axes, int columns,
                               int written) {
     PyArrayObject *array = (PyArrayObject *)object;
@@ -88,18 +88,18 @@ static PyArrayObject *fitting(const call *call, PyObject *object, const char *na
     return NULL;
 }
 
-/* Rows of an array with so many bytes from number to number. */
+/* Rows of an array with this distance in bytes between numbers. */
 static ik_rows rows_of(const call *call, PyArrayObject *array, npy_intp step) {
     return (ik_rows){PyArray_DATA(array), call->first ? PyArray_STRIDE(array, call->first - 1) : 0, step,
                      call->first == 2 ? PyArray_STRIDE(array, 0) : 0};
 }
 
-/* From one to the next along an axis of the item. */
+/* The distance between neighbours along an axis of the item. */
 static npy_intp stride(const call *call, PyArrayObject *array, int axis) {
     return PyArray_STRIDE(array, call->first + axis);
 }
 
-/* Rows of an item; None leaves them not given. */
+/* Rows of an item; None means not given. */
 static int add_rows(const call *call, ik_rows *rows, PyObject *object, const char *name, int columns) {
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, name, call->type, columns > 1, columns, 0);
@@ -146,15 +146,15 @@ enum { GOAL_ROWS = sizeof goal_fields / sizeof *goal_fields };
 
 static ik_rows *goal_rows(ik_goal *goal, int field) { return (ik_rows *)((char *)goal + goal_fields[field].at); }
 
-/* The points and axes of joints that a goal has, three numbers each, the same for all items. */
+/* The points and axes of joints in a goal, three numbers each, the same for all items. */
 static const size_t goal_points[] = {offsetof(ik_goal, offset), offsetof(ik_goal, other_offset),
                                      offsetof(ik_goal, axis), offsetof(ik_goal, up)};
 enum { GOAL_POINTS = sizeof goal_points / sizeof *goal_points };
 
 static double *goal_point(ik_goal *goal, int point) { return (double *)((char *)goal + goal_points[point]); }
 
-/* (kind, joint, chain, relative, other, other_chain, level, points, rows): all but the last two, of which there are as
- * many as a goal has. 0, or -1 with an exception. */
+/* (kind, joint, chain, relative, other, other_chain, level, points, rows); there are as many points and rows as a goal
+ * has. 0, or -1 with an exception. */
 static int parse_goal(ik_goal *goal, PyObject *given, PyObject **points, PyObject **rows) {
     int kind;
     if (!PyArg_ParseTuple(given, "iiiiiiiO!O!", &kind, &goal->joint, &goal->chain, &goal->relative, &goal->other,
@@ -274,7 +274,7 @@ static const method *find_method(const char *name) {
     return NULL;
 }
 
-/* What every joint may do, a byte each; None: all that goals ask for. The object keeps them. */
+/* A byte per joint: whether it may move; None: as goals ask. The object is kept alive. */
 static int add_moving(ik_solve_job *job, PyObject *moving) {
     if (moving == Py_None) return 0;
     if (PyBytes_Check(moving) && PyBytes_Size(moving) == job->skeleton->count) {
@@ -332,9 +332,10 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* --- one item a call ------------------------------------------------------------------------------------------------
+/* --- one item per call ----------------------------------------------------------------------------------------------
  *
- * As in single.c, what is not a single item is left to Python, which has all the rules and words: None says so. */
+ * As in single.c, anything but a single item is left to Python, which has all rules and messages: the result is None.
+ */
 
 /* A row or a point of a goal. */
 typedef struct {
@@ -343,7 +344,7 @@ typedef struct {
     double row[MAX_COLUMNS];
 } goal_part;
 
-/* Of every goal the rows, then the points. */
+/* For every goal its rows, then its points. */
 enum { GOAL_PARTS = GOAL_ROWS + GOAL_POINTS };
 
 typedef struct {
@@ -352,17 +353,17 @@ typedef struct {
     call call;        /* without arrays */
     goal_part *parts; /* GOAL_PARTS for every goal */
     int arguments;    /* after those of the pose */
-    int moves;        /* whether it answers translations */
-    int history;      /* whether it answers that, */
-    int *places;      /* and the errors of goals: where that of each stands in them; NULL: not */
+    int moves;        /* whether it returns translations */
+    int history;      /* whether it returns a history, */
+    int *places;      /* and errors of goals: the index of each; NULL: not */
 } prepared;
 
-/* The arguments of a call that are its pose: rotations, translations and scales. */
+/* The arguments of a call for its pose: rotations, translations and scales. */
 enum { POSE_ARGUMENTS = 3 };
 
 static int columns_of(int part) { return part < GOAL_ROWS ? goal_fields[part].columns : 3; }
 
-/* None, a whole number, which says the argument of the call, or numbers. */
+/* None, a whole number (the index of an argument of the call), or numbers. */
 static int prepare_part(const prepared *self, goal_part *part, PyObject *value, int columns) {
     int is_float;
     part->state = value == Py_None ? ABSENT : PyLong_CheckExact(value) ? OPEN : FIXED;
@@ -408,7 +409,7 @@ static int prepare(prepared *self, PyObject *module, const char *name, PyObject 
     return 0;
 }
 
-/* A place for every goal, each beyond the one before it; None for none. */
+/* An index for every goal, ascending; None for none. */
 static int prepare_places(prepared *self, PyObject *places) {
     const int count = self->call.job.goal_count;
     if (places == Py_None) return 0;
@@ -459,7 +460,7 @@ static void prepared_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* A view of an array without the axes before the last ones, where these are all of length 1; else the array. */
+/* A view of an array without its leading axes, if these have length 1; else the array. */
 static PyObject *squeezed(PyArrayObject *array, int axes) {
     int leading = PyArray_NDIM(array) - axes;
     for (int k = 0; k < leading; k++)
@@ -471,8 +472,8 @@ static PyObject *squeezed(PyArrayObject *array, int axes) {
 
 static void count_axes(int *leading, int found) { *leading = found > *leading ? found : *leading; }
 
-/* The value without leading axes of length 1, each a list of its own or one of an array; it says how many there were.
- * NULL, with or without an exception, where there is none. */
+/* The value without leading axes of length 1, each a list or an axis of an array, and their number. NULL, with or
+ * without an exception, if there is none. */
 static PyObject *without_axes(PyObject *value, int columns, int *leading) {
     int axes = columns > 1, found = 0;
     PyObject *item = Py_NewRef(value);
@@ -494,7 +495,7 @@ static PyObject *without_axes(PyObject *value, int columns, int *leading) {
     return item;
 }
 
-/* Reads a row of a single item, and raises the number of its leading axes, which are of length 1. */
+/* Reads a row of a single item, and raises the number of its leading axes of length 1. */
 static int read_item(PyObject *value, int columns, double *row, int *leading) {
     int is_float;
     PyObject *item = without_axes(value, columns, leading);
@@ -503,7 +504,7 @@ static int read_item(PyObject *value, int columns, double *row, int *leading) {
     return known;
 }
 
-/* Gives the goals their parts, those of this call included. 0 for what is left to Python. */
+/* Fills the parts of the goals, including those of this call. 0 to leave the call to Python. */
 static int fill_goals(const prepared *self, PyObject *args, call *call, ik_goal *goals, goal_part *parts) {
     ptrdiff_t size = call->type == NPY_FLOAT ? sizeof(float) : sizeof(double);
     for (int i = 0; i < self->call.job.goal_count; i++, parts += GOAL_PARTS) {
@@ -530,7 +531,7 @@ static int fill_goals(const prepared *self, PyObject *args, call *call, ik_goal 
 /* More leading axes than this are left to Python. */
 enum { MOST_LEADING = 8 };
 
-/* A new array with the leading axes of the call, and so many of its own. */
+/* A new array with the leading axes of the call, and some axes of its own. */
 static PyObject *new_array(const call *call, int axes, const npy_intp *own, int type) {
     npy_intp shape[MOST_LEADING + 2];
     for (int k = 0; k < call->leading + axes; k++)
@@ -538,7 +539,7 @@ static PyObject *new_array(const call *call, int axes, const npy_intp *own, int 
     return PyArray_SimpleNew(call->leading + axes, shape, type);
 }
 
-/* A number of the item, as NumPy has it. */
+/* A number of the item, as a NumPy scalar. */
 static PyObject *number_of(const call *call, const void *number, int type) {
     if (call->leading) {
         PyObject *array = new_array(call, 0, NULL, type);
@@ -551,7 +552,7 @@ static PyObject *number_of(const call *call, const void *number, int type) {
     return made;
 }
 
-/* A row of every joint, as a pose has it, and where it is. */
+/* A row for every joint, as in a pose, and its address. */
 static PyObject *joints_array(const call *call, int columns, ik_lists *lists) {
     npy_intp shape[2] = {call->job.skeleton->count, columns};
     PyObject *array = new_array(call, 2, shape, call->type);
@@ -561,7 +562,7 @@ static PyObject *joints_array(const call *call, int columns, ik_lists *lists) {
     return array;
 }
 
-/* Nobody writes into an array of a pose afterwards. */
+/* The array of a pose is read-only. */
 static PyObject *frozen(PyObject *array) {
     if (array != Py_None) PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
     return array;
@@ -577,7 +578,7 @@ static PyObject *nan_array(const call *call, int axes, const npy_intp *own) {
     return array;
 }
 
-/* The history, where it is wanted. */
+/* The history, if it is wanted. */
 static PyObject *history_of(const prepared *self, call *call) {
     if (!self->history) return Py_NewRef(Py_None);
     const npy_intp count = call->job.options.iterations + 1;
@@ -588,7 +589,7 @@ static PyObject *history_of(const prepared *self, call *call) {
     return array;
 }
 
-/* The errors of goals as a solution has them, a distance and an angle each, where they are wanted. */
+/* The errors of goals as in a Solution, a distance and an angle each, if they are wanted. */
 static PyObject *errors_of(const prepared *self, const call *call) {
     const int count = call->job.goal_count;
     if (!self->places) return Py_NewRef(Py_None);
@@ -601,7 +602,7 @@ static PyObject *errors_of(const prepared *self, const call *call) {
     return array;
 }
 
-/* The outputs, or NULL: with an exception, or without for what is left to Python. */
+/* The outputs, or NULL: with an exception, or without one to leave the call to Python. */
 static PyObject *solve_item(const prepared *self, call *call) {
     double error, rotation_error; /* or a float in the same place */
     int32_t status, iterations;
@@ -624,7 +625,7 @@ static PyObject *solve_item(const prepared *self, call *call) {
     return found;
 }
 
-/* Takes the pose of a single item, which the views keep. 0 for what is left to Python. */
+/* Reads the pose of a single item, which the views keep alive. 0 to leave the call to Python. */
 static int take_pose(call *call, PyObject *args, PyObject **views) {
     for (int i = 0; i < POSE_ARGUMENTS; i++) {
         PyObject *value = PyTuple_GetItem(args, i);
@@ -639,7 +640,7 @@ static int take_pose(call *call, PyObject *args, PyObject **views) {
     return 0;
 }
 
-/* The same as solve_item, of the arguments of a call. */
+/* Like solve_item, for the arguments of a call. */
 static PyObject *solve_arguments(const prepared *self, call *call, PyObject *args) {
     size_t count = (size_t)call->job.goal_count, bytes = count * sizeof(ik_goal);
     size_t bytes_of_parts = count * GOAL_PARTS * sizeof(goal_part);
@@ -697,10 +698,10 @@ static int add_prepared(PyObject *module) {
     return failed ? -1 : 0;
 }
 
-/* --- goals as they are written --------------------------------------------------------------------------------------
+/* --- goals as written by users --------------------------------------------------------------------------------------
  *
- * Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart: their
- * arrays and the points of joints, and all else, by which the Prepared is found that was made for just that. */
+ * Code that solves pose by pose writes the same goals each time with other arrays. Therefore goals are split into their
+ * arrays and points, and everything else, the structure, which is the key of a Prepared made for it. */
 
 /* The fields of a kind of goal: (names of those that are arrays, of points and axes of joints, of all others). */
 typedef struct {
@@ -725,8 +726,8 @@ static PyObject *others_of(PyObject *goal, PyObject *names) {
     return others;
 }
 
-/* What the structure says of an array or a point. A point of all zeros is another structure: it is the joint, and an
- * axis of no length is refused. So is one that is not finite, or not three numbers: UNKNOWN. */
+/* The code of an array or a point in the structure. A point of zeros is another structure: it is the joint, and an axis
+ * of zeros is refused. A point that is not finite, or not three numbers, is UNKNOWN. */
 enum { UNKNOWN = -1, LACKS, HAS, HAS_ZEROS };
 
 static int look_at(PyObject *value, int is_point) {
@@ -738,8 +739,8 @@ static int look_at(PyObject *value, int is_point) {
     return p[0] != 0 || p[1] != 0 || p[2] != 0 ? HAS : HAS_ZEROS;
 }
 
-/* Appends the arrays or points that are given to the arguments, and to `given` what the structure says of them, a digit
- * each. 1: done; 0: left to Python; -1: failed. */
+/* Appends the given arrays or points to the arguments, and to `given` their codes, a digit each. 1: done; 0: left to
+ * Python; -1: failed. */
 static int add_given(PyObject *goal, PyObject *names, int is_point, PyObject *arguments, unsigned long *given) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
         PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
@@ -759,8 +760,8 @@ static int append_new(PyObject *list, PyObject *item) {
     return failed ? -1 : 0;
 }
 
-/* Appends what decides how goals are solved to the structure, and their arrays and points to the arguments. 1: done; 0:
- * left to Python; -1: failed. */
+/* Appends to the structure everything that decides how goals are solved, and to the arguments their arrays and points.
+ * 1: done; 0: left to Python; -1: failed. */
 static int take_apart(PyObject *goals, PyObject *kinds, PyObject *structure, PyObject *arguments) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(goals); i++) {
         PyObject *goal = PyTuple_GetItem(goals, i);
@@ -777,7 +778,7 @@ static int take_apart(PyObject *goals, PyObject *kinds, PyObject *structure, PyO
     return 1;
 }
 
-/* The Prepared for a structure, or None; `prepare` makes one that is not kept yet, and keeps it. */
+/* The Prepared for a structure, or None; `prepare` makes a new one, which is then kept. */
 static PyObject *prepared_for(PyObject *kept, PyObject *structure, PyObject *prepare, PyObject *skeleton,
                               PyObject *goals) {
     PyObject *found = PyDict_GetItemWithError(kept, structure);
@@ -868,7 +869,7 @@ static int append_goal_rows(PyObject *list) {
     return 0;
 }
 
-/* Of what not every method takes the word and its bit; kinds of goals are among them. */
+/* The words and bits of goals and limits that only some methods take; kinds of goals are among them. */
 static int append_takes(PyObject *list) {
 #define TAKES(name, doc)                                                                                               \
     if (append_new(list, Py_BuildValue("(sI)", #name, (unsigned)IK_TAKES_##name)) < 0) return -1;

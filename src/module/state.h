@@ -1,4 +1,4 @@
-/* What the module keeps. */
+/* The state of the module. */
 #ifndef IKCORE_STATE_H
 #define IKCORE_STATE_H
 

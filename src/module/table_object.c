@@ -1,4 +1,4 @@
-/* Rows of numbers as a Python object, immutable, to find the nearest. Everything is checked when the object is made. */
+/* Rows of numbers as an immutable Python object, for nearest rows. Everything is checked when the object is made. */
 #include "table_object.h"
 
 #include "ik.h"

@@ -1,8 +1,8 @@
-/* Products and lengths of vectors (..., 3), in one pass and in written order: NumPy takes four, and as many arrays. And
- * how far apart points are that do not fit into one of its passes.
+/* Products and lengths of vectors (..., 3), in one pass and in a fixed order: NumPy needs four passes and as many
+ * arrays. Also the largest distance between points.
  *
- * Vectors are doubles that are one row after another, as many on both sides, or one for all. Of anything else None, and
- * ikcore/_arrays.py does it with NumPy, to the same bits. */
+ * Vectors are contiguous doubles, as many on both sides, or one for all. For anything else the result is None, and
+ * ikcore/_arrays.py uses NumPy, with the same bits. */
 #include "vectors.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -16,14 +16,14 @@
 #include "../ik/soles.h"
 #include "arrays.h"
 
-/* Vectors one after the other; of a single one for all the stride is 0. */
+/* Contiguous vectors; the stride of a single one for all is 0. */
 typedef struct {
     PyArrayObject *array;
     const char *at;
     npy_intp count, stride, step;
 } vectors;
 
-/* Whether C can walk along it. */
+/* Whether C can iterate over it. */
 static int read_vectors(PyObject *object, vectors *v) {
     PyArrayObject *array = (PyArrayObject *)object;
     if (!PyArray_CheckExact(object) || !holds(array, NPY_DOUBLE) || !PyArray_ISBEHAVED_RO(array)) return 0;
@@ -40,7 +40,7 @@ static int same_shape(PyArrayObject *a, PyArrayObject *b) {
            PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
 }
 
-/* The one whose shape the result has, NULL where that is not so plain. */
+/* The operand whose shape the result has, NULL if neither has it. */
 static vectors *wider(vectors *a, vectors *b) {
     if (PyArray_NDIM(b->array) == 1 || same_shape(a->array, b->array)) return a;
     return PyArray_NDIM(a->array) == 1 ? b : NULL;
@@ -55,7 +55,7 @@ static double product(const vectors *a, const vectors *b, npy_intp row) {
     return sum + part(a, row, 2) * part(b, row, 2);
 }
 
-/* An array shaped as vectors, with so many axes less. */
+/* An array of the shape of the vectors, with some axes less. */
 static PyArrayObject *empty(const vectors *shape, int less) {
     PyArrayObject *array = shape->array;
     return (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(array) - less, PyArray_DIMS(array), NPY_DOUBLE);
@@ -102,7 +102,7 @@ static PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t given
     return (PyObject *)found;
 }
 
-/* What a way is along three axes, rows from `first` on. */
+/* Coordinates of a vector along three axes, rows from `first` on. */
 static void along(const vectors *axes, npy_intp first, const vectors *ways, npy_intp row, double to[3]) {
     double sides[3][3], way[3];
     for (int axis = 0; axis < 3; axis++) {
@@ -113,7 +113,7 @@ static void along(const vectors *axes, npy_intp first, const vectors *ways, npy_
     ik_within((const double (*)[3])sides, way, to);
 }
 
-/* Whether these are ways (n, 3) and three axes each, rows of (n, 3, 3), or of (3, 3) for all. */
+/* Whether these are vectors (n, 3) and three axes each, rows of (n, 3, 3), or of (3, 3) for all. */
 static int read_axes(PyObject *const *args, Py_ssize_t given, vectors *axes, vectors *ways) {
     const int read = given == 2 && read_vectors(args[0], axes) && read_vectors(args[1], ways);
     const int three = read && PyArray_NDIM(axes->array) > 1 && PyArray_NDIM(axes->array) < 4 && axes->count % 3 == 0 &&
@@ -156,7 +156,7 @@ static PyObject *usual_within(PyObject *module, PyObject *const *args, Py_ssize_
     return Py_BuildValue("(ddd)", usual[0], usual[1], usual[2]);
 }
 
-/* Whether the parallelepiped of axes, columns of (..., 3, 3), is no flatter than so much of the cube of the longest. */
+/* Whether the volume of axes, columns of (..., 3, 3), is at least this share of the cube of the longest. */
 static PyObject *solid(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     const double least = given == 2 ? PyFloat_AsDouble(args[1]) : 0;
     (void)module;
@@ -189,7 +189,7 @@ static PyObject *solid(PyObject *module, PyObject *const *args, Py_ssize_t given
 
 /* --- the largest distance ----------------------------------------------------------------------------------------- */
 
-/* A point, and how far it is from some place near all of them. */
+/* A point, and its distance from a centre near all of them. */
 typedef struct {
     double radius, at[3];
 } outlier;
@@ -204,8 +204,8 @@ static int outer_first(const void *a, const void *b) {
     return (first < second) - (first > second);
 }
 
-/* Between two of some points; NaN where one is. Two whose radii together are no more than what is found already are no
- * farther apart, so that as a rule few pairs are looked at. */
+/* The largest distance between two of some points; NaN if one is NaN. Two points whose radii add up to no more than the
+ * distance found so far need no test, so that usually few pairs are tested. */
 static double widest_of(const double (*points)[3], npy_intp count, outlier *outer) {
     const double *middle = points[count / 2], *farthest = middle;
     double radius = 0, found = 0;

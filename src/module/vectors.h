@@ -1,4 +1,4 @@
-/* What is done with vectors all the time. */
+/* Frequent operations on vectors. */
 #ifndef IKCORE_VECTORS_H
 #define IKCORE_VECTORS_H
 

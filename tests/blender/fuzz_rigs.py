@@ -96,8 +96,8 @@ def press(name, options, steps):
     """Press a button; how it ends: done, cancelled after so many steps, or a sentence."""
     import bpy
 
-    operators = importlib.import_module("bl_ext.user_default.ikcore.operators")
-    stage = operators.stage
+    operators = importlib.import_module("bl_ext.user_default.ikcore.limbs.operators")
+    stage = operators.scene_frames
 
     class Cancelling:
         """The stage whose work ends early, as Esc has it."""
@@ -112,13 +112,13 @@ def press(name, options, steps):
                 raise operators.CannotBakeError("cancelled")
 
     try:
-        operators.stage = Cancelling() if steps else stage
+        operators.scene_frames = Cancelling() if steps else stage
         getattr(bpy.ops.ikcore, name)("EXEC_DEFAULT", True, **options)
     except RuntimeError as error:
         text = str(error).strip().removeprefix("Error: ")
         return "cancelled" if text == "cancelled" else text
     finally:
-        operators.stage = stage
+        operators.scene_frames = stage
     return "done"
 
 
@@ -141,7 +141,7 @@ def compare(what, names, was):
     """Whether bones are where they were shown, or it is told that they are not and `nla.bake` is no better."""
     import bpy
 
-    bake = importlib.import_module("bl_ext.user_default.ikcore.bake")
+    bake = importlib.import_module("bl_ext.user_default.ikcore.limbs.bake")
     off = {name: apart(was[name], now) for name, now in seen(names).items()}
     told = {name: bake.latest(bpy.context.view_layer.objects[name]) for name in names}
     bpy.ops.ed.undo()

@@ -65,7 +65,7 @@ def extension(*names):
 
 def bake_feet(bpy, armature):
     """The operator as a whole, and its stages."""
-    (report,) = extension("report")
+    (report,) = extension("feet.foot_report")
     whole = timed("bake_feet", lambda: bpy.ops.ikcore.bake_feet(ground="PLANE"))
     stages = report.latest(armature).times
     return {**whole, **{f"  {stage}": seconds for stage, seconds in stages.items()}}
@@ -73,7 +73,7 @@ def bake_feet(bpy, armature):
 
 def redo(bpy, armature):
     """The operation of the redo panel, without the undo before it."""
-    feet, foot_job, keys, stage = extension("feet", "foot_job", "keys", "stage")
+    feet, foot_job, keys, stage = extension("feet.foot_bake", "feet.foot_job", "feet.keys", "animation.scene_frames")
     request = armature.ikcore_feet
     request.ground = "PLANE"
     stage.finished(feet.work(bpy.context, foot_job.asked(bpy.context, armature, request)))

@@ -39,13 +39,13 @@ class Watched:
     """Seconds before the first step of an operator, of its longest step, twice, and of all of it."""
 
     def __enter__(self):
-        self.operators = importlib.import_module("bl_ext.user_default.ikcore.operators")
-        self.stage, self.times, self.start = self.operators.stage, [], time.perf_counter()
-        self.operators.stage = self
+        self.operators = importlib.import_module("bl_ext.user_default.ikcore.limbs.operators")
+        self.stage, self.times, self.start = self.operators.scene_frames, [], time.perf_counter()
+        self.operators.scene_frames = self
         return self.times
 
     def __exit__(self, *_):
-        self.operators.stage = self.stage
+        self.operators.scene_frames = self.stage
 
     def __getattr__(self, name):
         return getattr(self.stage, name)

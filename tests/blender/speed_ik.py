@@ -72,7 +72,9 @@ def chains(bpy, armature, frames):
 
 
 def _bake(bpy, armature, frames, way):
-    bake, limbs = (importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in ("bake", "limbs"))
+    bake, limbs = (
+        importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in ("limbs.bake", "limbs.ik_constraints")
+    )
     import numpy as np
 
     steps = bake.bake(bpy.context, limbs.find_limbs(armature), np.arange(1, frames + 1), way, "dls")

@@ -63,7 +63,10 @@ def best(bpy, addon, target):
     """Seconds of an update, the best of some drags: {part: seconds}."""
     rounds = []
     for _ in range(ROUNDS):
-        with timed(addon.bent.bridge.library, "solve") as solver, timed(addon.live, "_follow") as extension:
+        with (
+            timed(addon.pins.full_body.bridge.library, "solve") as solver,
+            timed(addon.pins.interactive, "_follow") as extension,
+        ):
             start = time.perf_counter()
             for step in range(STEPS):
                 target.location.z -= 0.01 if step < STEPS / 2 else -0.01

@@ -128,8 +128,8 @@ def test_a_key_beside_the_range_is_one_on_its_end(near, output, addon):
         bake()
     else:
         for (path, index), curve in played(leg).items():
-            channel = addon.actions.Channel(path, index, curve.group.name, np.zeros(20), slopes=slopes)
-            addon.actions.write_keys(addon.actions.played_bag(leg.animation_data), channel, frames)
+            channel = addon.animation.actions.Channel(path, index, curve.group.name, np.zeros(20), slopes=slopes)
+            addon.animation.actions.write_keys(addon.animation.actions.played_bag(leg.animation_data), channel, frames)
     for name in ("upper", "lower"):
         for (path, index), curve in played(leg).items():
             if path == ROTATION.format(name):
@@ -405,7 +405,7 @@ def test_cancelled_at_any_time_nothing_has_changed(addon, solver):
     leg = animated_leg()
     leg.pose.bones["tip"].location = (0.1, 0.2, 0.3)  # posed by hand, not keyed
     bpy.context.scene.frame_set(7, subframe=0.25)
-    before, operators = rigs.state(), addon.operators
+    before, operators = rigs.state(), addon.limbs.operators
     request = SimpleNamespace(tell=lambda *_: None, solver=solver, method="dls", tolerance=lambda: None)
     limbs, stop, ended = operators.find_limbs(leg), 0, False
     while not ended:
@@ -438,7 +438,15 @@ def test_undo_restores_everything_in_one_step():
     assert not bpy.ops.ed.redo.poll(), "there is a second step"
 
 
-@pytest.mark.parametrize("where", ["anew.solve", "anew.sample", "actions.write_keys", "actions.assign"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "limbs.two_bone_bake.solve",
+        "limbs.two_bone_bake.sample",
+        "animation.actions.write_keys",
+        "animation.actions.assign",
+    ],
+)
 def test_failure_half_way_leaves_everything(addon, monkeypatch, where):
     leg = animated_leg()
     leg.pose.bones["tip"].rotation_quaternion = (0.6, 0.8, 0, 0)  # posed by hand, not keyed
@@ -447,7 +455,7 @@ def test_failure_half_way_leaves_everything(addon, monkeypatch, where):
     leg.pose.bones["tip"].rotation_quaternion = (0.6, 0.8, 0, 0)
     bpy.context.view_layer.update()
     before = rigs.state()
-    module, name = where.split(".")
+    module, _, name = where.rpartition(".")
     module = importlib.import_module(f"{addon.__name__}.{module}")
     real = getattr(module, name)
 
@@ -466,7 +474,7 @@ def test_failure_half_way_leaves_everything(addon, monkeypatch, where):
 @pytest.mark.parametrize(("before", "after"), [("BEZIER", "BEZIER"), ("CONSTANT", "CONSTANT"), (None, "BEZIER")])
 def test_a_key_alone_goes_on_as_the_one_before_it(addon, before, after):
     """As if it had been keyed by hand; those beside it stay as they are."""
-    actions, leg = addon.actions, rigs.leg()
+    actions, leg = addon.animation.actions, rigs.leg()
     bone = leg.pose.bones["upper"]
     bone.location = (0, 0, 0)
     bone.keyframe_insert("location", frame=1 if before else 10)

@@ -235,7 +235,7 @@ def test_random_rig_without_a_pole(seed, influence):
 
 
 def check_without_a_pole(leg, limb=LIMB):
-    """Where Blender gets to the target, but for the little that it stops short, knee and turns are its own."""
+    """If Blender nearly reaches the target, the knee and the rotations are those that it displays."""
     before = rigs.sampled(leg, FRAMES)
     assert bake() == {"FINISHED"}
     after = rigs.sampled(leg, FRAMES)

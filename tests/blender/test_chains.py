@@ -137,7 +137,7 @@ def test_a_straight_limb_bends_towards_its_pole(method):
 
 def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
     """It names the bone, the angle and the frame, whichever frame that is."""
-    real, quat = addon.bent.solved, addon.bridge.rotations
+    real, quat = addon.pins.full_body.solved, addon.bridge.rotations
 
     def twisting(clip, goals, freedoms, method):
         made, errors = real(clip, goals, freedoms, method)
@@ -148,11 +148,11 @@ def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
         return dataclasses.replace(made, pose=addon.bridge.library.Pose(rotations)), errors
 
     armature, _ = walking("leg")
-    monkeypatch.setattr(addon.bent, "solved", twisting)
+    monkeypatch.setattr(addon.pins.full_body, "solved", twisting)
     bpy.ops.ikcore.bake_ik(solver="LIBRARY", method="ccd")
     told = "with the library solver; limb1: twisted 30° from the displayed pose at frame 34"
     assert f"Warning: Baked 1 IK, 2 bones, 121 frames {told}" in capfd.readouterr().out
-    assert addon.bake.latest(armature).problems[0][0] == 34
+    assert addon.limbs.bake.latest(armature).problems[0][0] == 34
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -223,7 +223,7 @@ def test_ik_limits_that_are_switched_on_and_left_as_they_are(addon, axes):
     for axis in axes:
         setattr(bone, f"use_ik_limit_{axis}", True)
     assert bone.ik_max_x > np.pi
-    addon.ik_limits.Freedom.of(bone).limit()
+    addon.rig.ik_limits.Freedom.of(bone).limit()
     assert bpy.ops.ikcore.bake_ik(solver="LIBRARY") == {"FINISHED"}
 
 
@@ -238,7 +238,7 @@ def test_ik_limits_hold(addon):
         bpy.context.scene.frame_set(frame)
         for bone in list(armature.pose.bones)[1:]:
             turned = bone.matrix_basis.to_quaternion()
-            assert addon.ik_limits.Freedom.of(bone).limit().violation(np.array(turned)) < 1e-4
+            assert addon.rig.ik_limits.Freedom.of(bone).limit().violation(np.array(turned)) < 1e-4
             most = max(most, turned.angle)
     assert most > 0.4, "the test does not come to the limits"
 
@@ -356,9 +356,9 @@ def test_chains_apart_are_problems_apart(addon, monkeypatch):
         rigs.select(armature, *[bone.name for bone in armature.pose.bones])
         return armature
 
-    solved, real = [], addon.bent.solved
+    solved, real = [], addon.pins.full_body.solved
     monkeypatch.setattr(
-        addon.bent,
+        addon.pins.full_body,
         "solved",
         lambda clip, goals, *some: solved.append(len(goals)) or real(clip, goals, *some),
     )
@@ -395,13 +395,13 @@ def test_what_is_out_of_reach_is_said(capfd, addon):
     armature.location.x = 3.0
     assert anew() == {"FINISHED"}
     assert "IK of b5: 1.9 m from its target at frame 10" in capfd.readouterr().out
-    ((frame, text),) = addon.bake.latest(armature).problems
+    ((frame, text),) = addon.limbs.bake.latest(armature).problems
     assert (frame, "from its target" in text) == (10, True)
-    assert addon.panels.IKCORE_PT_ik_problems.poll(bpy.context)
+    assert addon.limbs.panels.IKCORE_PT_ik_problems.poll(bpy.context)
     bpy.ops.ikcore.show_frame(frame=frame)
     assert bpy.context.scene.frame_current == 10
     armature.animation_data.action = None
-    assert not addon.panels.IKCORE_PT_ik_problems.poll(bpy.context)
+    assert not addon.limbs.panels.IKCORE_PT_ik_problems.poll(bpy.context)
 
 
 def turned_with_a_pole(ik):

@@ -17,7 +17,14 @@ import ikcore as ik
 
 actions, armatures, channels, clips, skin, stage = (
     importlib.import_module(f"{EXTENSION}.{name}")
-    for name in ("actions", "armatures", "channels", "clips", "skin", "stage")
+    for name in (
+        "animation.actions",
+        "rig.armatures",
+        "animation.channels",
+        "animation.clip_reader",
+        "rig.skin",
+        "animation.scene_frames",
+    )
 )
 FRAMES = np.arange(1, 21)
 MOCAP = pathlib.Path(os.environ.get("IKCORE_MOCAP", "none"))

@@ -100,16 +100,20 @@ def rig(seed, *, even=False):
 
 def by_curves(leg, addon):
     """Samples of the limb from curves, or None."""
-    return addon.stage.finished(addon.sample._by_curves(bpy.context, addon.limbs.find_limbs(leg), FRAMES))
+    return addon.animation.scene_frames.finished(
+        addon.limbs.sampling._by_curves(bpy.context, addon.limbs.ik_constraints.find_limbs(leg), FRAMES)
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_curves_say_what_the_scene_does(seed, addon):
     leg = rig(seed)
-    (limb,), reader = addon.limbs.find_limbs(leg), addon.curves.Reader(FRAMES)
-    assert addon.sample.unread(reader, limb) is None
-    read, start = addon.stage.finished(addon.sample._read_all(reader, [limb]))
-    shown, shown_start = addon.stage.finished(addon.sample._by_scene(bpy.context, [limb], FRAMES))
+    (limb,), reader = addon.limbs.ik_constraints.find_limbs(leg), addon.animation.fcurves.Reader(FRAMES)
+    assert addon.limbs.sampling.unread(reader, limb) is None
+    read, start = addon.animation.scene_frames.finished(addon.limbs.sampling._read_all(reader, [limb]))
+    shown, shown_start = addon.animation.scene_frames.finished(
+        addon.limbs.sampling._by_scene(bpy.context, [limb], FRAMES)
+    )
     for name in set(read) - {"shown", "pose"}:
         size = max(1.0, np.abs(shown[name]).max())
         np.testing.assert_allclose(read[name], shown[name], atol=NEAR * size, err_msg=name)
@@ -131,12 +135,12 @@ def test_bones_that_keep_their_shape_need_no_matrices(seed, addon):
             rigs.add_limb(leg, ".b", at=(0, 1, 0))
             ik = leg.pose.bones["lower"].constraints[0]
             rigs.add_ik(leg, ".b", target=ik.pole_target, pole=other.pose.bones["lower"].constraints[0].target)
-        found += [limb for limb in addon.limbs.find_limbs(armature) if limb not in found]
-    sample, reader = addon.sample, addon.curves.Reader(FRAMES)
+        found += [limb for limb in addon.limbs.ik_constraints.find_limbs(armature) if limb not in found]
+    sample, reader = addon.limbs.sampling, addon.animation.fcurves.Reader(FRAMES)
     bpy.context.view_layer.update()
-    made = addon.stage.finished(sample._by_parts(reader, found))
-    seen = addon.stage.finished(sample._by_scene(bpy.context, found, FRAMES))
-    shown = addon.stage.finished(sample._sampled(found, *seen))
+    made = addon.animation.scene_frames.finished(sample._by_parts(reader, found))
+    seen = addon.animation.scene_frames.finished(sample._by_scene(bpy.context, found, FRAMES))
+    shown = addon.animation.scene_frames.finished(sample._sampled(found, *seen))
     for name in sample.COMPARED:
         one, two = getattr(made.limbs, name), getattr(shown.limbs, name)
         np.testing.assert_allclose(one, two, atol=NEAR * max(1.0, np.abs(two).max()), err_msg=name)
@@ -154,21 +158,21 @@ def test_bones_that_keep_their_shape_need_no_matrices(seed, addon):
 @pytest.mark.parametrize("seed", range(40, 60))
 def test_so_do_chains(seed, addon):
     """Poses of bones without IK, and its targets; if these shear, both ways refuse."""
-    leg, freed = rig(seed), addon.freed
-    limbs = addon.limbs.find_limbs(leg)
+    leg, freed = rig(seed), addon.limbs.unconstrained
+    limbs = addon.limbs.ik_constraints.find_limbs(leg)
 
     def made(frames):
-        return [addon.chains._Chains("dls", leg, limbs, frames)]
+        return [addon.limbs.chains._Chains("dls", leg, limbs, frames)]
 
     read, seen = made(FRAMES), made(FRAMES)
     try:
-        assert addon.stage.finished(freed._by_curves(bpy.context, read, made, limbs, FRAMES))
-    except addon.armatures.CannotBakeError as error:
-        addon.stage.finished(freed._by_scene(bpy.context, seen, FRAMES))
-        with pytest.raises(addon.armatures.CannotBakeError, match=str(error)[:20]):
-            addon.stage.finished(seen[0].settle())
+        assert addon.animation.scene_frames.finished(freed._by_curves(bpy.context, read, made, limbs, FRAMES))
+    except addon.rig.armatures.CannotBakeError as error:
+        addon.animation.scene_frames.finished(freed._by_scene(bpy.context, seen, FRAMES))
+        with pytest.raises(addon.rig.armatures.CannotBakeError, match=str(error)[:20]):
+            addon.animation.scene_frames.finished(seen[0].settle())
         return
-    addon.stage.finished(freed._by_scene(bpy.context, seen, FRAMES))
+    addon.animation.scene_frames.finished(freed._by_scene(bpy.context, seen, FRAMES))
     for one, two in zip(read[0].said_on(slice(None)), seen[0].said(), strict=True):
         np.testing.assert_allclose(one, two, atol=NEAR * max(1.0, np.abs(two).max()))
 
@@ -229,8 +233,8 @@ def test_what_is_not_read_by_curves(spoil, why, addon):
     leg = rigs.leg()
     ik = leg.pose.bones["lower"].constraints[0]
     spoil(leg, ik)
-    (limb,) = addon.limbs.find_limbs(leg)
-    assert addon.sample.unread(addon.curves.Reader(FRAMES), limb) == why
+    (limb,) = addon.limbs.ik_constraints.find_limbs(leg)
+    assert addon.limbs.sampling.unread(addon.animation.fcurves.Reader(FRAMES), limb) == why
     assert by_curves(leg, addon) is None
 
 
@@ -251,5 +255,5 @@ def test_what_is_not_known_of_is_seen(addon, monkeypatch):
     """A few frames are compared with the scene."""
     leg = rigs.leg()
     leg.pose.bones["lower"].constraints[0].target.constraints.new("COPY_LOCATION").target = rigs.add_object("Elsewhere")
-    monkeypatch.setattr(addon.sample, "unread", lambda *_: None)
+    monkeypatch.setattr(addon.limbs.sampling, "unread", lambda *_: None)
     assert by_curves(leg, addon) is None

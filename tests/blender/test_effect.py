@@ -204,7 +204,7 @@ def test_generated_rigify_that_walks_on_the_spot(addon, capfd):
         bpy.context.view_layer.update()
         before = feet(rig)
         assert bake() == {"FINISHED"}
-        told = addon.report.latest(rig)
+        told = addon.feet.foot_report.latest(rig)
         assert "MCH-torso.parent cannot move, so torso was moved" in capfd.readouterr().out
         assert not told.away
         assert np.abs(feet(rig) - before).max() > 0.5
@@ -275,7 +275,7 @@ def test_disabled_but_moved(tmp_path, addon):
     before = rigs.sampled(walker, FRAMES)
     assert bake() == {"FINISHED"}
     assert np.abs(rigs.sampled(walker, FRAMES) - before).max() > 0.01
-    assert not addon.report.latest(walker).away
+    assert not addon.feet.foot_report.latest(walker).away
 
 
 def test_hidden_but_moved(tmp_path):
@@ -312,7 +312,7 @@ def test_a_script_that_moves_bones(handler, operator, tmp_path, capfd, addon):
     walker = walks.walk(tmp_path)
     assert getattr(bpy.ops.ikcore, operator)(**PLANE) == {"FINISHED"}
     assert "Warning: Baked" in capfd.readouterr().out
-    (text,) = addon.report.latest(walker).remarks()
+    (text,) = addon.feet.foot_report.latest(walker).remarks()
     assert text.startswith("Left foot is displayed ")
     assert "from its baked place at frame" in text
     assert text.endswith(": something other than its keys moves it")

@@ -109,7 +109,7 @@ def test_moving_ground(walker, addon):
     wanted = ik.bake_feet(walks.read(walker), ground)
     assert on(["Lift"], ground_moves=True) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
-    for line in addon.report.latest(walker).lines:
+    for line in addon.feet.foot_report.latest(walker).lines:
         assert line.slide[0] > 0.03
         assert line.slide[1] < 0.005
         assert line.sink[0] > 0.2
@@ -121,7 +121,7 @@ def test_a_leg_that_never_stands_has_no_slide(walker, addon):
     bpy.ops.ikcore.detect_feet()
     walker.ikcore_feet.legs["left"].mode = "never"
     bake()
-    texts = {line.leg: line.texts() for line in addon.report.latest(walker).lines}
+    texts = {line.leg: line.texts() for line in addon.feet.foot_report.latest(walker).lines}
     shown = [text.split()[:2] for text in texts["left"] + texts["right"]]
     assert shown == [["Left", "sink"], ["Right", "slide"], ["Right", "sink"]]
 
@@ -141,7 +141,7 @@ def test_ground_that_changes_its_shape_is_told(walker, addon, capfd):
     assert on(["Sea"], ground_moves=True) == {"FINISHED"}
     assert "Warning: Baked 2 legs, 61 frames" in (said := capfd.readouterr().out)
     assert ". Sea deforms: its shape at frame 1 is used" in said
-    assert addon.report.latest(walker).notes == ["Sea deforms: its shape at frame 1 is used"]
+    assert addon.feet.foot_report.latest(walker).notes == ["Sea deforms: its shape at frame 1 is used"]
     walks.assert_feet(walker, wanted, FRAMES)
 
 
@@ -256,7 +256,7 @@ def test_in_place_motion_travels_or_stays(tmp_path, addon, forward_motion, capfd
     wanted = walks.prepared_and_baked(walks.read(walker), floor, root_motion=forward_motion)
     assert bake(ground="PLANE", plane_height=0.1, forward_motion=forward_motion) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
-    said, moved = addon.report.latest(walker).notes
+    said, moved = addon.feet.foot_report.latest(walker).notes
     assert "100 mm higher" in moved  # the plane is that much higher than the floor of the clip
     assert said.startswith("Root motion was added" if forward_motion else "In-place walk")
     assert said.endswith("; turn on Add Forward Motion to move it forward") == (not forward_motion)
@@ -272,13 +272,13 @@ def test_jitter_is_removed_or_left(tmp_path, addon, remove_jitter):
     assert np.abs(wanted.clip.pose.rotations - other.clip.pose.rotations).max() > 1e-3
     assert bake(ground="PLANE", plane_height=0, remove_jitter=remove_jitter) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
-    notes = addon.report.latest(walker).notes
+    notes = addon.feet.foot_report.latest(walker).notes
     assert any("was removed" in note for note in notes) == remove_jitter
     assert any("; turn on Remove Jitter" in note for note in notes) == (not remove_jitter)
 
 
 def on_unfit_steps():
-    """What the walk's strides of half a metre do not fit."""
+    """Stairs whose treads do not match the walk's strides of half a metre."""
     for step in range(6):
         walks.slab(f"Step {step}", (-2, -9, -1), (2, 2 if not step else -0.3 - 0.36 * step, 0.12 * step))
     return [f"Step {step}" for step in range(6)]
@@ -292,13 +292,13 @@ def test_strides_are_fitted_to_steps(tmp_path, addon):
     wanted = walks.prepared_and_baked(clip, ground, stride=0.4)
     assert wanted.source is not clip, "the test fits nothing"
     assert on(names) == {"FINISHED"}
-    (said,) = addon.report.latest(walker).notes
+    (said,) = addon.feet.foot_report.latest(walker).notes
     assert said.startswith("Steps do not match the stairs")
     assert said.endswith("; raise Fit Strides to adjust step length")
     bpy.ops.ed.undo_push()
     assert on(names, fit_strides=0.4, from_original=True) == {"FINISHED"}
     walks.assert_feet(walker, wanted, frames)
-    (said,) = addon.report.latest(walker).notes
+    (said,) = addon.feet.foot_report.latest(walker).notes
     assert said.startswith("Strides are 0.")
 
 
@@ -333,7 +333,7 @@ def test_below_a_root_that_is_held_the_next_bone_goes_on_its_way(tmp_path, addon
     assert way > 1, "the test does not move"
     assert bake(ground="PLANE", plane_height=0.1, keys=keys) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES, tolerance=0.03 if keys == "TOLERANCE" else 1e-4)
-    sent, moved, instead = addon.report.latest(walker).remarks()
+    sent, moved, instead = addon.feet.foot_report.latest(walker).remarks()
     assert "100 mm higher" in moved  # the plane is that much higher than the floor of the clip
     assert "Root motion was added" in sent
     assert instead == "holder cannot move, so Hips was moved: bones not parented to Hips stay behind"
@@ -351,7 +351,9 @@ def test_what_cannot_go_on_its_way_is_told_how_to_stay(tmp_path):
 def test_what_changes_nothing_says_why(tmp_path, addon, capfd):
     walker = walks.walk(tmp_path, slide=1)
     assert bake(ground="PLANE", plane_height=0) == {"FINISHED"}
-    assert addon.report.latest(walker).remarks() == ["Nothing has changed: all feet stand on the ground as they should"]
+    assert addon.feet.foot_report.latest(walker).remarks() == [
+        "Nothing has changed: all feet stand on the ground as they should"
+    ]
     assert capfd.readouterr().out.count("Nothing has changed") == 1
 
 
@@ -360,12 +362,12 @@ def test_the_same_again_says_so(tmp_path, addon):
     walker = walks.walk(tmp_path, slide=1.2)
     for told in (False, True):
         assert bake(ground="PLANE", plane_height=0) == {"FINISHED"}
-        assert ("Nothing has changed since the last bake" in addon.report.latest(walker).remarks()) == told
+        assert ("Nothing has changed since the last bake" in addon.feet.foot_report.latest(walker).remarks()) == told
 
 
 @pytest.mark.parametrize("fps", [24, 48])
 def test_a_walk_at_the_rate_of_the_scene_is_left_once_it_was_baked(tmp_path, addon, fps):
-    """The importer scales its keys, so that frames are between them, where feet that stood slide by a trace."""
+    """The importer scales keys in time, so that frames lie between them, where planted feet slide slightly."""
     ik.samples.walk(seconds=4).clip[20:100].write(tmp_path / "walk.bvh")
     bpy.context.scene.render.fps = fps
     options = {"use_fps_scale": True, "update_scene_duration": True}
@@ -373,14 +375,14 @@ def test_a_walk_at_the_rate_of_the_scene_is_left_once_it_was_baked(tmp_path, add
     walker, ground = bpy.context.object, walks.steps()
     for baked_before in (False, True):
         assert on(ground, from_original=False) == {"FINISHED"}
-        remarks = addon.report.latest(walker).remarks()
+        remarks = addon.feet.foot_report.latest(walker).remarks()
         assert [remark.partition(":")[0] for remark in remarks] == ["Nothing has changed"] * baked_before
 
 
 def test_every_option_is_tried(addon):
-    """Of the operator, somewhere in this file."""
+    """Every option of the operator occurs in this file."""
     text = pathlib.Path(__file__).read_text(encoding="utf-8")
-    missing = [name for name in addon.options.names() if f'"{name}"' not in text and f"{name}=" not in text]
+    missing = [name for name in addon.feet.options.names() if f'"{name}"' not in text and f"{name}=" not in text]
     assert missing == []
 
 
@@ -467,7 +469,7 @@ def test_overwrite(walker):
 
 
 def test_markers(walker, capfd):
-    """Where a leg does not reach: on a floor far below, with a pelvis that stays for the other leg."""
+    """Markers on frames out of reach: on a floor far below, with a pelvis that stays for the other leg."""
     deep = {"ground": "PLANE", "plane_height": -0.6, "legs": [{"name": "left"}]}
     assert bake(**deep) == {"FINISHED"}
     assert len(bpy.context.scene.timeline_markers) == 0
@@ -549,7 +551,7 @@ def test_detection_keeps_edits_unless_asked(walker, capfd):
 
 
 def test_some_curves_leave_the_other_leg(walker):
-    """What is said of one leg does not change when the other one stands."""
+    """Contact curves of one leg do not change the contacts of the other."""
     clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
     bpy.ops.ikcore.detect_contacts(ground="PLANE", plane_height=-0.02)
     lift_left(walker)
@@ -789,7 +791,7 @@ def test_own_soles(rig, tmp_path, capfd):
 
 
 def test_detecting_a_sole_looks_at_the_original(walker):
-    """As the bake does; and it starts anew, whatever has become of the points."""
+    """Like the bake, it measures the original again, whatever the listed points are."""
     bpy.ops.ikcore.detect_feet()
     bpy.ops.ikcore.detect_sole()
     first = own_sole(walker, "left")
@@ -813,7 +815,7 @@ def test_own_soles_undone(walker):
 
 
 def test_the_end_of_a_leg_without_a_foot():
-    """Where its sole is told to be; of one that is added by hand, the tail of its last bone."""
+    """The end is its given sole; for a leg added by hand, the tail of its last bone."""
     armature = rigs.mixamo_like()
     rigs.move(armature, (1, 10, 20), size=0.15)
     clip, feet = walks.read(armature), []
@@ -905,14 +907,16 @@ def test_frame_mode_and_selection_stay(walker, mode):
 
 
 def work(addon, armature):
-    """What the operator does from the interface, step by step, onto a plane."""
+    """Run the operator as from the interface, step by step, onto a plane."""
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
-    return addon.feet.work(bpy.context, addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet))
+    return addon.feet.foot_bake.work(
+        bpy.context, addon.feet.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
+    )
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 62])
 def test_cancel_while_looking_changes_nothing(addon, walker, steps, monkeypatch):
-    monkeypatch.setattr(addon.feet.clips, "not_from_curves", lambda *_: "asked for by the test")
+    monkeypatch.setattr(addon.feet.foot_bake.clip_reader, "not_from_curves", lambda *_: "asked for by the test")
     bpy.context.scene.frame_set(13, subframe=0.5)
     walker.pose.bones["Hips"].location = (1, 2, 3)  # posed, not keyed
     bpy.context.view_layer.update()
@@ -951,12 +955,12 @@ def test_cancel_while_baking_answers_at_once(addon, walker, monkeypatch):
 
 def started(addon, armature, **options):
     """The operator as the interface runs it, as far as that goes without a window: what it said, and itself."""
-    cls, said = addon.foot_operators.IKCORE_OT_bake_feet, []
+    cls, said = addon.feet.foot_operators.IKCORE_OT_bake_feet, []
     options = {"output": "NEW", "keys": "EVERY", "mark": True, "options": SimpleNamespace(is_repeat=False), **options}
     operator = SimpleNamespace(bl_label="Bake", report=lambda _, text: said.append(text), **options)
     operator._keyed = functools.partial(cls._keyed, operator)
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
-    job = addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
+    job = addon.feet.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
     operator._work, operator._shown = cls.steps(operator, bpy.context, [job]), None
     return operator, said
 
@@ -964,7 +968,7 @@ def started(addon, armature, **options):
 @pytest.mark.parametrize("output", ["NEW", "OVERWRITE", "NLA"])
 def test_cancel_while_writing_changes_nothing(addon, walker, output, monkeypatch):
     """Wherever it is cancelled: from the first step of the writing to the last, one bone after the other."""
-    monkeypatch.setattr(addon.joints, "ITEMS", 1)
+    monkeypatch.setattr(addon.rig.joints, "ITEMS", 1)
     bpy.context.scene.frame_set(13, subframe=0.5)
     walker.pose.bones["Hips"].location = (1, 2, 3)  # posed, not keyed
     bpy.context.view_layer.update()
@@ -972,10 +976,10 @@ def test_cancel_while_writing_changes_nothing(addon, walker, output, monkeypatch
     while not ended:
         operator, _ = started(addon, walker, output=output)
         before, ended = rigs.state(), True
-        while next(operator._work) < addon.feet.WORKING:
+        while next(operator._work) < addon.feet.foot_bake.WORKING:
             pass
         for n, share in enumerate(operator._work):
-            assert addon.feet.WORKING <= share <= 1
+            assert addon.feet.foot_bake.WORKING <= share <= 1
             if n == later:
                 operator._work.close()
                 assert rigs.state() == before
@@ -989,7 +993,7 @@ def test_ticks_come_to_the_same(addon, walker):
     wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
     (operator, said), shown = started(addon, walker), []
     context = SimpleNamespace(workspace=SimpleNamespace(status_text_set=shown.append))
-    tick = addon.foot_operators.IKCORE_OT_bake_feet._tick
+    tick = addon.feet.foot_operators.IKCORE_OT_bake_feet._tick
     while (done := tick(operator, context)) == {"RUNNING_MODAL"}:
         assert "Esc: Cancel" in shown[-1]
     assert len(shown) == len(set(shown))
@@ -1003,9 +1007,9 @@ def test_esc_is_asked_often(addon, walker, monkeypatch):
 
     Bones of few frames are read together, as they take no longer than one of many.
     """
-    assert [[*some] for some, _ in addon.joints.pieces(range(4), 10_000)] == [[0], [1], [2], [3]]
-    assert [[*some] for some, _ in addon.joints.pieces(range(4), 8_000)] == [[0, 1], [2, 3]]
-    monkeypatch.setattr(addon.joints, "ITEMS", 1)
+    assert [[*some] for some, _ in addon.rig.joints.pieces(range(4), 10_000)] == [[0], [1], [2], [3]]
+    assert [[*some] for some, _ in addon.rig.joints.pieces(range(4), 8_000)] == [[0, 1], [2, 3]]
+    monkeypatch.setattr(addon.rig.joints, "ITEMS", 1)
 
     def steps(work):
         count = 0
@@ -1016,7 +1020,7 @@ def test_esc_is_asked_often(addon, walker, monkeypatch):
                 return count, end.value
             count += 1
 
-    clips, frames, every = addon.feet.clips, np.arange(1, 62), len(walker.pose.bones)
+    clips, frames, every = addon.feet.foot_bake.clip_reader, np.arange(1, 62), len(walker.pose.bones)
     for bones, least in ((None, every), ({"Hips"}, 1)):
         count, reading = steps(clips.read(bpy.context, walker, frames, bones))
         assert reading.through_scene is None
@@ -1025,11 +1029,11 @@ def test_esc_is_asked_often(addon, walker, monkeypatch):
     whole = steps(clips.read(bpy.context, walker, frames))[1]
     turned = ik.rotations.multiply(whole.clip.pose.rotations, turns[:, None])
     clip = dataclasses.replace(whole.clip, pose=ik.Pose(turned, whole.clip.pose.translations))
-    count, (made, _) = steps(addon.keys.channels.of_clip(walker, whole, clip))
+    count, (made, _) = steps(addon.feet.keys.channels.of_clip(walker, whole, clip))
     assert count >= 3 * every
     assert len(made) == 3 * every
-    assert steps(addon.feet.actions.copied([(walker, made)], frames, "Foot IK"))[0] == len(made)
-    assert steps(addon.feet.actions.overwrite([(walker, made)], frames))[0] == len(made)
+    assert steps(addon.feet.foot_bake.actions.copied([(walker, made)], frames, "Foot IK"))[0] == len(made)
+    assert steps(addon.feet.foot_bake.actions.overwrite([(walker, made)], frames))[0] == len(made)
     walker.pose.bones["Hips"].constraints.new("LIMIT_LOCATION")
     count, reading = steps(clips.read(bpy.context, walker, frames))
     assert reading.through_scene
@@ -1039,7 +1043,7 @@ def test_esc_is_asked_often(addon, walker, monkeypatch):
 @pytest.mark.parametrize("kind", ["ESC", "TIMER", "MOUSEMOVE"])
 def test_modal_events(addon, kind):
     """Esc ends it, the timer goes on with it, all else is kept from the scene."""
-    called, cls = [], addon.foot_operators.IKCORE_OT_bake_feet
+    called, cls = [], addon.feet.foot_operators.IKCORE_OT_bake_feet
     operator = SimpleNamespace(
         cancel=lambda _: called.append("cancel"),
         report=lambda _, text: called.append(text),
@@ -1054,14 +1058,14 @@ def test_modal_events(addon, kind):
 
 
 def test_failure_changes_nothing(addon, walker, monkeypatch):
-    real = addon.feet.actions.write_keys
+    real = addon.feet.foot_bake.actions.write_keys
 
     def broken(bag, channel, frames):
         real(bag, channel, frames)
         if "RightFoot" in channel.path:
             raise MemoryError("made by the test")
 
-    monkeypatch.setattr(addon.feet.actions, "write_keys", broken)
+    monkeypatch.setattr(addon.feet.foot_bake.actions, "write_keys", broken)
     before = rigs.state()
     for output in ("NEW", "OVERWRITE"):
         with pytest.raises(RuntimeError, match="made by the test"):
@@ -1071,25 +1075,25 @@ def test_failure_changes_nothing(addon, walker, monkeypatch):
 
 
 def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
-    """What the redo panel does: the same result as without what was kept."""
-    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
-    seen, baked, _ = addon.stage.finished(addon.feet.work(bpy.context, job))
-    monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
+    """A repetition from the redo panel gives the same result as without cached data."""
+    job = addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
+    seen, baked, _ = addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
+    monkeypatch.setattr(addon.feet.foot_bake, "_look", lambda *_: pytest.fail("looked again"))
     walker.ikcore_feet.influence = 0.5
-    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
-    kept, changed, _ = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
+    job = addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
+    kept, changed, _ = addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job, again=True))
     assert kept is seen
     assert np.abs(changed.clip.pose.rotations - baked.clip.pose.rotations).max() > 1e-3
 
 
 def test_how_long_each_stage_took(addon, walker):
     bake(ground="PLANE", plane_height=0.1)
-    told = addon.report.latest(walker)
+    told = addon.feet.foot_report.latest(walker)
     assert list(told.times) == ["looked", "baked", "measured", "wrote"]
     assert all(seconds > 0 for seconds in told.times.values())
-    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
-    addon.stage.finished(addon.feet.work(bpy.context, job))
-    _, _, again = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
+    job = addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
+    addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
+    _, _, again = addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job, again=True))
     assert list(again.times) == ["baked", "measured"]
 
 
@@ -1118,7 +1122,7 @@ def test_all_selected_armatures_in_one_press(tmp_path, addon, capfd):
     ground = ik.Ground.plane(height=0.1, up="z")
     for walker, clip, last in ((first, clips[0], 62), (second, clips[1], 32)):
         walks.assert_feet(walker, ik.bake_feet(clip, ground), range(1, last))
-        assert addon.report.latest(walker).frames == last - 1
+        assert addon.feet.foot_report.latest(walker).frames == last - 1
     text = capfd.readouterr().out
     assert "First: Baked 2 legs, 61 frames" in text
     assert ". Second: Baked 2 legs, 31 frames" in text
@@ -1131,12 +1135,12 @@ def test_two_cancelled_at_any_time(addon, tmp_path, output):
     """Also when the first one is written and the second is not."""
     first, second = two_walkers(tmp_path)
     bpy.context.view_layer.update()
-    stop, ended, cls = 0, False, addon.foot_operators.IKCORE_OT_bake_feet
+    stop, ended, cls = 0, False, addon.feet.foot_operators.IKCORE_OT_bake_feet
     while not ended:
         operator, _ = started(addon, first, output=output)
-        jobs = [addon.foot_job.asked(bpy.context, walker, first.ikcore_feet) for walker in (first, second)]
+        jobs = [addon.feet.foot_job.asked(bpy.context, walker, first.ikcore_feet) for walker in (first, second)]
         operator._work, before = cls.steps(operator, bpy.context, jobs), rigs.state()
-        writing = (share for share in operator._work if share >= addon.feet.WORKING)
+        writing = (share for share in operator._work if share >= addon.feet.foot_bake.WORKING)
         shares = [share for _, share in zip(range(stop + 1), writing, strict=False)]
         assert shares == sorted(shares)
         ended = len(shares) <= stop
@@ -1151,7 +1155,7 @@ def test_two_cancelled_at_any_time(addon, tmp_path, output):
 def test_the_page_is_true(walker, addon):
     """docs/blender.md: its walk slides 48 mm, and .5 mm when it is baked onto its own floor."""
     bake()
-    before, after = np.max([line.slide for line in addon.report.latest(walker).lines], axis=0)
+    before, after = np.max([line.slide for line in addon.feet.foot_report.latest(walker).lines], axis=0)
     assert (round(1000 * before), round(10000 * after)) == (48, 5)
 
 
@@ -1242,11 +1246,11 @@ def test_a_leg_that_ends_in_a_tail(addon):
     armature.pose.bones["upper"].lock_location = (True,) * 3
     leg = ik.Leg("left", "left", "tip", ("tip_end",), None)
     request = SimpleNamespace(pelvis_bone="")
-    assert addon.foot_job._pelvis(bpy.context, armature, request, [leg], {}) == "hips"
+    assert addon.feet.foot_job._pelvis(bpy.context, armature, request, [leg], {}) == "hips"
 
 
 def test_a_loop_stays_one(walker):
-    """What its author has marked as a cycle ends as it begins."""
+    """An action marked as cyclic ends as it begins."""
     action = walker.animation_data.action
     action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 61
     walks.closed(walker)
@@ -1300,7 +1304,7 @@ def test_rounds_that_do_not_close_are_told_of(walker, capfd):
 
 
 def test_modifiers_are_taken_back(addon, walker):
-    """What a cancelled bake has let go on in rounds does so as before."""
+    """After a cancelled bake curves repeat as before."""
     walks.in_rounds(walker, ahead=False)
     for curve in list(curves(walker).values())[::2]:
         curve.modifiers.remove(curve.modifiers[0])
@@ -1308,7 +1312,7 @@ def test_modifiers_are_taken_back(addon, walker):
     def modifiers():
         return {at: [actions._modes(each) for each in curve.modifiers] for at, curve in curves(walker).items()}
 
-    actions = addon.actions
+    actions = addon.animation.actions
     before, path = modifiers(), joint_path("Hips").replace("rotation_euler", "location")
     made = [actions.Channel(path, n, "Hips", np.arange(61.0), rounds=True) for n in range(3)]
     steps = actions.overwrite([(walker, made)], np.arange(1, 62))
@@ -1338,7 +1342,7 @@ def test_generated_rigify():
             rig.pose.bones["torso"].location.y = y
             rig.pose.bones["torso"].keyframe_insert("location", frame=frame)
             rigs.key_pose(rig, rng, [frame], bones=legs, size=0.1)
-        made, seen = importlib.import_module(f"{EXTENSION}.keys"), {}
+        made, seen = importlib.import_module(f"{EXTENSION}.feet.keys"), {}
         with pytest.MonkeyPatch.context() as patch:
             real = made.made
             patch.setattr(made, "made", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))

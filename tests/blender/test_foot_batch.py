@@ -31,7 +31,7 @@ def bag(action):
 
 
 def poses(armature, names, frames=FRAMES):
-    """What an armature does in these actions, from rest each time."""
+    """Poses of an armature in these actions, each from rest."""
     found, now = {}, armature.animation_data.action
     for name in names:
         at_rest(armature)
@@ -75,7 +75,7 @@ def walker(tmp_path):
 
 
 def alone(armature, name, **options):
-    """What Blender shows after a bake of one action from rest, which is undone then."""
+    """Displayed poses after a bake of one action from rest, which is then undone."""
     bpy.context.view_layer.objects.active = armature
     before = set(bpy.data.actions)
     at_rest(armature)
@@ -134,7 +134,7 @@ def test_pattern(walker, pattern, names):
 
 
 def test_again(walker):
-    """From the originals: earlier copies are replaced, but for one with another name and one that somebody plays."""
+    """From the originals: earlier copies are replaced, except a renamed one and one in use."""
     bake()
     bpy.data.actions["still Foot IK"].name = "calm"
     rigs.add_object("Other").animation_data_create().action = bpy.data.actions["lower Foot IK"]
@@ -195,7 +195,7 @@ def test_reports_of_all(walker, addon):
     frames = {}
     for name in made():
         play(walker, name)
-        frames[name] = addon.report.latest(walker).frames
+        frames[name] = addon.feet.foot_report.latest(walker).frames
     assert frames == {"lower Foot IK": 40, "still Foot IK": 61, "walk Foot IK": 61}
 
 
@@ -217,7 +217,7 @@ def test_slots_of_others_are_left(walker):
 
 
 def test_the_slot_that_plays(walker):
-    """Of an action with several that would do."""
+    """The active slot of an action with several suitable ones."""
     walk = bpy.data.actions["walk"]
     second = walk.slots.new(id_type="OBJECT", name="second")
     keys = walk.layers[0].strips[0].channelbag(second, ensure=True)
@@ -298,14 +298,14 @@ def test_one_that_cannot_be_baked(walker, capfd):
 
 def test_an_unexpected_error_leaves_the_others_baked(addon, walker, monkeypatch, capfd):
     """It is told with its name, and nothing is left of its copy; what it played is put back."""
-    real = addon.feet.actions.write_keys
+    real = addon.feet.foot_bake.actions.write_keys
 
     def breaks(bag, channel, frames, *more):
         if bag.id_data.name.startswith("lower"):
             raise IndexError("made by the test")
         return real(bag, channel, frames, *more)
 
-    monkeypatch.setattr(addon.feet.actions, "write_keys", breaks)
+    monkeypatch.setattr(addon.feet.foot_bake.actions, "write_keys", breaks)
     bake()
     assert made() == ["still Foot IK", "walk Foot IK"]
     assert walker.animation_data.action.name == "walk Foot IK"
@@ -376,14 +376,14 @@ def work(addon, armature, **options):
     kept = armature.ikcore_feet
     for name, value in {**PLANE, **options}.items():
         setattr(kept, name, value)
-    batch = addon.foot_batch.asked(armature, "")
-    return addon.foot_batch.work(bpy.context, batch, kept)
+    batch = addon.feet.foot_batch.asked(armature, "")
+    return addon.feet.foot_batch.work(bpy.context, batch, kept)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.4, 0.6, 0.9])
 def test_cancel_changes_nothing(addon, walker, monkeypatch, share):
     """Whatever the actions move: poses, the object, custom properties."""
-    monkeypatch.setattr(addon.feet.clips, "not_from_curves", lambda *_: "asked for by the test")
+    monkeypatch.setattr(addon.feet.foot_bake.clip_reader, "not_from_curves", lambda *_: "asked for by the test")
     still = bpy.data.actions["still"]
     walker["mood"] = 0.25
     walker.pose.bones["Head"]['look "up"'] = 0.5
@@ -412,7 +412,11 @@ def test_cancel_changes_nothing(addon, walker, monkeypatch, share):
 @pytest.mark.parametrize("broken", ["write_keys", "mark", "bake_feet"])
 def test_failure_changes_nothing(addon, walker, monkeypatch, broken):
     """At the last action, when the others are done."""
-    owner = {"write_keys": addon.feet.actions, "mark": addon.feet, "bake_feet": addon.bridge.library}[broken]
+    owner = {
+        "write_keys": addon.feet.foot_bake.actions,
+        "mark": addon.feet.foot_bake,
+        "bake_feet": addon.bridge.library,
+    }[broken]
     real, calls = getattr(owner, broken), []
 
     def breaks(*given, **options):

@@ -79,7 +79,7 @@ def lowest():
 
 def bake(**options):
     """Bake, and hand back the job, what was baked, and the report."""
-    made, given = importlib.import_module(f"{EXTENSION}.keys"), []
+    made, given = importlib.import_module(f"{EXTENSION}.feet.keys"), []
     with pytest.MonkeyPatch.context() as patch:
         real = made.made
         patch.setattr(made, "made", lambda *each: given.append(each) or real(*each))
@@ -176,7 +176,7 @@ def test_from_one_to_the_other():
 
 
 def test_stretched():
-    """Where IK may stretch bones, and shortens them, feet are where they belong and knees are as the rig bends them."""
+    """If IK may stretch bones and shortens them, feet are in place and knees bend as the rig decides."""
     armature = walking("basic_human", stretch=1.0)
     stretches = [bone.ik_stretch for bone in armature.pose.bones]
     check(armature, knees=False)
@@ -221,10 +221,10 @@ def test_cancelled_at_any_time(addon, share):
     armature = walking("basic_human")
     kept = armature.ikcore_feet
     kept.ground, kept.plane_height = "PLANE", HEIGHT
-    job = addon.foot_job.asked(bpy.context, armature, kept)
-    worked = addon.feet.stage.finished(addon.feet.work(bpy.context, job))
+    job = addon.feet.foot_job.asked(bpy.context, armature, kept)
+    worked = addon.feet.foot_bake.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
     before = rigs.state()
-    going = addon.keys.made(bpy.context, job, *worked, kept)
+    going = addon.feet.keys.made(bpy.context, job, *worked, kept)
     while next(going) < share:
         pass
     going.close()
@@ -246,11 +246,11 @@ def test_again_from_the_original(kind):
 def test_trails_go_when_keys_of_controls_change(addon):
     armature = walking("basic_human")
     bake()
-    assert addon.overlay.current(armature)
+    assert addon.feet.overlay.current(armature)
     armature.pose.bones["foot_ik.L"].location.x += 0.1
     armature.pose.bones["foot_ik.L"].keyframe_insert("location", frame=10)
     bpy.context.view_layer.update()
-    assert addon.overlay.current(armature) is None
+    assert addon.feet.overlay.current(armature) is None
 
 
 def between_other_poses():
@@ -297,6 +297,6 @@ def test_bones_that_do_not_point_at_each_other(addon):
     poses[:2, ..., :3, :3] = addon.bridge.rotations.to_matrix(turns / np.linalg.norm(turns, axis=-1, keepdims=True))
     poses[1:, :, :3, 3] = rng.uniform(-0.2, 0.2, (2, 20, 3))
     poses[1:, :, 2, 3] -= [[0.3], [0.6]]
-    thigh, shin = addon.foot_controls._reaching(poses, own)[..., :3, :3]
+    thigh, shin = addon.feet.foot_controls._reaching(poses, own)[..., :3, :3]
     reached = thigh @ own[1, 0, :3, 3] + shin @ (own[2] - own[1])[0, :3, 3]
     assert np.abs(reached - poses[2, :, :3, 3]).max() < 1e-6

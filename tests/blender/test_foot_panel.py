@@ -1,4 +1,4 @@
-"""What the panels about feet say, drawn into a layout that only remembers."""
+"""The panels about feet, drawn into a layout that records its calls."""
 
 import importlib
 import pathlib
@@ -15,13 +15,13 @@ from test_panel import Layout
 
 import ikcore as ik
 
-panels = importlib.import_module(EXTENSION + ".foot_panels")
+panels = importlib.import_module(EXTENSION + ".feet.foot_panels")
 
 
 def test_options_changed_in_the_redo_panel_are_in_the_sidebar(tmp_path):
     """The next press of the button does what was seen last, not what the button did."""
-    cls = importlib.import_module(EXTENSION + ".foot_operators").IKCORE_OT_bake_feet
-    options = importlib.import_module(EXTENSION + ".options")
+    cls = importlib.import_module(EXTENSION + ".feet.foot_operators").IKCORE_OT_bake_feet
+    options = importlib.import_module(EXTENSION + ".feet.options")
     kept = walks.walk(tmp_path).ikcore_feet
     request = SimpleNamespace(**{name: getattr(kept, name) for name in options.names()})
     request.swing_clearance, request.output, request.frame_range = 5.0, "OVERWRITE", "SCENE"
@@ -48,11 +48,11 @@ def test_percentages_are_of_the_leg_of_the_library(tmp_path, addon):
     assert addon.bridge.LEG == ik.feet.human.LEG
     assert addon.bridge.leg_length(50.0) == 0.435
     kept = walks.walk(tmp_path).ikcore_feet
-    assert addon.options.settings(kept) == ik.BakeSettings()
+    assert addon.feet.options.settings(kept) == ik.BakeSettings()
     kept.limit_pelvis = True
-    assert addon.options.settings(kept) == ik.BakeSettings(lift=0.3, drop=0.3)
+    assert addon.feet.options.settings(kept) == ik.BakeSettings(lift=0.3, drop=0.3)
     kept.max_raise = 10
-    assert addon.options.settings(kept).lift == 0.087
+    assert addon.feet.options.settings(kept).lift == 0.087
 
 
 def _numbers():
@@ -210,7 +210,7 @@ def test_the_button_hands_over_what_the_panel_keeps(tmp_path, addon):
         given = drawn().given[button]
         assert [item.name for item in given.ground_objects] == names
         assert given.ground_collection == kept.collection.name
-        for name in addon.options.names():
+        for name in addon.feet.options.names():
             if (button, name) == ("ikcore.detect_contacts", "output"):
                 continue
             value = getattr(kept, name)
@@ -225,12 +225,12 @@ def test_every_option_is_in_a_panel_and_in_the_redo_panel(tmp_path, addon):
         for panel in ("feet", "feet_contacts", "feet_pelvis", "feet_legs", "feet_output"):
             shown |= set(drawn(f"IKCORE_PT_{panel}").shown)
         layout = Layout()
-        values = {name: getattr(kept, name) for name in addon.options.names()}
-        operator = addon.foot_operators.IKCORE_OT_bake_feet
+        values = {name: getattr(kept, name) for name in addon.feet.options.names()}
+        operator = addon.feet.foot_operators.IKCORE_OT_bake_feet
         operator.draw(SimpleNamespace(layout=layout, advanced=operator.advanced, **values), None)
         redo |= set(layout.shown)
-    assert set(addon.options.names()) - shown <= {"pelvis_bone"}
-    assert set(addon.options.names()) - redo == {"pelvis_bone"}
+    assert set(addon.feet.options.names()) - shown <= {"pelvis_bone"}
+    assert set(addon.feet.options.names()) - redo == {"pelvis_bone"}
 
 
 def test_all_actions(tmp_path, addon):
@@ -262,18 +262,18 @@ def test_redo_panel_of_all_actions(tmp_path, addon):
     shown = set()
     for kept.ground, kept.keys in (("PLANE", "STEP"), ("OBJECTS", "TOLERANCE")):
         layout = Layout()
-        values = {name: getattr(kept, name) for name in (*addon.options.names(), "pattern")}
-        operator = addon.foot_operators.IKCORE_OT_bake_feet_actions
+        values = {name: getattr(kept, name) for name in (*addon.feet.options.names(), "pattern")}
+        operator = addon.feet.foot_operators.IKCORE_OT_bake_feet_actions
         operator.draw(SimpleNamespace(layout=layout, advanced=operator.advanced, **values), None)
         shown |= set(layout.shown)
-    assert {*addon.options.names(), "pattern"} - shown == {"pelvis_bone", "output", "from_original"}
+    assert {*addon.feet.options.names(), "pattern"} - shown == {"pelvis_bone", "output", "from_original"}
 
 
 def test_redo_panel_of_detect_contacts(tmp_path, addon):
     """It has what decides what is found, and whether edited curves stay: nothing about keys of bones."""
     kept = walks.walk(tmp_path).ikcore_feet
-    layout, operator = Layout(), addon.foot_operators.IKCORE_OT_detect_contacts
-    values = {name: getattr(kept, name) for name in addon.options.names()}
+    layout, operator = Layout(), addon.feet.foot_operators.IKCORE_OT_detect_contacts
+    values = {name: getattr(kept, name) for name in addon.feet.options.names()}
     operator.draw(SimpleNamespace(layout=layout, **values), None)
     assert layout.shown == ["ground", "replace", "frame_range", "from_original"]
     assert set(layout.shown) <= set(bpy.ops.ikcore.detect_contacts.get_rna_type().properties.keys())
@@ -293,13 +293,13 @@ def test_bones_of_the_active_leg(tmp_path):
 
 
 def test_report(tmp_path, addon):
-    """Of what plays now: gone with the action, and back with it."""
+    """The report belongs to the active action: it disappears and returns with it."""
     walker = walks.walk(tmp_path)
     source = walker.animation_data.action
     bpy.ops.ikcore.bake_feet(ground="PLANE", plane_height=-0.6, legs=[{"name": "left"}])
     words = drawn().words()
-    told = addon.report.latest(walker)
-    before, after = (addon.report.length(value) for value in told.lines[0].slide)
+    told = addon.feet.foot_report.latest(walker)
+    before, after = (addon.feet.foot_report.length(value) for value in told.lines[0].slide)
     assert f"Left slide {before} -> {after}" in words
     assert told.lines[0].missed > 10
     assert f"Left out of reach in {told.lines[0].missed} frames" in words
@@ -324,8 +324,8 @@ def test_lengths_as_the_scene_shows_them(addon, system, scale, words):
     units = bpy.context.scene.unit_settings
     units.system, units.scale_length = system, scale
     scale = 1.0 if system == "NONE" else scale
-    assert [addon.report.length(metres / scale) for metres in (3e-5, 6e-5, 0.0043, 0.048)] == words
-    assert addon.report.within(3e-5 / scale) == words[1]
+    assert [addon.feet.foot_report.length(metres / scale) for metres in (3e-5, 6e-5, 0.0043, 0.048)] == words
+    assert addon.feet.foot_report.within(3e-5 / scale) == words[1]
 
 
 def test_presets(tmp_path, addon):
@@ -336,18 +336,18 @@ def test_presets(tmp_path, addon):
     (path,) = bpy.utils.preset_paths("ikcore/feet")
     (file,) = pathlib.Path(path).iterdir()
     assert file.name == "High.py"
-    wanted = {name: str(getattr(kept, name)) for name in addon.options.names()}
+    wanted = {name: str(getattr(kept, name)) for name in addon.feet.options.names()}
     other = walks.walk(tmp_path).ikcore_feet
     assert other.swing_clearance != kept.swing_clearance
     assert bpy.ops.script.execute_preset(filepath=str(file), menu_idname="IKCORE_PT_feet_presets") == {"FINISHED"}
-    assert {name: str(getattr(other, name)) for name in addon.options.names()} == wanted
+    assert {name: str(getattr(other, name)) for name in addon.feet.options.names()} == wanted
     assert other.pattern == ""
     assert bpy.ops.ikcore.add_feet_preset(name="High", remove_name=True) == {"FINISHED"}
     assert not file.exists()
 
 
 def test_there_is_one_way_to_presets():
-    """That in the header of the panel: the redo panel of no operator has another one."""
+    """Presets are in the header of the panel, and in no redo panel."""
     for name in ("bake_ik", "bake_tracking", "bake_feet", "bake_feet_actions", "bake_pins", "fk_to_ik", "ik_to_fk"):
         assert "PRESET" not in getattr(bpy.ops.ikcore, name).bl_options, name
 

@@ -14,7 +14,8 @@ from mathutils import Vector
 import ikcore as ik
 
 ground, skin, clips, stage, armatures = (
-    importlib.import_module(f"{EXTENSION}.{name}") for name in ("ground", "skin", "clips", "stage", "armatures")
+    importlib.import_module(f"{EXTENSION}.{name}")
+    for name in ("feet.ground", "rig.skin", "animation.clip_reader", "animation.scene_frames", "rig.armatures")
 )
 FRAMES = np.arange(1, 11)
 MOCAP = pathlib.Path(os.environ.get("IKCORE_MOCAP", "none"))

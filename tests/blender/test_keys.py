@@ -66,7 +66,7 @@ def smooth(made, before, first, last):
 def both(armature, tolerance=TOLERANCE, ends=None, **options):
     """A bake with a key on every frame, what Blender shows of it, and then of one with few keys."""
     source, seen = armature.animation_data.action, {}
-    module = importlib.import_module(f"{EXTENSION}.keys")
+    module = importlib.import_module(f"{EXTENSION}.feet.keys")
     first, last = ends or source.curve_frame_range
     frames = np.arange(round(first), round(last) + 0.25, 0.5)
     curves_before = {at: rigs.keys_of(curve) for at, curve in curves(armature).items()}
@@ -251,10 +251,10 @@ def test_cancel_changes_nothing(addon, walker, steps):
     """While it reduces, and from then on until it is done."""
     kept = walker.ikcore_feet
     kept.ground, kept.plane_height, kept.keys = "PLANE", 0.1, "TOLERANCE"
-    job = addon.foot_job.asked(bpy.context, walker, kept)
-    worked = addon.feet.stage.finished(addon.feet.work(bpy.context, job))
+    job = addon.feet.foot_job.asked(bpy.context, walker, kept)
+    worked = addon.feet.foot_bake.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
     before = rigs.state()
-    going = addon.keys.made(bpy.context, job, *worked, kept)
+    going = addon.feet.keys.made(bpy.context, job, *worked, kept)
     for _ in range(steps):
         next(going)
     going.close()

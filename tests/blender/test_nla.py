@@ -244,11 +244,11 @@ def test_contacts_are_those_of_the_original(walker):
 def test_report(walker, addon):
     """It is that of the strip, and gone with it."""
     bake()
-    assert addon.report.latest(walker).frames == 61
+    assert addon.feet.foot_report.latest(walker).frames == 61
     for track in tracks(walker):
         walker.animation_data.nla_tracks.remove(track)
     walker.animation_data.action = bpy.data.actions["walk"]
-    assert addon.report.latest(walker) is None
+    assert addon.feet.foot_report.latest(walker) is None
 
 
 # --- undo, failure, cancel -------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_failure_changes_nothing(addon, walker, monkeypatch, again, output, brok
         bake()
     bpy.context.scene.frame_set(13, subframe=0.5)
     before = rigs.state()
-    owner = addon.feet.actions if broken == "write_keys" else addon.feet
+    owner = addon.feet.foot_bake.actions if broken == "write_keys" else addon.feet.foot_bake
     real = getattr(owner, broken)
 
     def breaks(*given):
@@ -296,10 +296,10 @@ def test_failure_changes_nothing(addon, walker, monkeypatch, again, output, brok
 def test_cancel_changes_nothing(addon, walker, monkeypatch, steps):
     """While a baked strip is away to be baked again."""
     bake()
-    monkeypatch.setattr(addon.feet.clips, "not_from_curves", lambda *_: "asked for by the test")
+    monkeypatch.setattr(addon.feet.foot_bake.clip_reader, "not_from_curves", lambda *_: "asked for by the test")
     bpy.context.scene.frame_set(13, subframe=0.5)
     before = rigs.state()
-    going = addon.feet.work(bpy.context, addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet))
+    going = addon.feet.foot_bake.work(bpy.context, addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet))
     for _ in range(steps):
         next(going)
     going.close()
@@ -313,10 +313,10 @@ def test_the_redo_panel_goes_from_one_output_to_the_other(addon, walker, monkeyp
     bpy.context.view_layer.update()
     bpy.ops.ed.undo_push(message="before")
     bake(output="NEW")
-    monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
-    work = addon.feet.work
-    monkeypatch.setattr(addon.feet, "work", lambda context, job, again: work(context, job, again=True))
-    monkeypatch.setattr(addon.feet, "forget", lambda: None)
+    monkeypatch.setattr(addon.feet.foot_bake, "_look", lambda *_: pytest.fail("looked again"))
+    work = addon.feet.foot_bake.work
+    monkeypatch.setattr(addon.feet.foot_bake, "work", lambda context, job, again: work(context, job, again=True))
+    monkeypatch.setattr(addon.feet.foot_bake, "forget", lambda: None)
     for height, output in ((-0.02, "NLA"), (0.05, "NLA"), (0.1, "OVERWRITE"), (0.0, "NEW"), (0.1, "NLA")):
         bpy.ops.ed.undo_push(message="after")
         bpy.ops.ed.undo()

@@ -15,7 +15,7 @@ from conftest import EXTENSION
 
 import ikcore as ik
 
-overlay, trails = (importlib.import_module(f"{EXTENSION}.{name}") for name in ("overlay", "trails"))
+overlay, trails = (importlib.import_module(f"{EXTENSION}.{name}") for name in ("feet.overlay", "feet.trails"))
 FRAMES = range(1, 62)
 HANDLERS = ("load_pre", "undo_post", "redo_post", "depsgraph_update_post")
 
@@ -210,7 +210,7 @@ def test_undo_and_redo(walker, output, switched):
 
 @pytest.mark.parametrize("output", ["NEW", "NLA"])
 def test_undo_to_an_earlier_bake_brings_its_box_and_trails_back(walker, output, switched):
-    report = importlib.import_module(f"{EXTENSION}.report")
+    report = importlib.import_module(f"{EXTENSION}.feet.foot_report")
     switched.ikcore_foot_trails = True
     seen = []
     for height in (0.1, 0.2, 0.3):
@@ -276,7 +276,7 @@ def test_strips_and_all_actions(walker):
 
 
 def test_what_is_kept_of_actions_that_are_gone_is_bounded(addon):
-    actions = addon.actions
+    actions = addon.animation.actions
     kept = {(1, -number): number for number in range(1, 100)}
     actions.forget_gone(kept)
     assert list(kept.values()) == list(range(100 - actions.UNDONE, 100))
@@ -295,7 +295,7 @@ def test_nothing_without_a_window(walker):
     assert not bpy.context.window_manager.ikcore_foot_trails
     assert registered() == before
     bake()
-    assert f"{EXTENSION}.paint" not in sys.modules
+    assert f"{EXTENSION}.feet.overlay_style" not in sys.modules
 
 
 def test_on_and_off_leaves_nothing(switched):
@@ -367,12 +367,12 @@ class Card:
 @pytest.fixture
 def card(monkeypatch, addon):
     """A graphics card that only remembers."""
-    card, name = Card(), f"{EXTENSION}.paint"
+    card, name = Card(), f"{EXTENSION}.feet.overlay_style"
     paint = importlib.import_module(name)
     monkeypatch.setattr(paint, "gpu", card)
     monkeypatch.setattr(paint, "batch_for_shader", card.batch)
     yield card
-    del sys.modules[name], addon.paint
+    del sys.modules[name], addon.feet.overlay_style
 
 
 def redraw(*, overlays=True):

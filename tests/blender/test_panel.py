@@ -9,7 +9,7 @@ import pytest
 import rigs
 from conftest import EXTENSION
 
-panels = importlib.import_module(EXTENSION + ".panels")
+panels = importlib.import_module(EXTENSION + ".limbs.panels")
 
 
 class Layout:
@@ -54,7 +54,7 @@ class Layout:
 
 
 class Given:
-    """What a button is given: takes the properties of its operator, and no others."""
+    """The properties of a button: takes those of its operator, and no others."""
 
     def __init__(self, name):
         items = type("Names", (list,), {"add": lambda self: self.append(SimpleNamespace()) or self[-1]})
@@ -120,7 +120,7 @@ def test_a_solver_chosen_in_the_redo_panel_is_in_the_sidebar(addon):
     request = SimpleNamespace(solver="TWO_BONE", stored="solver", asked=lambda _: None, steps=lambda *_: iter(()))
     for repeated, solver in ((False, "DISPLAYED"), (True, "TWO_BONE")):
         request.options = SimpleNamespace(is_repeat=repeated)
-        assert addon.operators.IKCORE_OT_bake_ik.execute(request, bpy.context) == {"FINISHED"}
+        assert addon.limbs.operators.IKCORE_OT_bake_ik.execute(request, bpy.context) == {"FINISHED"}
         assert leg.ikcore_ik.solver == solver
 
 
@@ -154,7 +154,7 @@ def test_tracking_has_one_button_and_a_solver():
 
 def test_a_draw_reads_the_curves_once(addon, monkeypatch):
     """Thousands of curves take milliseconds to read: not once for each limb, and with nothing worked out for each."""
-    actions = addon.limbs.actions
+    actions = addon.limbs.ik_constraints.actions
     leg = rigs.leg()
     for suffix in (".b", ".c"):
         rigs.add_limb(leg, suffix, at=(0.5, 0, 0))
@@ -233,7 +233,7 @@ def test_this_frame_has_a_tooltip_of_its_own(name):
 
 @pytest.mark.parametrize(("name", "more"), [("fk_to_ik", ["switch", "disable_stretch"]), ("ik_to_fk", ["switch"])])
 def test_options_of_switches_show_where_there_is_one(name, more):
-    cls = getattr(importlib.import_module(EXTENSION + ".fk_operators"), f"IKCORE_OT_{name}")
+    cls = getattr(importlib.import_module(EXTENSION + ".fk.fk_operators"), f"IKCORE_OT_{name}")
     leg, shown = rigs.leg(), []
     layout = SimpleNamespace(prop=lambda _, name: shown.append(name))
     operator = SimpleNamespace(layout=layout, frame_range="ACTION", of_switches=cls.of_switches)
@@ -296,7 +296,7 @@ def test_every_operator_is_found_in_a_menu(addon):
         if draw.__module__.startswith(EXTENSION):
             draw(SimpleNamespace(layout=opened), bpy.context)
     assert opened.buttons == [("IKCORE_MT_animation", True)]
-    addon.menus.IKCORE_MT_animation.draw(SimpleNamespace(layout=opened), bpy.context)
+    addon.ui.menus.IKCORE_MT_animation.draw(SimpleNamespace(layout=opened), bpy.context)
     operators = [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith("IKCORE_OT_")]
     wanted = {each.bl_idname for each in operators if "INTERNAL" not in each.bl_options}
     assert {name for name, _ in opened.buttons[1:]} == wanted - {"ikcore.add_feet_preset"}
@@ -305,8 +305,8 @@ def test_every_operator_is_found_in_a_menu(addon):
 def test_the_menu_has_the_options_of_the_panel(addon):
     leg, layout = rigs.leg(), Layout()
     leg.ikcore_feet.swing_clearance = 7
-    addon.menus.IKCORE_MT_animation.draw(SimpleNamespace(layout=layout), bpy.context)
+    addon.ui.menus.IKCORE_MT_animation.draw(SimpleNamespace(layout=layout), bpy.context)
     assert layout.given["ikcore.bake_feet"].swing_clearance == 7
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.objects.active = rigs.add_object("Empty")
-    addon.menus.IKCORE_MT_animation.draw(SimpleNamespace(layout=Layout()), bpy.context)
+    addon.ui.menus.IKCORE_MT_animation.draw(SimpleNamespace(layout=Layout()), bpy.context)

@@ -182,7 +182,7 @@ def test_blender_is_listened_to_while_something_is_held_and_no_longer(addon, tmp
     assert heard() == before
     armature = bpy.data.objects["Body"]
     assert [pin.name for pin in armature.ikcore_pins.pins] == list(HELD), "pins are saved"
-    assert not addon.live.is_on(armature)
+    assert not addon.pins.interactive.is_on(armature)
 
 
 def test_a_chain_stays_where_it_starts():
@@ -198,13 +198,13 @@ def test_what_is_out_of_reach_is_said(addon):
     armature, targets = held_live()
     targets["hand.L"].location.x += 5.0
     bpy.context.view_layer.update()
-    said = addon.live.remarks(armature)
+    said = addon.pins.interactive.remarks(armature)
     assert any(text.startswith("hand.L: ") and text.endswith(" from its pin") for text in said)
 
 
 def test_no_angle_is_said_where_there_is_none_to_speak_of(addon):
     bent, clip = (
-        importlib.import_module(f"{addon.__name__}.bent"),
+        importlib.import_module(f"{addon.__name__}.pins.full_body"),
         SimpleNamespace(skeleton=SimpleNamespace(offsets=np.eye(3))),
     )
     errors = np.array([[[0.1, 2e-4], [0.1, 0.2], [0.0, 0.2]]])
@@ -246,7 +246,7 @@ def test_limits_are_those_of_blenders_own_solver(addon, locked):
         setattr(bone, f"use_ik_limit_{axis}", True)
     (bone.ik_min_x, bone.ik_max_x), (bone.ik_min_z, bone.ik_max_z) = (-0.3, 0.9), (-0.7, 0.2)
     bone.ik_min_y, bone.ik_max_y = -0.5, 0.4
-    limit = addon.ik_limits.Freedom.of(bone).limit()
+    limit = addon.rig.ik_limits.Freedom.of(bone).limit()
     target = rigs.add_object("target")
     ik = armature.pose.bones["b"].constraints.new("IK")
     ik.target, ik.use_rotation, ik.iterations = target, True, 200
@@ -276,10 +276,10 @@ def test_what_one_drags_is_the_active_object(addon):
     armature, targets = held_live()
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.objects.active = targets["hand.L"]
-    assert addon.pins.pinned(bpy.context) == armature
+    assert addon.pins.pins.pinned(bpy.context) == armature
     assert not bpy.ops.ikcore.pin.poll(), "that is for bones"
     assert bpy.ops.ikcore.live_pins() == {"FINISHED"}
-    assert not addon.live.is_on(armature)
+    assert not addon.pins.interactive.is_on(armature)
     targets["hand.L"].location.z -= 0.2
     assert bake() == {"FINISHED"}
     assert armature.animation_data.action
@@ -294,10 +294,10 @@ def test_a_pin_that_is_nowhere_is_said(addon):
     before, place = poses(armature), targets["hand.L"].location.z
     targets["hand.L"].location.z = np.nan
     np.testing.assert_array_equal(poses(armature), before)
-    assert addon.live.remarks(armature) == ["The pin of hand.L has no finite place: move its target"]
+    assert addon.pins.interactive.remarks(armature) == ["The pin of hand.L has no finite place: move its target"]
     targets["hand.L"].location.z = place - 0.2
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
-    assert not addon.live.remarks(armature)
+    assert not addon.pins.interactive.remarks(armature)
 
 
 def weight(armature):
@@ -332,7 +332,7 @@ def test_edges_round_points_are_those_of_their_hull(addon):
     rng = np.random.default_rng(1)
     points = rng.normal(size=(50, 9, 2))
     points[:25, 5:] = points[:25, :4]  # some of them twice
-    outward, there = addon.bent.edges(points)
+    outward, there = addon.pins.full_body.edges(points)
     where = points[np.arange(50), rng.integers(0, 9, 50)] * 0.0 + rng.normal(size=(50, 2)) * 1.5
     sides = np.einsum("fkd,fkd->fk", where[:, np.newaxis] - points, outward)
     inside = ((sides <= 0) | (there == 0)).all(axis=1)
@@ -353,7 +353,7 @@ def test_a_body_weighs_by_its_skin(addon):
     item.vertex_groups.new(name="chest").add(range(8), 1.0, "REPLACE")
     item.modifiers.new("Armature", "ARMATURE").object = armature
     bpy.context.view_layer.update()
-    weights = addon.skin.weights(armature)
+    weights = addon.rig.skin.weights(armature)
     assert list(weights) == ["chest"]
     mass, centre = weights["chest"]
     chest = armature.data.bones["chest"]
@@ -625,13 +625,13 @@ def test_knees_that_are_straight_at_rest_bend_as_the_pose_does(way):
 
 def test_the_sides_of_knees(addon):
     """From rest, else from poses that agree; not from others, nor over limits of the user's own, nor unasked for."""
-    knees = importlib.import_module(f"{addon.__name__}.knees")
+    knees = importlib.import_module(f"{addon.__name__}.pins.knees")
 
     def sides(armature, turns):
         armature.ikcore_pins.balance = False
-        held = addon.pins.held(armature)
+        held = addon.pins.pins.held(armature)
         depsgraph = bpy.context.evaluated_depsgraph_get()
-        reading = addon.clips.now(bpy.context, depsgraph, armature, held.bones)
+        reading = addon.animation.clip_reader.now(bpy.context, depsgraph, armature, held.bones)
         return knees.one_way(held.knees, reading.clip, turns)
 
     armature = straight_legs(bend=0.05)
@@ -661,11 +661,11 @@ def test_the_sides_of_knees(addon):
 
 def test_poses_that_bend_backward_are_within_the_limit(addon):
     """The bend limits of knees never change the displayed pose; only pins do."""
-    knees = importlib.import_module(f"{addon.__name__}.knees")
+    knees = importlib.import_module(f"{addon.__name__}.pins.knees")
     armature = straight_legs(bend=0.05)
     pinned(armature, "foot.L")
-    held, rng = addon.pins.held(armature), np.random.default_rng(2)
-    reading = addon.clips.now(bpy.context, bpy.context.evaluated_depsgraph_get(), armature, held.bones)
+    held, rng = addon.pins.pins.held(armature), np.random.default_rng(2)
+    reading = addon.animation.clip_reader.now(bpy.context, bpy.context.evaluated_depsgraph_get(), armature, held.bones)
     for size in (0.02, 0.3, 1.0):
         turns = rng.normal(size=(50, 4)) * (0.0, size, size, size) + (1.0, 0.0, 0.0, 0.0)
         turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
@@ -678,7 +678,7 @@ def test_spines_and_tails_have_no_knees(addon):
     tail += [(f"tail{n}", f"tail{n - 1}", (0, 0.1 + 0.3 * n, 0.9), (0, 0.4 + 0.3 * n, 0.85)) for n in (1, 2, 3)]
     armature = rigs.person(tail)
     pinned(armature, "head", "tail3", "hand.R", "toes.L")
-    assert [knee[1] for knee in addon.pins.held(armature).knees] == ["forearm.R", "shin.L"]
+    assert [knee[1] for knee in addon.pins.pins.held(armature).knees] == ["forearm.R", "shin.L"]
 
 
 # --- what cannot be pinned, and what locks keep -----------------------------------------------------------------------
@@ -736,7 +736,7 @@ def test_pins_of_an_override_are_in_the_collection_of_the_scene(tmp_path):
 
 
 def test_a_pin_that_fails_leaves_nothing_behind(addon, monkeypatch):
-    armature, add, made = rigs.person(), addon.stage.add_empty, []
+    armature, add, made = rigs.person(), addon.animation.scene_frames.add_empty, []
 
     def failing(*args):
         if made:
@@ -744,7 +744,7 @@ def test_a_pin_that_fails_leaves_nothing_behind(addon, monkeypatch):
         made.append(add(*args))
         return made[-1]
 
-    monkeypatch.setattr(addon.stage, "add_empty", failing)
+    monkeypatch.setattr(addon.animation.scene_frames, "add_empty", failing)
     rigs.select(armature, *HELD)
     refused("no more empties", bpy.ops.ikcore.pin)
     assert not len(armature.ikcore_pins.pins)
@@ -770,9 +770,9 @@ def test_locks_are_told_of_where_they_keep_something(addon, size):
     chest.rotation_quaternion = Quaternion((0, 1, 0), size)
     targets["hand.L"].location += Vector((-0.1, -0.2, -0.1))
     bpy.context.view_layer.update()
-    assert not addon.live.remarks(armature)
-    assert not addon.live.notes(armature)
+    assert not addon.pins.interactive.remarks(armature)
+    assert not addon.pins.interactive.notes(armature)
     armature.pose.bones["hips"].lock_location = (True, True, False)
     targets["hand.L"].location += Vector((-0.2, -0.4, -0.3))
     bpy.context.view_layer.update()
-    assert not any("lock" in text for text in addon.live.remarks(armature))
+    assert not any("lock" in text for text in addon.pins.interactive.remarks(armature))

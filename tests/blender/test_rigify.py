@@ -131,7 +131,7 @@ def test_pins_of_controls_that_move_nothing_are_refused():
     rigs.select(armature, *names)
     assert bpy.ops.ikcore.pin() == {"FINISHED"}
     assert bpy.ops.ikcore.live_pins() == {"FINISHED"}
-    live = importlib.import_module("bl_ext.user_default.ikcore.live")
+    live = importlib.import_module("bl_ext.user_default.ikcore.pins.interactive")
     hand, target = armature.pose.bones["DEF-hand.L"], armature.ikcore_pins.pins["hand_fk.L"].target
     place = hand.head.copy()
     for _ in range(2):  # what deforms follows, and nothing is wrong
@@ -173,11 +173,11 @@ def test_what_fk_cannot_show_is_said_and_a_click_away(addon, capfd):
         armature.pose.bones["hand_ik.L"].location.y = far
         armature.pose.bones["hand_ik.L"].keyframe_insert("location", frame=frame)
     assert snap("ik_to_fk") == {"FINISHED"}
-    ((frame, sentence),) = addon.from_fk.latest(armature).problems
+    ((frame, sentence),) = addon.fk.ik_from_fk.latest(armature).problems
     assert frame == 12
     assert sentence.endswith("at frame 12, because IK is stretched or out of reach")
     assert sentence in capfd.readouterr().out
-    assert addon.fk_panels.IKCORE_PT_fk_ik_problems.poll(bpy.context)
+    assert addon.fk.fk_panels.IKCORE_PT_fk_ik_problems.poll(bpy.context)
 
 
 def test_there_and_back_by_the_frame():
@@ -243,7 +243,7 @@ def test_a_frame_where_the_switch_has_keys(name):
 def test_cancelled_at_any_time(addon, share, still):
     armature = generated("basic_human")
     animate_fk(armature)
-    rigify, switching = (importlib.import_module(f"{addon.__name__}.{name}") for name in ("rigify", "switching"))
+    rigify, switching = (importlib.import_module(f"{addon.__name__}.{name}") for name in ("rig.rigify", "fk.switching"))
     before = rigs.state()
     frames = np.array([1]) if still else np.arange(1, 13)
     steps = switching.snap(bpy.context, rigify.limbs(armature), frames, to_ik=True, still=still)
@@ -303,4 +303,8 @@ def test_paws_there_and_back(pole):
 
 
 def test_what_is_off_by_next_to_nothing_is_told_in_plain_numbers(addon):
-    assert [addon.report.in_degrees(np.radians(degrees)) for degrees in (1.9e-5, 0.04, 8.34)] == ["0°", "0.04°", "8.3°"]
+    assert [addon.feet.foot_report.in_degrees(np.radians(degrees)) for degrees in (1.9e-5, 0.04, 8.34)] == [
+        "0°",
+        "0.04°",
+        "8.3°",
+    ]

@@ -60,7 +60,7 @@ def bake(**options):
 
 def found(armature):
     """The legs that are found, by name: from thigh to toes, or as far as there are bones."""
-    legs = importlib.import_module(f"{EXTENSION}.legs")
+    legs = importlib.import_module(f"{EXTENSION}.feet.legs")
     chains = {leg.name: leg.chain for leg in legs.found(bpy.context, armature)}
     return {name: tuple(joint for joint in chain if joint in armature.pose.bones) for name, chain in chains.items()}
 
@@ -193,7 +193,7 @@ def test_animals(kind):
     chains = found(armature)
     assert chains.get("front left") == ANIMALS[kind]
     assert chains["hind left" if ANIMALS[kind] else "left"] == ("thigh_fk.L", "shin_fk.L", "foot_fk.L")
-    rigify = importlib.import_module(f"{EXTENSION}.rigify")
+    rigify = importlib.import_module(f"{EXTENSION}.rig.rigify")
     limbs = [limb for limb in rigify.limbs(armature) if limb.paw]
     assert len(limbs) == len(chains)
     stepping(armature, [limb.control for limb in limbs], armature.data.bones["thigh_fk.L"].head_local.z)
@@ -233,7 +233,7 @@ def test_a_horse():
     armature = test_rigify.generated("horse", faceless)
     for name, parts in HORSE.items():
         assert found(armature)[name] == tuple(f"{part}_fk.L" for part in parts)
-    rigify = importlib.import_module(f"{EXTENSION}.rigify")
+    rigify = importlib.import_module(f"{EXTENSION}.rig.rigify")
     limbs = rigify.limbs(armature)
     stepping(armature, [limb.control for limb in limbs], armature.data.bones["thigh_fk.L"].head_local.z)
     for bone in armature.pose.bones:

@@ -10,7 +10,7 @@ from mathutils import Euler, Matrix, Quaternion
 
 from ikcore import rotations as quat
 
-rot = importlib.import_module(EXTENSION + ".rotations")
+rot = importlib.import_module(EXTENSION + ".rig.rotations")
 
 
 def some_quaternions(count=200, seed=1):

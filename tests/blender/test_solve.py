@@ -8,7 +8,7 @@ from conftest import EXTENSION
 
 from ikcore import rotations as quat
 
-solve = importlib.import_module(EXTENSION + ".solve")
+solve = importlib.import_module(EXTENSION + ".limbs.two_bone")
 
 
 def straight_limbs(count, noise=0.0, **changes):

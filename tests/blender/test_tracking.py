@@ -126,9 +126,11 @@ def test_anew_is_as_shown(kind, influence, mode):
 def test_curves_are_read_where_nothing_else_moves_anything(addon, kind, monkeypatch):
     armature, _ = aimed(kind)
     seen = []
-    real = addon.stage.visit
+    real = addon.animation.scene_frames.visit
     monkeypatch.setattr(
-        addon.stage, "visit", lambda context, frames, look: seen.append(len(frames)) or real(context, frames, look)
+        addon.animation.scene_frames,
+        "visit",
+        lambda context, frames, look: seen.append(len(frames)) or real(context, frames, look),
     )
     was = rigs.sampled(armature, FRAMES)
     bake(solver="LIBRARY")

@@ -10,7 +10,10 @@ from conftest import EXTENSION
 
 import ikcore as ik
 
-clips, skin, stage = (importlib.import_module(f"{EXTENSION}.{name}") for name in ("clips", "skin", "stage"))
+clips, skin, stage = (
+    importlib.import_module(f"{EXTENSION}.{name}")
+    for name in ("animation.clip_reader", "rig.skin", "animation.scene_frames")
+)
 LEGS = ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase", "RightUpLeg", "RightLeg", "RightFoot", "RightToeBase")
 
 

@@ -3,11 +3,12 @@
  * from the root, with rotations and looks, with feedback, caps and only as many joints as are needed, and for joints
  * that slide; targets ordinary, out of reach and not finite. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
 #include "ik.h"
+
+#include "problems.h"
 
 enum { ITEMS = 120 / FEWER, JOINTS = 9, GOALS = 3, ITERATIONS = 30 };
 
@@ -31,26 +32,13 @@ static const scene scenes[] = {
     {"ccd_slides", tree, 1, 1, 3, 0, 0, 0}, {"ccd_held", chain, 0, 0, 1, 0, 0, 1},
 };
 
-static ik_limit random_limit(int kind, int slides) {
-    ik_limit limit = {.kind = (enum ik_limit_kind)kind, .twist = {-1, 0.75}, .axes = {0, 1, 2}, .slides = slides};
-    for (int i = 0; i < 4; i++) {
-        limit.frame[i] = random_number();
-        limit.swing[i] = 0.75 + 0.5 * random_number();
-    }
-    for (int i = 0; i < 3; i++) {
-        limit.angles[i][0] = -0.75, limit.angles[i][1] = 0.5;
-        limit.stiffness[i] = 0.25 + 0.25 * random_number();
-        limit.position[i][0] = -0.25, limit.position[i][1] = 0.5;
-    }
-    return limit;
-}
-
 static ik_skeleton random_skeleton(const scene *scene) {
     for (int joint = 0; joint < JOINTS; joint++) {
         for (int i = 0; i < 3; i++)
             offsets[3 * joint + i] = random_number();
         rests[4 * joint] = 1;
-        limits[joint] = random_limit(joint % 5, scene->slides && joint % 3 == 0);
+        limits[joint] = random_limit(joint % 5, 1);
+        limits[joint].slides = scene->slides && joint % 3 == 0;
         caps[joint] = (ik_joint){.preferred = {1, 0, 0, 0}, .cap = 0.25 * (joint % 4)};
     }
     ik_skeleton_order(JOINTS, scene->parents, order, ranks);
@@ -103,13 +91,7 @@ static ik_skeleton random_skeleton(const scene *scene) {
         job.options.start_from_tail = !scene->from_root;                                                               \
         job.options.feedback = 2 * scene->held;                                                                        \
         job.options.bounce = scene->held;                                                                              \
-        size_t bytes = (ik_ccd_scratch_##name(&job) + 63) / 64 * 64;                                                   \
-        void *memory = malloc(bytes + 64);                                                                             \
-        if (!memory) abort();                                                                                          \
-        void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                                  \
-        for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                    \
-            ik_ccd_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);                        \
-        free(memory);                                                                                                  \
+        solve_in_batches(&job, ITEMS, ik_ccd_scratch_##name(&job), ik_ccd_##name);                                     \
         if (scene->slides) hash = hash_bytes(hash, moved, sizeof moved);                                               \
         hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                               \
         hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                               \

@@ -1,11 +1,12 @@
 /* same_bits.c for methods on one free chain. It prints, for every instruction set of this processor, a hash of all
  * bytes that are written. Targets are ordinary, near, just within reach, out of reach and not finite. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
 #include "ik.h"
+
+#include "problems.h"
 
 enum { ITEMS = 400 / FEWER, JOINTS = 8, SKELETONS = 6, STRAIGHT = 4 };
 
@@ -67,13 +68,7 @@ static double target_of(int which, int item, int axis) {
                                 .error = {error, size, 0},                                                             \
                                 .rotation_error = {angle, size, 0},                                                    \
                                 .iterations = {iterations, 4, 0}};                                                     \
-            size_t bytes = (ik_##method##_scratch_##name(&job) + 63) / 64 * 64;                                        \
-            void *memory = malloc(bytes + 64);                                                                         \
-            if (!memory) abort();                                                                                      \
-            void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                              \
-            for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                \
-                ik_##method##_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);             \
-            free(memory);                                                                                              \
+            solve_in_batches(&job, ITEMS, ik_##method##_scratch_##name(&job), ik_##method##_##name);                   \
             hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
             hash = hash_bytes(hash_bytes(hash, status, sizeof status), iterations, sizeof iterations);                 \
         }                                                                                                              \

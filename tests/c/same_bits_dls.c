@@ -3,11 +3,12 @@
  * include target rotations, posture, given damping and non-uniform scales, goals of every kind, levels, sliding joints,
  * a capsule and restarts. Targets are ordinary, out of reach and not finite. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
 #include "ik.h"
+
+#include "problems.h"
 #include "isas.h"
 
 enum {
@@ -53,28 +54,13 @@ static const scene scenes[] = {
     {"dls_restarts", tree, IK_FREE, 1, 2, 1, 0, 0, 0, 0, 2},
 };
 
-static ik_limit random_limit(int kind) {
-    ik_limit limit = {.kind = (enum ik_limit_kind)kind, .twist = {-1, 0.75}, .axes = {0, 1, 2}};
-    for (int i = 0; i < 4; i++) {
-        limit.frame[i] = random_number();
-        limit.swing[i] = 0.75 + 0.5 * random_number();
-    }
-    for (int i = 0; i < 3; i++) {
-        limit.angles[i][0] = -0.75, limit.angles[i][1] = 0.5;
-        limit.stiffness[i] = 0.25 + 0.25 * random_number();
-    }
-    return limit;
-}
-
 static ik_skeleton random_skeleton(const scene *scene) {
     for (int joint = 0; joint < JOINTS; joint++) {
         for (int i = 0; i < 3; i++)
             offsets[3 * joint + i] = random_number();
         rests[4 * joint] = 1;
-        limits[joint] = random_limit((scene->first_kind + scene->kind_step * joint) % 5);
+        limits[joint] = random_limit((scene->first_kind + scene->kind_step * joint) % 5, 1);
         limits[joint].slides = scene->kinds >= 3 && joint % 3 == 0;
-        for (int i = 0; i < 3; i++)
-            limits[joint].position[i][0] = -0.25, limits[joint].position[i][1] = 0.5;
         weights[joint] = (ik_joint){joint % 4, {0.25 * (joint % 3), 0, 0.125}, {1, 0, 0, 0}};
     }
     ik_skeleton_order(JOINTS, scene->parents, order, ranks);
@@ -160,14 +146,8 @@ static int goals_of_every_kind(ik_goal *goals, const ik_goal *place, const ik_go
                                  .end = second.position,                                                               \
                                  .distance = place.weight};                                                            \
         if (scene->scaled) job.scales = (ik_lists){{scales, JOINTS * 3 * size, size}, 3 * size, JOINTS};               \
-        size_t bytes = (ik_dls_scratch_##name(&job) + 63) / 64 * 64;                                                   \
-        void *memory = malloc(bytes + 64);                                                                             \
-        if (!memory) abort();                                                                                          \
-        void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                                  \
         const ptrdiff_t items = scene->kinds ? FEW_ITEMS : ITEMS;                                                      \
-        for (ptrdiff_t first = 0, count = 1; first < items; first += count, count = count % 70 + 1)                    \
-            ik_dls_##name(&job, first, first + count < items ? first + count : items, scratch);                        \
-        free(memory);                                                                                                  \
+        solve_in_batches(&job, items, ik_dls_scratch_##name(&job), ik_dls_##name);                                     \
         if (scene->kinds) hash = hash_bytes(hash_bytes(hash, moved, sizeof moved), errors, sizeof errors);             \
         hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                               \
         hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                               \

@@ -2,7 +2,6 @@
  * written for a tree whose joints have limits of every kind, with targets ordinary, out of reach and not finite; and at
  * last with two levels of goals. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
@@ -43,13 +42,7 @@ enum { ITEMS = 200 / FEWER, GOALS = 2, ITERATIONS = 40 };
                                 .error = {error, size, 0},                                                             \
                                 .rotation_error = {angle, size, 0},                                                    \
                                 .iterations = {iterations, 4, 0}};                                                     \
-            size_t bytes = (ik_fabrik_scratch_##name(&job) + 63) / 64 * 64;                                            \
-            void *memory = malloc(bytes + 64);                                                                         \
-            if (!memory) abort();                                                                                      \
-            void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                              \
-            for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                \
-                ik_fabrik_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);                 \
-            free(memory);                                                                                              \
+            solve_in_batches(&job, ITEMS, ik_fabrik_scratch_##name(&job), ik_fabrik_##name);                           \
             hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
             hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                           \
             hash = hash_bytes(hash, iterations, sizeof iterations);                                                    \

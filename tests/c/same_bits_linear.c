@@ -2,11 +2,12 @@
  * hinges with a target rotation of its tip, and a tree with limits of every kind. It prints, for every instruction set
  * of this processor, a hash of all bytes that are written. Targets are ordinary, near, out of reach and not finite. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
 #include "ik.h"
+
+#include "problems.h"
 
 enum { ITEMS = 200 / FEWER, JOINTS = 8, SCENES = 3 };
 
@@ -16,25 +17,12 @@ static int order[JOINTS], ranks[JOINTS];
 static double offsets[3 * JOINTS], rests[4 * JOINTS];
 static ik_limit limits[JOINTS];
 
-static ik_limit random_limit(int kind) {
-    ik_limit limit = {.kind = (enum ik_limit_kind)kind, .twist = {-1, 0.75}, .axes = {0, 1, 2}};
-    for (int i = 0; i < 4; i++) {
-        limit.frame[i] = random_number();
-        limit.swing[i] = 0.75 + 0.5 * random_number();
-    }
-    for (int i = 0; i < 3; i++) {
-        limit.angles[i][0] = -0.75, limit.angles[i][1] = 0.5;
-        limit.stiffness[i] = 0.25 + 0.25 * random_number();
-    }
-    return limit;
-}
-
 static ik_skeleton random_skeleton(int scene) {
     for (int joint = 0; joint < JOINTS; joint++) {
         rests[4 * joint] = 1;
         for (int i = 0; i < 3; i++)
             offsets[3 * joint + i] = random_number();
-        limits[joint] = random_limit(scene == 1 ? IK_HINGE : joint % 5);
+        limits[joint] = random_limit(scene == 1 ? IK_HINGE : joint % 5, 1);
     }
     ik_skeleton_order(JOINTS, parents[scene], order, ranks);
     return (ik_skeleton){JOINTS, parents[scene], order, ranks, offsets, rests, scene ? limits : NULL};
@@ -73,13 +61,7 @@ static ik_skeleton random_skeleton(int scene) {
                                 .iterations = {iterations, 4, 0}};                                                     \
             job.options.iterations = 60;                                                                               \
             job.options.posture = scene > 1 && job.options.truncation > 0 ? 0.25 : 0;                                  \
-            size_t bytes = (ik_##method##_scratch_##name(&job) + 63) / 64 * 64;                                        \
-            void *memory = malloc(bytes + 64);                                                                         \
-            if (!memory) abort();                                                                                      \
-            void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                              \
-            for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                \
-                ik_##method##_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);             \
-            free(memory);                                                                                              \
+            solve_in_batches(&job, ITEMS, ik_##method##_scratch_##name(&job), ik_##method##_##name);                   \
             hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
             hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                           \
             hash = hash_bytes(hash, iterations, sizeof iterations);                                                    \

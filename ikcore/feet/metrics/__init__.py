@@ -1,10 +1,10 @@
-"""How well feet stand: sliding, sinking, floating, knees that pop; and how far a result is from its source.
+"""Measures of feet: sliding, sinking, floating, knees that pop; and the difference of a result from its source.
 
-Functions of arrays whose first axis is time, apart from whatever found the contacts or made the motion: contacts are
-given, and where a result is judged they are those of its source. Y is up, lengths are metres, times seconds, angles
-radians; `Clip.convert` brings a clip there. Rates count in every derivative, so 30 and 120 frames a second agree.
+They are functions of arrays whose first axis is time. Contacts are arguments; to judge a result, use those of its
+source. Y is up, lengths are in metres, times in seconds, angles in radians; `Clip.convert` converts a clip. The frame
+rate enters every derivative, so that 30 and 120 frames per second give the same values.
 
-Thresholds in metres are for humans. For others, divide lengths by those of their legs and multiply by 0.85.
+Thresholds in metres are for humans. For others, divide lengths by the leg length and multiply by 0.85.
 """
 
 from ikcore.feet.intervals import core, runs

@@ -1,4 +1,4 @@
-"""How far a result is from its source, and contacts from those that are known."""
+"""Differences of a result from its source, and of contacts from true ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def turn(result: ArrayLike, source: ArrayLike) -> Array:
-    """The angles between rotations, say of joints to those of the source; swings are where they should be near 0.
+    """Angles between rotations, for example of joints and those of the source; in swing they should be near 0.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def turn(result: ArrayLike, source: ArrayLike) -> Array:
 
 
 def deviation(result: ArrayLike, source: ArrayLike, *, level: bool = False) -> Array:
-    """The distances of points from where they are in the source. The mean over all joints is known as MPJPE.
+    """Distances of points from their positions in the source. The mean over all joints is known as MPJPE.
 
     Parameters
     ----------
     result, source : (..., 3) array_like
         Points.
     level : bool, default: False
-        Only horizontally, say of the root's path.
+        Whether to measure only horizontally, for example the path of the root.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def deviation(result: ArrayLike, source: ArrayLike, *, level: bool = False) -> A
 
 
 def agreement(contact: ArrayLike, truth: ArrayLike) -> float:
-    """How well contacts agree with true ones: F1, the harmonic mean of precision and recall over frames.
+    """Agreement of contacts with true ones: F1, the harmonic mean of precision and recall over frames.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def agreement(contact: ArrayLike, truth: ArrayLike) -> float:
     Returns
     -------
     float
-        From 0 to 1, which it is too if there is none in either.
+        From 0 to 1; also 1 if neither has a contact.
 
     Examples
     --------
@@ -83,19 +83,19 @@ def agreement(contact: ArrayLike, truth: ArrayLike) -> float:
 
 
 def onset_error(contact: ArrayLike, truth: ArrayLike, *, fps: float) -> Array:
-    """How far from each true beginning of a contact the nearest one found is. Of opposites: the same of the ends.
+    """Time from each true start of a contact to the nearest start found. Pass negated arrays to compare ends.
 
     Parameters
     ----------
     contact, truth : (frames,) array_like of bool
-        When a point is in contact. One that begins with the clip has no beginning.
+        Frames in which a point is in contact. A contact in the first frame has no start.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
     (n,) array
-        Seconds; infinite if none is found.
+        In seconds; infinite if no start was found.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lengths of vectors, angles between them and planes they lie in, the same bits in every NumPy."""
+"""Lengths of vectors, angles between them and planes, with the same bits in every version of NumPy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ UP = (0.0, 1.0, 0.0)
 
 
 def length(vectors: Array) -> Array:
-    """Of vectors of three numbers, or of two."""
+    """Lengths of vectors with two or three components."""
     return np.asarray(size(vectors) if vectors.shape[-1] == 3 else np.sqrt(dot(vectors, vectors)))
 
 
 def dot(a: Array, b: Array) -> Array:
-    """Of vectors of three numbers, or of two."""
+    """Dot products of vectors with two or three components."""
     if a.shape[-1] == 3:
         return np.asarray(_arrays.dot(a, b))
     products = a * b
@@ -27,14 +27,14 @@ def dot(a: Array, b: Array) -> Array:
 
 
 def angle(a: Array, b: Array) -> Array:
-    """Between vectors, well conditioned everywhere."""
+    """Angles between vectors, accurate for all angles."""
     if a.shape != b.shape:
         a, b = np.broadcast_arrays(a, b)
     return _angles(_core.angles(a, b), a.shape[:-1])
 
 
 def arc(y: Array, x: Array) -> Array:
-    """As np.arctan2, the last bits of which are not the same in every NumPy, in 1.26 not even in every call."""
+    """np.arctan2 with reproducible bits: those of NumPy differ between versions, in 1.26 even between calls."""
     return _angles(_core.arcs(y, x), y.shape)
 
 
@@ -43,7 +43,7 @@ def _angles(turns: Array, shape: tuple[int, ...]) -> Array:
 
 
 def along_plane(vectors: Array, normals: Array) -> Array:
-    """Without their part along normals; where there is none, as there is no ground, the plane is level."""
+    """Vectors without their component along normals; without ground, the plane is level."""
     long = length(normals)[..., np.newaxis]
     upward = np.where(long > 0, normals / np.where(long > 0, long, 1), UP)
     return np.asarray(vectors - dot(vectors, upward)[..., np.newaxis] * upward)

@@ -1,4 +1,4 @@
-"""What is given to measures, checked, and what several of them make of it."""
+"""Checks of the arguments of measures, and values that several measures share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bones(chain: ArrayLike) -> Array:
 
 
 def vectors(name: str, value: ArrayLike, *axes: int | str) -> Array:
-    """Rows of three; with axes, those before them, a number being how long one is."""
+    """Rows of three numbers. `axes` are the axes before them; a number is the length that one must have."""
     found = rows(name, value, DOUBLE, 3)
     before = found.shape[:-1]
     if axes and not (len(before) == len(axes) and all(map(_fits, axes, before))):
@@ -36,7 +36,7 @@ def _fits(axis: int | str, length: int) -> bool:
 
 
 def intervals(stances: ArrayLike, frames: int) -> list[list[int]]:
-    """First frames and the first ones after, of all stances."""
+    """The first frame of each stance, and the first one after it."""
     pairs = np.asarray(stances, np.intp).reshape(-1, 2)
     if ((pairs[:, 0] < 0) | (pairs[:, 0] >= pairs[:, 1]) | (pairs[:, 1] > frames)).any():
         raise ValueError(f"stances: expected first frames and the first ones after, among {frames}; `runs` makes them")
@@ -45,20 +45,20 @@ def intervals(stances: ArrayLike, frames: int) -> list[list[int]]:
 
 
 def rate(fps: float) -> float:
-    """Frames a second, a number that can be divided by."""
+    """Frames per second, checked to be positive."""
     if not 0 < fps < math.inf:
         raise ValueError(f"fps: expected a positive number, got {fps!r}")
     return float(fps)
 
 
 def same(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    """Refuse what is not of a shape."""
+    """Refuse an array of another shape."""
     if shape != expected:
         raise ValueError(f"{name}: expected shape {expected}, got {shape}")
 
 
 def spread(name: str, value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Repeated to a shape."""
+    """The array broadcast to a shape."""
     if value.shape == shape:
         return value
     try:
@@ -68,33 +68,33 @@ def spread(name: str, value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[An
 
 
 def lowest(heights: ArrayLike) -> Array:
-    """Of the points of a sole, in every frame."""
+    """Height of the lowest point of a sole, in every frame."""
     return _core.lowest(rows("heights", heights, DOUBLE))
 
 
 def above(heights: ArrayLike) -> Array:
-    """Infinitely high where there is no ground."""
+    """Heights above the ground; infinite where there is no ground."""
     known = rows("heights", heights, DOUBLE)
     return np.where(np.isnan(known), np.inf, known)
 
 
 def speeds(points: ArrayLike, fps: float) -> Array:
-    """Horizontal ones, of every step."""
+    """Horizontal speeds of every step between frames."""
     each = vectors("points", points, "frames", "points")
     steps = each[1:] - each[:-1]
     return np.asarray(np.hypot(steps[..., 0], steps[..., 2]) * rate(fps))
 
 
 def lengths(chain: Array) -> Array:
-    """Of the bones together, in every frame."""
+    """Total length of the bones of a chain, in every frame."""
     return path_lengths(chain)
 
 
 def highest(values: Array, percent: float = 100) -> float:
-    """A percentile that is one of the values, so that it may be infinite; NaN of none."""
+    """A percentile that is one of the values, so that it may be infinite; NaN if there are none."""
     return _core.highest(values, percent)
 
 
 def mean(values: Array) -> float:
-    """NaN of none."""
+    """The mean; NaN if there are no values."""
     return float(values.mean()) if values.size else math.nan

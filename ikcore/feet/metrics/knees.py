@@ -1,4 +1,4 @@
-"""Knees: how far they bend, whether they pop or flip; and how far legs reach."""
+"""Knees: their bend angle, pops and flips; and the reach of legs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ikcore.feet.metrics import geometry, given
 
 Array = NDArray[np.float64]
 
-_LIKE = 0.1  # seconds: what happens in the source so near is the same
+_LIKE = 0.1  # s: flips of the source within this time count as the same
 
 
 def leg_length(chain: ArrayLike) -> float:
-    """How long a leg is: its bones together, the median over all frames, as those of some files stretch.
+    """Length of a leg: the median over all frames of its total bone length, because bones stretch in some files.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def leg_length(chain: ArrayLike) -> float:
 
 
 def bends(chain: ArrayLike) -> Array:
-    """The interior angles of a leg, pi where it is straight.
+    """The interior angles of a leg, pi if it is straight.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def bends(chain: ArrayLike) -> Array:
     Returns
     -------
     (frames, joints - 2) array
-        Radians, of every joint but the first and the last.
+        In radians, for every joint except the first and the last.
 
     Examples
     --------
@@ -61,19 +61,19 @@ def bends(chain: ArrayLike) -> Array:
 
 
 def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)) -> Mask:
-    """Frames in which a knee pops, as it does when a leg is all but straight and its foot is moved.
+    """Frames in which a knee pops, as happens if a nearly straight leg gets a moved foot.
 
-    There the second difference of its angle, from frame to frame, is more than three times the 99th percentile of the
-    source's, and more than `least`. A jump of the angle is found in two frames, a spike in three, at any rate: this is
-    the one measure that is not divided by the time between frames.
+    In such a frame the second difference of its angle between frames is more than three times the 99th percentile of
+    the source, and more than `least`. A jump of the angle is found in two frames, a spike in three, at any frame rate:
+    this is the only measure that is not divided by the time between frames.
 
     Parameters
     ----------
     angles, source : (frames, ...) array_like
-        `bends` of the result and of the source. A clip is its own source where it has no other: then a pop is what
-        stands out of the rest of it.
+        `bends` of the result and of the source. For a clip without a source, pass the clip twice: a pop then stands out
+        from the rest of it.
     least : float
-        Radians, default 2 degrees.
+        In radians, default 2 degrees.
 
     Returns
     -------
@@ -95,10 +95,11 @@ def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)
 
 
 def flips(chain: ArrayLike) -> Mask:
-    """Frames in which a knee is bent to another side than when it was last bent.
+    """Frames in which a knee bends to another side than when it was last bent.
 
-    A side is more than 90 degrees from the other. Knees within 5 degrees of straight have none. Where a leg turns while
-    it is straight, give it in the space of its hips. Captured knees may flip themselves: compare with the source.
+    Two sides are different if they are more than 90 degrees apart. Knees within 5 degrees of straight have no side. If
+    a leg turns while it is straight, give its joints in the space of the hips. Captured knees may also flip: compare
+    with the source.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def new_flips(chain: ArrayLike, source: ArrayLike, *, fps: float) -> Mask:
     chain, source : (frames, joints, 3) array_like
         As for `bends`, of the result and of the source.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
@@ -146,7 +147,7 @@ def new_flips(chain: ArrayLike, source: ArrayLike, *, fps: float) -> Mask:
 
 
 def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
-    """How much less straight knees become than they did: of the angles the 95th percentiles.
+    """How much less straight knees become than in the source: the difference of the 95th percentiles of their angles.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
     Returns
     -------
     (...) array
-        Radians; 0 where the result is as straight.
+        In radians; 0 if the result is as straight.
 
     Examples
     --------
@@ -171,19 +172,19 @@ def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
 
 
 def lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, source_ankles: ArrayLike) -> Array:
-    """How much farther down than all feet a pelvis was moved: what makes a crouch of a walk.
+    """How much farther down than all feet the pelvis was moved; large values turn a walk into a crouch.
 
     Parameters
     ----------
     pelvis, source : (frames, 3) array_like
-        Where it is in the result and in the source.
+        Its positions in the result and in the source.
     ankles, source_ankles : (frames, legs, 3) array_like
         Those of the legs that carry it.
 
     Returns
     -------
     (frames,) array
-        Metres; 0 where it is no lower than the foot that was moved down most, or up least.
+        In metres; 0 if it is no lower than the foot that was moved down most, or up least.
 
     Examples
     --------
@@ -199,14 +200,14 @@ def lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, source_ankl
 
 
 def extension(hips: ArrayLike, ankles: ArrayLike, length: ArrayLike) -> Array:
-    """How far a leg is stretched out: the distance from hip to ankle over the length of the leg.
+    """Extension of a leg: the distance from hip to ankle over the leg length.
 
     Parameters
     ----------
     hips, ankles : (..., 3) array_like
-        Where they are. With where ankles should be, more than 1 is out of reach.
+        Their positions. With the targets of the ankles, more than 1 is out of reach.
     length : (...) array_like
-        Of the leg, the sum of its bones.
+        The leg length, the sum of its bones.
 
     Returns
     -------
@@ -232,7 +233,7 @@ def length_error(chain: ArrayLike, source: ArrayLike) -> Array:
     Returns
     -------
     (frames,) array
-        Shares. Bones that have no length in the source are left out.
+        Shares. Bones without length in the source are left out.
 
     Examples
     --------

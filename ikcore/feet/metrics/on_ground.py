@@ -1,4 +1,4 @@
-"""How feet stand on the ground: how deep, how high over it, how askew; and when they do."""
+"""Feet on the ground: penetration, floating, sole angle, and frames in which they seem to stand."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ikcore.feet.metrics.geometry import UP
 
 Array = NDArray[np.float64]
 
-NEAR = 0.05  # metres, what is in contact by height alone
-_SLOW = 0.3  # metres a second, what is so besides seems to stand
-_BRIEF, _ROLLS = 0.1, 0.2  # seconds: what is shorter is no contact; and how long feet arrive before one, or leave
+NEAR = 0.05  # m: lower points are in contact by height alone
+_SLOW = 0.3  # m/s: a low and slower point seems to stand
+_BRIEF, _ROLLS = 0.1, 0.2  # s: shortest contact; time in which a foot arrives before a contact, or leaves after it
 
 
 def penetration(heights: ArrayLike) -> Array:
-    """How deep a sole is in the ground: its lowest point.
+    """Depth of the lowest point of a sole in the ground.
 
-    What counts is ``penetration(heights)[contact]``, and in swing that of the other frames; `beyond` what the source
-    does on its own floor, if that is not clean.
+    Use ``penetration(heights)[contact]``, and the other frames for swings. If the source is not clean, use `beyond` to
+    compare with its penetration of its own floor.
 
-    Y. Yuan et al., "PhysDiff", 2023, and others take less than 5 mm for none. Here nothing is taken off.
+    Y. Yuan et al., "PhysDiff", 2023, and others count less than 5 mm as 0. Here nothing is subtracted.
 
     Parameters
     ----------
     heights : (..., points) array_like
-        Of points of the sole above the ground, vertically: ``points[..., 1] - ground``. NaN where there is none.
+        Vertical heights of sole points above the ground: ``points[..., 1] - ground``. NaN where there is no ground.
 
     Returns
     -------
     (...) array
-        Metres; 0 where the sole is above the ground, or there is none.
+        In metres; 0 if the sole is above the ground, or there is no ground.
 
     Examples
     --------
@@ -46,19 +46,19 @@ def penetration(heights: ArrayLike) -> Array:
 
 
 def floating(heights: ArrayLike) -> Array:
-    """How high a sole is above the ground: its lowest point.
+    """Height of the lowest point of a sole above the ground.
 
-    What counts is ``floating(heights)[standing(contact)]``, as feet roll off at the ends; `penetration` has the rest.
+    Use ``floating(heights)[standing(contact)]``, because feet roll off at the ends; `penetration` has the other side.
 
     Parameters
     ----------
     heights : (..., points) array_like
-        Of points of the sole above the ground, vertically. NaN where there is none.
+        Vertical heights of sole points above the ground. NaN where there is no ground.
 
     Returns
     -------
     (...) array
-        Metres; 0 where a point is on the ground or in it, infinite where there is none.
+        In metres; 0 if a point is on the ground or in it, infinite if there is no ground.
 
     Examples
     --------
@@ -69,16 +69,16 @@ def floating(heights: ArrayLike) -> Array:
 
 
 def standing(contact: ArrayLike, *, fps: float) -> Mask:
-    """When a foot stands for sure: the cores of its contacts, in which `drift` judges it, too.
+    """Frames in which a foot stands without doubt: the cores of its contacts, which `drift` uses too.
 
-    As it arrives and leaves, it rises from the ground while it is still in contact, which is no floating.
+    While a foot arrives and leaves, it is above the ground although it is in contact, and this is not floating.
 
     Parameters
     ----------
     contact : (frames,) array_like of bool
-        When it is in contact.
+        Frames in which it is in contact.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def beyond(values: ArrayLike, source: ArrayLike) -> Array:
     Returns
     -------
     (...) array
-        Their difference; 0 where the source is as bad, infinite where the result alone is over no ground.
+        The difference; 0 if the source is as bad, infinite if only the result has no ground.
 
     Examples
     --------
@@ -114,22 +114,22 @@ def beyond(values: ArrayLike, source: ArrayLike) -> Array:
     array([0.02, 0.  ,  inf, 0.  ])
     """
     now, was = rows("values", values, given.DOUBLE), rows("source", source, given.DOUBLE)
-    with np.errstate(invalid="ignore"):  # infinite in both is as bad
+    with np.errstate(invalid="ignore"):  # if both are infinite, the source is as bad
         return np.where(np.isposinf(now) & np.isposinf(was), 0, np.maximum(now - was, 0) + 0)
 
 
 def sole_angle(soles: ArrayLike, ground: ArrayLike = UP) -> Array:
-    """The angle between the normals of a sole and of the ground. It counts where the foot stands flat.
+    """The angle between the normals of a sole and of the ground. Use it where the foot is flat.
 
     Parameters
     ----------
     soles, ground : (..., 3) array_like
-        Normals, upwards, of any length. Without `ground` it is level.
+        Normals, upwards, of any length. Default ground: level.
 
     Returns
     -------
     (...) array
-        Radians.
+        In radians.
 
     Examples
     --------
@@ -140,18 +140,18 @@ def sole_angle(soles: ArrayLike, ground: ArrayLike = UP) -> Array:
 
 
 def rests(points: ArrayLike, heights: ArrayLike, *, fps: float) -> Mask:
-    """In which frames a foot seems to stand, whatever is known of its contacts.
+    """Frames in which a foot seems to stand, independent of detected contacts.
 
-    A point of it is lower than 0.05 m, and along the ground slower than 0.3 m/s from the frame before or to the next.
+    One of its points is lower than 0.05 m, and slower than 0.3 m/s along the ground into or out of the frame.
 
     Parameters
     ----------
     points : (frames, points, 3) array_like
-        Of its sole.
+        Points of its sole.
     heights : (frames, points) array_like
-        Theirs above the ground; NaN where there is none.
+        Their heights above the ground; NaN where there is none.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
@@ -172,21 +172,21 @@ def rests(points: ArrayLike, heights: ArrayLike, *, fps: float) -> Mask:
 
 
 def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: float) -> Mask:
-    """In which frames a foot seems to stand of which no contact is known.
+    """Frames in which a foot seems to stand although no contact was detected.
 
-    It `rests` for 0.1 s or more, the shortest contact there is, and 0.2 s or more away from those that are known: as a
-    foot arrives, and rolls off over its toes, it is low and slow, too.
+    It `rests` for 0.1 s or more (the shortest contact), at least 0.2 s away from detected contacts, because an arriving
+    or leaving foot is also low and slow.
 
     Parameters
     ----------
     points : (frames, points, 3) array_like
-        Of its sole.
+        Points of its sole.
     heights : (frames, points) array_like
-        Theirs above the ground; NaN where there is none.
+        Their heights above the ground; NaN where there is none.
     contact : (frames,) array_like of bool
-        When any of them is in contact, as far as is known.
+        Frames in which a contact of any point was detected.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
 
     Examples
     --------
-    A foot that stands for a second, of which the first three tenths are known:
+    A foot that stands for a second, of which the first 0.3 s were detected:
 
     >>> runs(unseen(np.zeros((10, 1, 3)), np.zeros((10, 1)), np.arange(10) < 3, fps=10))
     array([[ 5, 10]])
@@ -210,19 +210,19 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
 
 
 def off_ground(heights: ArrayLike, source: ArrayLike) -> Array:
-    """How much farther than in the source a sole is from its ground, above it or in it: its lowest point.
+    """How much farther the lowest point of a sole is from its ground than in the source, above it or in it.
 
-    What counts is where the source seems to stand `unseen`, without a contact that is known.
+    Use it for frames in which the source seems to stand `unseen`, without a detected contact.
 
     Parameters
     ----------
     heights, source : (..., points) array_like
-        Of points of the sole above the ground, in the result and in the source. NaN where there is none.
+        Heights of sole points above the ground, in the result and in the source. NaN where there is no ground.
 
     Returns
     -------
     (...) array
-        Metres; infinite where there is no ground under the result, 0 where there is none in the source.
+        In metres; infinite if the result has no ground, 0 if the source has none.
 
     Examples
     --------
@@ -235,19 +235,19 @@ def off_ground(heights: ArrayLike, source: ArrayLike) -> Array:
 
 
 def lift_lost(heights: ArrayLike, source: ArrayLike, contact: ArrayLike) -> Array:
-    """How much lower a foot is lifted than in the source, of each swing.
+    """How much lower a foot is lifted than in the source, for each swing.
 
     Parameters
     ----------
     heights, source : (frames,) array_like
-        How high a point of the foot is above its ground, in the result and in the source.
+        Heights of a point of the foot above its ground, in the result and in the source.
     contact : (frames,) array_like of bool
-        When it is in contact; a swing is in between.
+        Frames in which it is in contact. A swing lies between two contacts.
 
     Returns
     -------
     (n,) array
-        Shares of the highest that the source is: 0 as high, 1 not lifted at all, negative higher.
+        Shares of the greatest height in the source: 0 as high, 1 not lifted at all, negative higher.
 
     Examples
     --------

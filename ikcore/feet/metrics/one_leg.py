@@ -41,10 +41,10 @@ from ikcore.feet.metrics.smoothness import derivative, jerk_ratio
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-4  # a share of a leg, what no reach is over
+_ROUNDING = 1e-4  # share of the leg length by which the reach must be exceeded to count
 
-# Measures that with a source are what is beyond it, those that are whatever `beyond` says, and those that say nothing
-# without one.
+# Names of measures that are differences from the source if there is one; of those that are so even if `beyond` is
+# False; and of those that need a source.
 BEYOND = ("skating", "skating_by_height", "penetration", "penetration_swing", "floating", "sole_angle", "knee_flips")
 ALWAYS_BEYOND = ("skating_by_height", "knee_flips")
 BESIDE = (
@@ -56,24 +56,24 @@ BESIDE = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """What is measured of a leg, over all frames; `Track.on` makes it.
+    """The motion of a leg that is measured, over all frames; `Track.on` makes it.
 
     Attributes
     ----------
     chain : (frames, joints, 3) array
-        Its joints from hip to ankle; of a foot without a leg its ankle.
+        Its joints from hip to ankle; for a foot without a leg its ankle.
     sole : (frames, points, 3) array
         Points of the sole.
     heights : (frames, points) array
-        Theirs above the ground.
+        Their heights above the ground.
     normals : (frames, 3) array
-        Of the ground where the foot is.
+        Normals of the ground at the foot.
     tilt : (frames,) array
-        `sole_angle`; NaN where it is not known.
+        `sole_angle`; NaN if unknown.
     pelvis : (frames, 3) array
-        What the legs hang on; NaN where it is not known.
+        The joint that carries the legs; NaN if unknown.
     ankles : (frames, legs, 3) array
-        Those of all legs that carry the pelvis.
+        Ankles of all legs that the pelvis carries.
     """
 
     chain: Array
@@ -96,7 +96,7 @@ class Track:
         pelvis: ArrayLike | None = None,
         ankles: ArrayLike | None = None,
     ) -> Track:
-        """A leg on some ground, without which it is y = 0.
+        """Make a track on a ground; without one the ground is y = 0.
 
         Parameters
         ----------
@@ -105,15 +105,15 @@ class Track:
         sole : (frames, points, 3) array_like
             Points of the sole, such as heel, ball and toe, from back to front.
         ground : (frames, points) array_like or float, optional
-            How high the ground is under those points; NaN where there is none.
+            Heights of the ground below those points; NaN where there is none.
         normals : (frames, 3) or (3,) array_like, optional
-            Of the ground where the foot is.
+            Normals of the ground at the foot.
         soles : (frames, 3) array_like, optional
-            Normals of the sole, upwards. Without, its angle to the ground is not judged.
+            Normals of the sole, upwards. Without them its angle to the ground is not measured.
         pelvis : (frames, 3) array_like, optional
-            What the legs hang on. Without, its way is not judged.
+            The joint that carries the legs. Without it its path is not measured.
         ankles : (frames, legs, 3) array_like, optional
-            Those of all legs that carry the pelvis (default: that of this leg alone).
+            Ankles of all legs that the pelvis carries (default: that of this leg alone).
 
         Returns
         -------
@@ -139,52 +139,52 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How well a leg does. Lengths are metres, angles radians; NaN is what there was nothing to judge by.
+    """All measures of a leg. Lengths are in metres, angles in radians; NaN if there is nothing to measure.
 
-    With a source, skating, penetration, floating, the angle of the sole and flips are what is `beyond` it: `BEYOND`
-    has their names. Without one, what only says how a result is beside it is NaN: `BESIDE`. A percentile is one of the
-    values, the next one above. So of few stances the 95th is the most.
+    With a source, skating, penetration, floating, the sole angle and flips are differences from it (`beyond`); `BEYOND`
+    has their names. Without a source, measures that compare with it are NaN; `BESIDE` has their names. A percentile is
+    one of the values, the next one above: for few stances the 95th percentile is the largest value.
 
     Attributes
     ----------
     drift, drift_most : float
-        `drift` over all stances of all points of the sole, 95th percentile and most.
+        `drift` over all stances of all points of the sole: 95th percentile and largest value.
     heading_drift : float
         While all points are in contact, 95th percentile.
     skating, skating_by_height : float
-        `skating_ratio` with the contacts that are given, and with all that is lower than 0.05 m.
+        `skating_ratio` with the given contacts, and with all points lower than 0.05 m as contacts.
     penetration, floating : float
-        In contact, and in the cores of contacts (`standing`), 95th percentiles.
+        In contact, and in the cores of contacts (`standing`); 95th percentiles.
     penetration_swing : float
-        The deepest in all other frames.
+        The largest penetration in all other frames.
     sole_angle : float
         In frames in which all points are in contact, 95th percentile.
     off_ground : float
-        In frames in which it seems to stand `unseen`, being as low as the source is; the most, 0 of none.
+        In frames in which it seems to stand `unseen`: largest distance from the ground relative to the source, or 0.
     lift_lost : float
         The median.
     extension : float
-        The largest. It and what else is of knees, their bones and their reach is NaN of a foot without a leg.
+        The largest. This and all other measures of knees, bones and reach are NaN for a foot without a leg.
     reach_violations : float
-        In how many frames the ankle is farther from the hip than the bones of the source are long.
+        Number of frames in which the ankle is farther from the hip than the bones of the source are long.
     knee_flips : float
-        `flips`, how many; beside a source `new_flips`.
+        Number of `flips`; with a source, of `new_flips`.
     knee_pops : float
-        `pops` beside the source, in how many frames.
+        Number of frames with `pops`, compared with the source.
     knee_acceleration : float
-        The 99th percentile over that of the source, or over 7000 degrees/s^2 where that is more.
+        The 99th percentile over that of the source, or over 7000 degrees/s^2 if that is larger.
     ankle_jerk, pelvis_jerk : float
         `jerk_ratio`.
     pelvis_path : float
-        How far the pelvis is from that of the source, horizontally, in lengths of the leg; 95th percentile.
+        Horizontal distance of the pelvis from that of the source, in leg lengths; 95th percentile.
     straightness_lost : float
-        The most of a knee.
+        The largest of all knees.
     pelvis_lowered : float
         `lowered`, 95th percentile.
     length_error : float
         The largest.
     deviation : float
-        Of the chain's joints from the source, mean.
+        Mean distance of the chain's joints from the source.
     """
 
     drift: float
@@ -212,9 +212,9 @@ class Measure:
     deviation: float
 
     def texts(self) -> dict[str, str]:
-        """Every measure by its name, in millimetres, degrees and percent.
+        """Every measure by name, in millimetres, degrees and percent.
 
-        What there was nothing to judge by is "-", and floating where there is no ground to float over "no ground".
+        "-" is for a measure without a value, and "no ground" for floating where there is no ground.
 
         Returns
         -------
@@ -260,16 +260,17 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     Parameters
     ----------
     leg : Track
-        What is judged.
+        The leg.
     contact : (frames, points) array_like of bool
-        When each point of the sole is in contact: in the source, not found again in the result.
+        Contacts of each point of the sole, those of the source.
     fps : float
-        Frames a second.
+        Frames per second.
     source : Track, optional
-        What it was made of, on its own ground. Without, what is `beyond` a source is all there is, knees pop beside
-        the rest of the clip, and the rest is NaN.
+        The leg in the source, on its own ground. Without it the measures in `BEYOND` are absolute, knee pops are
+        compared with the rest of the clip, and other comparisons are NaN.
     beyond : bool, default: True
-        Whether what is `beyond` the source is; if not, it is all there is, but for what is `BESIDE` it.
+        Whether the measures in `BEYOND` are differences from the source. If not, they are absolute, except those in
+        `BESIDE`.
 
     Returns
     -------
@@ -277,7 +278,7 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
 
     Examples
     --------
-    A foot that stands 5 mm deep and slides along by 1/4096 m a frame, 22 times in the core of its stance:
+    A foot that stands 5 mm deep and slides by 1/4096 m per frame, 22 frames in the core of its stance:
 
     >>> way = np.arange(31)[:, np.newaxis, np.newaxis] * [0, 0, 1 / 4096]
     >>> leg = Track.on([[0, 0.9, 0], [0, 0.5, 0.1], [0, 0.1, 0]] + way, [[0, -0.005, 0], [0, -0.005, 0.2]] + way)
@@ -392,7 +393,7 @@ def _violations(leg: Track, source: Track) -> int:
 
 
 def _drifts(leg: Track, held: Mask, fps: float) -> Array:
-    """Of all stances of all points: of one after the other, so that it is one call."""
+    """Drifts of all stances of all points, joined one after another for a single call."""
     frames, points = held.shape
     stances = [runs(held[:, at]) + at * frames for at in range(points)]
     return drift(

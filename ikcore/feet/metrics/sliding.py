@@ -1,4 +1,4 @@
-"""How much feet slide and turn where they stand."""
+"""How much planted feet slide and turn."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ Array = NDArray[np.float64]
 
 
 def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLike = UP) -> Array:
-    """How far a planted foot slides: the largest way along the ground between any two frames of a stance.
+    """How far a planted foot slides: the largest distance along the ground between two frames of a stance.
 
-    Each stance is judged by its core, less 10 % and 1/30 s at each end, where feet arrive and leave. The main number of
-    this module. The idea is that of L. Kovar, J. Schreiner and M. Gleicher, "Footskate cleanup for motion capture
-    editing", 2002: a plant is a constraint on a point.
+    It is the main measure of this module. Each stance is judged by its core, without 10 % and 1/30 s at each end, in
+    which feet arrive and leave. A plant is a constraint on a point: L. Kovar, J. Schreiner and M. Gleicher, "Footskate
+    cleanup for motion capture editing", 2002.
 
     Parameters
     ----------
     points : (frames, 3) or (frames, points, 3) array_like
-        A point of the foot; or several, such as heel, ball and toe, of which each stance is judged by its stillest.
+        A point of the foot; or several, such as heel, ball and toe, of which the stillest one counts in each stance.
     stances : (n, 2) array_like of int
-        When it is in contact: `runs`.
+        Its contacts, from `runs`.
     fps : float
-        Frames a second.
+        Frames per second.
     normals : (frames, 3) or (3,) array_like, optional
-        Of the ground where the foot is. A stance has the one of its middle frame.
+        Normals of the ground at the foot. Each stance uses that of its middle frame.
 
     Returns
     -------
     (n,) array
-        Metres.
+        In metres.
 
     Examples
     --------
-    A point that is a millimetre further in every frame, in contact for ten of them, the core of which is six:
+    A point that moves by a millimetre per frame, in contact for ten frames with a core of six:
 
     >>> points = np.arange(10)[:, np.newaxis] * [0.001, 0, 0]
     >>> drift(points, [(0, 10)], fps=30).round(6)
@@ -64,16 +64,16 @@ def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Arr
     Parameters
     ----------
     headings : (frames, 3) array_like
-        Where the foot points, say from heel to toe.
+        Direction of the foot, for example from heel to toe.
     stances : (n, 2) array_like of int
-        When it stands flat: `runs`. Their cores are those of `drift`.
+        Intervals in which it is flat, from `runs`. Their cores are those of `drift`.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
     (n,) array
-        Radians.
+        In radians.
 
     Examples
     --------
@@ -91,21 +91,21 @@ def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Arr
 def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: float = 0.5) -> float:
     """The share of steps, from one frame to the next, in which a foot skates.
 
-    A point skates in a step when it is in contact before and after, and faster than `speed` over the ground, both in
-    this step and in the mean of 1/4 s about it (beyond the clip it is at rest). If `contact` is ``heights < 0.05`` of
-    the toe joints, this is the measure of K. Karunratanakul et al., "Guided motion diffusion", 2023. By height alone
-    toes that swing are in contact, too, so that a clean walk is not at 0; with contacts that are known it is.
+    A point skates in a step if it is in contact before and after, and is faster than `speed` over the ground, both in
+    this step and on average over the 1/4 s around it (beyond the clip it is at rest). With ``heights < 0.05`` of the
+    toe joints as `contact`, this is the measure of K. Karunratanakul et al., "Guided motion diffusion", 2023. By height
+    alone, swinging toes also count as contact, so that a clean walk is not at 0; with known contacts it is.
 
     Parameters
     ----------
     points : (frames, points, 3) array_like
-        Of both feet.
+        Points of both feet.
     contact : (frames, points) array_like of bool
-        When each is in contact.
+        Contacts of each point.
     fps : float
-        Frames a second. The measure was published for 20, with 2.5 cm and 5 frames.
+        Frames per second. The measure was published for 20, with 2.5 cm and 5 frames.
     speed : float, default: 0.5
-        Metres a second, horizontally.
+        Metres per second, horizontally.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: f
 
 
 def _mean_about(values: Array, half: int) -> Array:
-    """The mean over so many rows before and after each; beyond the ends are zeros."""
+    """The mean over so many rows before and after each row; rows beyond the ends are zero."""
     window = 2 * half + 1
     wide = np.zeros((len(values) + window, *values.shape[1:]))
     wide[half + 1 : half + 1 + len(values)] = values
@@ -137,26 +137,27 @@ def _mean_about(values: Array, half: int) -> Array:
 
 
 def skating_speed(points: ArrayLike, heights: ArrayLike, *, fps: float, height: float = 0.025) -> Array:
-    """The mean horizontal speed of points near the ground: v (2 - 2^(h / H)), without contacts that could be wrong.
+    """The mean horizontal speed of points near the ground: v (2 - 2^(h / H)), independent of detected contacts.
 
-    The measure of H. Zhang et al., "Mode-adaptive neural networks for quadruped motion control", 2018: all of the speed
-    counts on the ground, none at the height H and above. Over all steps, each with the height it begins at.
+    This is the measure of H. Zhang et al., "Mode-adaptive neural networks for quadruped motion control", 2018. The
+    whole speed counts on the ground, none of it at the height H and above. It is averaged over all steps, each with the
+    height at its start.
 
     Parameters
     ----------
     points : (frames, points, 3) array_like
-        Of feet.
+        Points of feet.
     heights : (frames, points) array_like
-        Theirs above the ground; NaN where there is none.
+        Their heights above the ground; NaN where there is none.
     fps : float
-        Frames a second.
+        Frames per second.
     height : float, default: 0.025
-        H, metres.
+        H in metres.
 
     Returns
     -------
     (points,) array
-        Metres a second.
+        In metres per second.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How smooth motion is: derivatives over time, jerk, how fast it turns."""
+"""Smoothness of motion: derivatives over time, jerk, angular speed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ Array = NDArray[np.float64]
 
 
 def derivative(values: ArrayLike, order: int, *, fps: float) -> Array:
-    """A difference quotient over 1/30 s, or over one frame where that is longer.
+    """A difference quotient over 1/30 s, or over one frame if that is longer.
 
-    From frame to frame, at 120 of them a second, derivatives are mostly those of noise, and rates would not compare.
+    At 120 frames per second, derivatives from frame to frame are mostly noise, and clips of different rates would not
+    compare.
 
     Parameters
     ----------
     values : (frames, ...) array_like
-        Say `bends`.
+        Values over time, for example `bends`.
     order : int
         1 for speeds, 2 for accelerations, 3 for jerks.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
@@ -47,19 +48,19 @@ def derivative(values: ArrayLike, order: int, *, fps: float) -> Array:
 
 
 def jerk(points: ArrayLike, *, fps: float) -> Array:
-    """How jerky points move: the third `derivative`. Its mean over that of the source is the usual measure.
+    """The jerk of points: the third `derivative`. Its mean over that of the source is the usual measure.
 
     Parameters
     ----------
     points : (frames, ..., 3) array_like
-        Say ankles, hips and pelvis.
+        Points over time, for example ankles, hips and pelvis.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
     (shorter, ...) array
-        Metres a second cubed.
+        In metres per second cubed.
 
     Examples
     --------
@@ -71,24 +72,24 @@ def jerk(points: ArrayLike, *, fps: float) -> Array:
 
 
 def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
-    """The mean `jerk` over that of the source, or of the jerkiest of several.
+    """The mean `jerk` over that of the source, or of the source with most jerk.
 
-    A pelvis that climbs where that of its source does not takes some of it from the feet: judge it beside both, the
-    pelvis and the ankle of the source.
+    A pelvis that climbs where its source does not takes over some jerk of the feet: compare it with both the pelvis and
+    the ankle of the source.
 
     Parameters
     ----------
     points : (frames, 3) array_like
-        Say of the pelvis.
+        Points over time, for example the pelvis.
     *sources : (frames, 3) array_like
         The same point of the source, and others.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
     float
-        NaN if no source has any, or no more than the digits of single precision make, as what glides straight ahead.
+        NaN if no source has more jerk than the rounding of single precision, for example in a straight glide.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
 
 
 def _beyond_digits(points: ArrayLike, fps: float) -> float:
-    """The mean jerk; 0 if it is no more than what numbers of single precision have over such a way."""
+    """The mean jerk; 0 if it is not more than the rounding of single precision over that distance."""
     way = np.asarray(points, np.float64)
     digits = float(np.finfo(np.float32).eps) * float(np.max(np.ptp(way, axis=0), initial=0.0)) if len(way) else 0.0
     found = given.mean(jerk(points, fps=fps))
@@ -109,19 +110,19 @@ def _beyond_digits(points: ArrayLike, fps: float) -> float:
 
 
 def angular_speed(turned: ArrayLike, *, fps: float) -> Array:
-    """How fast joints turn, over 1/30 s as in `derivative`. The 99th percentile tells of spikes.
+    """The angular speed of joints, over 1/30 s as in `derivative`. The 99th percentile shows spikes.
 
     Parameters
     ----------
     turned : (frames, ..., 4) array_like
         Rotations.
     fps : float
-        Frames a second.
+        Frames per second.
 
     Returns
     -------
     (shorter, ...) array
-        Radians a second.
+        In radians per second.
 
     Examples
     --------

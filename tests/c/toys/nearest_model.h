@@ -1,4 +1,4 @@
-/* What the method `nearest` has for a model: poses of a skeleton whose root is at the origin. */
+/* The model of the method `nearest`: poses of a skeleton whose root is at the origin. */
 #ifndef NEAREST_MODEL_H
 #define NEAREST_MODEL_H
 #include "ik.h"

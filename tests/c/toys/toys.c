@@ -1,4 +1,4 @@
-/* What three kinds of method do that are not in the core: physical (xpbd.h), learned (nearest.h), and over a whole
+/* Three kinds of methods that are not in the core: physical (xpbd.h), learned (nearest.h), and over a whole
  * clip. tests/test_contract.py adds the two headers to a copy of the core, as CONTRIBUTING says, and runs this. */
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void solve(const ik_solve_job *job, size_t (*scratch_of)(const ik_solve_j
     free(scratch);
 }
 
-/* Where the joints are in a solved pose. */
+/* Positions of the joints in a solved pose. */
 static void places_of(int frame, int item, double (*places)[3]) {
     double turns[JOINTS][4], scratch[4096];
     const ik_lists local = {
@@ -99,7 +99,7 @@ static void begin(void) {
         }
 }
 
-/* Pulled by its tip for some frames, then let go: it flies on, its centre of mass along a line at one speed. */
+/* Pulled by its tip for some frames, then released: its centre of mass moves along a line at constant speed. */
 static void a_chain_keeps_its_momentum(void) {
     enum { PULLED = 6 };
     for (int frame = 0; frame < FRAMES; frame++)
@@ -128,7 +128,7 @@ static void a_chain_keeps_its_momentum(void) {
     }
 }
 
-/* Of two ends of a bone the heavier one moves less, by the ratio of masses; and a joint with compliance gives way. */
+/* The heavier end of a bone moves less, by the ratio of masses; a joint with compliance gives way. */
 static void masses_and_compliances_count(void) {
     double rigid, soft;
     for (int joint = 0; joint < JOINTS; joint++)
@@ -231,7 +231,7 @@ static void a_clip_is_smoothed_and_judged(void) {
     skeleton.limits = NULL;
 }
 
-/* Of all that was solved last. */
+/* A hash of the last results. */
 static void print_bits(const char *what) {
     uint64_t hash = 14695981039346656037u;
     const unsigned char *parts[] = {(unsigned char *)solved, (unsigned char *)moved, (unsigned char *)error};

@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes in its own way:
+# ruff: noqa: N801
+"""The options of Bake Foot IK, shared by its operators and its panel."""
+
+import math
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from .. import bridge
+from ..animation.frame_range import FrameRange
+from .legs import IKCORE_PG_leg, IKCORE_PG_name, overridable
+
+
+class FootOutput:
+    """The target of a bake's keys."""
+
+    output: EnumProperty(
+        name="Write To",
+        description="Where the baked keys go",
+        items=[
+            ("NEW", "New Action", "A copy of the action in the same slot. The original is kept"),
+            ("OVERWRITE", "This Action", "The action itself. Keys of the legs and the pelvis are replaced"),
+            (
+                "NLA",
+                "NLA Strip",
+                "A new action with only the legs and the pelvis, as a strip above the original, which becomes a strip "
+                "too. Mute the upper track to see the original",
+            ),
+        ],
+        default="NEW",
+    )
+
+
+class FootOptions(FrameRange):
+    """The options of a bake, by value. Percentages are of the length of the leg."""
+
+    ground: EnumProperty(
+        name="Ground",
+        description="What the feet stand on",
+        items=[
+            ("AUTO", "Auto Floor", "A level floor at the height of the planted feet. Removes sliding and sinking"),
+            ("PLANE", "Plane", "Infinite plane"),
+            ("OBJECTS", "Objects", "Mesh objects with their modifiers, such as stairs and terrain"),
+            ("COLLECTION", "Collection", "All mesh objects in a collection, with their modifiers"),
+        ],
+        default="AUTO",
+    )
+    plane_height: FloatProperty(
+        name="Height", description="Distance from the origin to the plane, along its normal", subtype="DISTANCE"
+    )
+    plane_normal: FloatVectorProperty(
+        name="Normal", description="Direction that the plane faces", subtype="DIRECTION", default=(0, 0, 1)
+    )
+    ground_moves: BoolProperty(
+        name="Moving Ground",
+        description="Follow ground objects that move, frame by frame. This evaluates the scene on every frame. "
+        "Deforming ground keeps its shape of the first frame, and the report says so",
+    )
+    contacts: EnumProperty(
+        name="Contacts",
+        description="When a foot counts as planted",
+        items=[
+            ("CURVES", "Curves", "As the contact curves say. Without curves contacts are detected"),
+            ("AUTO", "Auto", "Detect contacts and ignore contact curves"),
+        ],
+        default="CURVES",
+    )
+    lock: BoolProperty(
+        name="Lock Feet",
+        description="Hold planted feet still. Off: feet only follow the height and the slope of the ground",
+        default=True,
+    )
+    follow_slope: FloatProperty(
+        name="Follow Slope",
+        description="How much feet turn to match the slope of the ground",
+        subtype="FACTOR",
+        default=1,
+        min=0,
+        max=1,
+    )
+    pelvis: EnumProperty(
+        name="Pelvis",
+        description="How the height of the pelvis is chosen",
+        items=[
+            ("balanced", "Balanced", "Keep the original knee bend where legs reach"),
+            ("lowest", "Lowest Foot", "Lower the pelvis as much as the lowest foot"),
+        ],
+        default="balanced",
+    )
+    forward_motion: BoolProperty(
+        name="Add Forward Motion",
+        description="In-place walks move forward at the speed of their feet. Off: they stay in place",
+        default=True,
+    )
+    from_original: BoolProperty(
+        name="Rebake from Original",
+        description="Start again from the original action. Off: bake on top of the result of the last bake",
+        default=True,
+    )
+    allowed_slide: FloatProperty(
+        name="Allowed Slide",
+        description="Leave a planted foot unchanged if it slides less than this percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.0015),
+        min=0,
+        max=100,
+        soft_max=5,
+        precision=2,
+    )
+    unlock_distance: FloatProperty(
+        name="Unlock Distance",
+        description="Release a planted foot and plant it again beyond this slide, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.2),
+        min=1.2,
+        max=1000,
+        soft_max=100,
+        precision=1,
+    )
+    remove_jitter: BoolProperty(
+        name="Remove Jitter",
+        description="Remove capture noise from the root and the legs before the feet are planted",
+        default=False,
+    )
+    fit_strides: FloatProperty(
+        name="Fit Strides",
+        description="How much step length may change to land on the treads. 0 leaves it as it is",
+        subtype="FACTOR",
+        default=0,
+        min=0,
+        max=0.9,
+        soft_max=0.5,
+    )
+    blend: FloatProperty(
+        name="Blend",
+        description="Time in which a foot blends from a foothold to its own path, and to the next foothold. "
+        "Also how long the bake of a frame range fades in and out",
+        subtype="TIME_ABSOLUTE",
+        default=0.3,
+        min=0,
+        max=10,
+        soft_max=1,
+        precision=2,
+    )
+    swing_clearance: FloatProperty(
+        name="Swing Clearance",
+        description="Least height of a swinging foot above the ground, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.02),
+        min=0,
+        max=100,
+        soft_max=20,
+        precision=1,
+    )
+    max_pitch: FloatProperty(
+        name="Max Pitch",
+        description="Largest angle by which a foot pitches up or down to match the slope",
+        subtype="ANGLE",
+        default=math.radians(45),
+        min=0,
+        max=math.radians(80),
+    )
+    max_roll: FloatProperty(
+        name="Max Roll",
+        description="Largest angle by which a foot rolls sideways to match the slope",
+        subtype="ANGLE",
+        default=math.radians(20),
+        min=0,
+        max=math.radians(80),
+    )
+    max_toe_bend: FloatProperty(
+        name="Max Toe Bend",
+        description="Largest angle by which toes bend up on the ground",
+        subtype="ANGLE",
+        default=math.radians(40),
+        min=0,
+        max=math.radians(90),
+    )
+    max_extension: FloatProperty(
+        name="Max Leg Extension",
+        description="Largest hip to foot distance, as a percentage of the leg length. "
+        "A leg that is straighter in the original may stay so",
+        subtype="PERCENTAGE",
+        default=98.5,
+        min=50,
+        max=100,
+        precision=1,
+    )
+    pelvis_bone: StringProperty(
+        name="Pelvis Bone", description="The bone that moves the body. Empty: the bone that carries all legs"
+    )
+    limit_pelvis: BoolProperty(name="Limit Height", description="Limit how far the pelvis moves up and down")
+    max_raise: FloatProperty(
+        name="Max Raise",
+        description="How far the pelvis may move up, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.3),
+        min=0,
+        max=1000,
+        soft_max=100,
+        precision=1,
+    )
+    max_lower: FloatProperty(
+        name="Max Lower",
+        description="How far the pelvis may move down, as a percentage of the leg length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.3),
+        min=0,
+        max=1000,
+        soft_max=100,
+        precision=1,
+    )
+    max_shift: FloatProperty(
+        name="Max Shift",
+        description="How far the pelvis may move sideways for a leg that does not reach, as a percentage of its length",
+        subtype="PERCENTAGE",
+        default=bridge.leg_percent(0.1),
+        min=0,
+        max=1000,
+        soft_max=100,
+        precision=1,
+    )
+    auto_tilt: BoolProperty(
+        name="Auto Tilt",
+        description="With more than two legs the body follows the slope under all feet. With two it stays upright",
+        default=True,
+    )
+    tilt: FloatProperty(
+        name="Tilt",
+        description="How much the body follows the slope under all feet",
+        subtype="FACTOR",
+        default=1,
+        min=0,
+        max=1,
+    )
+    influence: FloatProperty(
+        name="Influence",
+        description="Blend between the original, 0, and the bake, 1",
+        subtype="FACTOR",
+        default=1,
+        min=0,
+        max=1,
+    )
+    keys: EnumProperty(
+        name="Keys",
+        description="On which frames keys are written",
+        items=[
+            ("EVERY", "Every Frame", "A key on every frame"),
+            ("STEP", "Every Few Frames", "A key on every n-th frame, and on the last"),
+            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as Max Error allows"),
+        ],
+        default="EVERY",
+    )
+    key_step: IntProperty(name="Step", description="Frames from one key to the next", default=2, min=1, soft_max=10)
+    max_error: FloatProperty(
+        name="Max Error",
+        description="Largest distance of the pelvis, a knee or a foot from its place with a key on every frame. "
+        "Planted feet stay within a tenth of it. It also limits how far the tip of a foot turns",
+        subtype="DISTANCE",
+        default=0.002,
+        min=0.00001,
+        soft_max=0.1,
+        precision=4,
+        step=0.1,
+    )
+    mark: BoolProperty(
+        name="Mark Problems",
+        description="Add timeline markers where feet still slide, sink, float or do not reach",
+    )
+
+
+class ActionNames:
+    """The actions to bake, if there are several."""
+
+    pattern: StringProperty(
+        name="Names", description="Bake only actions with matching names, such as Walk*. Empty: all actions"
+    )
+
+
+@overridable
+class IKCORE_PG_object(bpy.types.PropertyGroup):
+    """An object in a list of objects."""
+
+    object: PointerProperty(name="Object", description="A mesh object that the feet stand on", type=bpy.types.Object)
+
+
+@overridable
+class IKCORE_PG_feet(FootOptions, FootOutput, ActionNames, bpy.types.PropertyGroup):
+    """Stored with an armature object: its legs, the ground objects, and the options of the next bake."""
+
+    legs: CollectionProperty(name="Feet", description="The legs of the armature", type=IKCORE_PG_leg)
+    active_leg: IntProperty(name="Leg", description="The leg whose bones are displayed")
+    objects: CollectionProperty(
+        name="Ground Objects", description="Objects that the feet stand on", type=IKCORE_PG_object
+    )
+    collection: PointerProperty(
+        name="Collection", description="All mesh objects in it are the ground", type=bpy.types.Collection
+    )
+
+
+class FootRequest(FootOptions):
+    """The options of an operator, with ground objects, collection and legs by name."""
+
+    ground_objects: CollectionProperty(
+        name="Ground Objects", description="The names of the objects that the feet stand on", type=IKCORE_PG_name
+    )
+    ground_collection: StringProperty(
+        name="Ground Collection", description="The name of the collection that the feet stand on"
+    )
+    legs: CollectionProperty(
+        name="Legs",
+        description="The names of the legs to bake. Empty: all legs enabled in the list of feet",
+        type=IKCORE_PG_name,
+    )
+
+
+def names():
+    """The names of all options of a bake."""
+    return [name for cls in (FrameRange, FootOptions, FootOutput) for name in cls.__annotations__]
+
+
+def hand_over(feet, request):
+    """Copy the options stored with an armature to an operator, as far as it has them."""
+    for name in names():
+        if hasattr(request, name):
+            setattr(request, name, getattr(feet, name))
+    for item in feet.objects:
+        if item.object is not None:
+            request.ground_objects.add().name = item.object.name
+    request.ground_collection = feet.collection.name if feet.collection else ""
+
+
+def hand_back(feet, request):
+    """Copy the options of an operator back to those stored with an armature."""
+    for name in names():
+        if hasattr(request, name):
+            setattr(feet, name, getattr(request, name))
+
+
+LENGTHS = {  # options in percent of the leg length, by the names of ikcore.BakeSettings
+    "tolerance": "allowed_slide",
+    "unlock": "unlock_distance",
+    "clearance": "swing_clearance",
+    "shift": "max_shift",
+}
+HEIGHTS = {"lift": "max_raise", "drop": "max_lower"}
+ANGLES = {"pitch": "max_pitch", "roll": "max_roll", "toe": "max_toe_bend"}
+
+
+def settings(options):
+    """The options as ikcore.BakeSettings: lengths in metres for a leg of 0.87 m, angles in degrees."""
+    lengths = LENGTHS | (HEIGHTS if options.limit_pelvis else {})
+    chosen = {name: bridge.leg_length(getattr(options, option)) for name, option in lengths.items()}
+    chosen |= {name: _plain(math.degrees(getattr(options, option))) for name, option in ANGLES.items()}
+    if not options.auto_tilt:
+        chosen["tilt"] = _plain(options.tilt)
+    return bridge.library.BakeSettings(
+        lock=options.lock,
+        pelvis=options.pelvis,
+        blend=_plain(options.blend),
+        align=_plain(options.follow_slope),
+        straight=_plain(options.max_extension) / 100,
+        weight=_plain(options.influence),
+        **chosen,
+    )
+
+
+def preparation(options):
+    """The options of `ikcore.prepare.prepare`."""
+    return {
+        "root_motion": options.forward_motion,
+        "noise": options.remove_jitter,
+        "stride": _plain(options.fit_strides),
+    }
+
+
+def _plain(number):
+    """A number as it was typed: Blender stores single precision."""
+    return round(number, 5)
+
+
+CLASSES = (IKCORE_PG_object, IKCORE_PG_feet)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bake IK and Bake Tracking: constraints, solvers, keys, verification."""

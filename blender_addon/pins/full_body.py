@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Solve a body for its pins, by a method of the library. Without bpy.
+
+Dragging and baking use the same code. A clip of one or many frames is solved from its own pose for its pins. Every
+frame is solved independently, so a pin that returns restores the pose.
+"""
+
+import functools
+
+import numpy as np
+
+from .. import bridge
+from ..rig.armatures import CannotBakeError
+from ..rig.joints import Parts
+from . import knees
+
+METHODS = [
+    ("dls", "Whole Body", "All joints share the motion (damped least squares). Supports Balance"),
+    ("fabrik", "Chains", "Chains are laid from pin to pin (FABRIK), for tails, ropes and tentacles"),
+    ("ccd", "Joint by Joint", "Joints near a pin turn first and most (cyclic coordinate descent)"),
+]
+FAR = 1e-3  # relative to the length of all bones: larger errors are reported
+ASKEW = np.radians(0.5)
+ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
+# The library perturbs chains that stall. Out of reach all chains stall, and targets a few millimetres apart could get
+# poses half a turn apart. These methods therefore solve without perturbation; `knees.started` bends straight chains for
+# dls.
+UNSHAKEN = {"dls", "fabrik"}
+
+
+def bent(held, clip, places, sides):
+    """Solve a clip for its pins, starting from its own pose. Returns the errors of the pins too.
+
+    Parameters
+    ----------
+    held : pins.Held
+        The pins.
+    clip : ikcore.Clip
+        The motion.
+    places : (frames, pins, 4, 4) array
+        Positions of the pins, in the world.
+    sides : dict of knees.OneWay
+        Bend directions of knees, by their lower bones.
+
+    Returns
+    -------
+    ikcore.Clip, and a (frames, pins, 2) array of lengths and angles
+    """
+    if held.body and clip.pose.scales is not None:
+        raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
+    goals = _goals(held, clip, places)
+    freedoms = held.freedoms | sides
+    if held.method in UNSHAKEN:
+        chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
+        clip = knees.started(clip, chains, freedoms, _away(held, clip, places))
+    made, errors = solved(clip, goals, freedoms, held.method, body=held.body, weights=held.weights, smooth=True)
+    return made, errors[:, : len(held.pins)]
+
+
+def _chain(skeleton, bone, first):
+    """The names of the bones from one up to the first of its chain."""
+    joint, names = skeleton.index(bone), [bone]
+    while names[-1] != first:
+        joint = skeleton.parents[joint]
+        names.append(skeleton.names[joint])
+    return names
+
+
+def _away(held, clip, places):
+    """Distance of the farthest pin from its bone, per frame."""
+    joints = [clip.skeleton.index(pin.bone) for pin in held.pins]
+    there = clip.skeleton.forward(clip.pose).positions[:, joints]
+    return np.linalg.norm(places[:, :, :3, 3] - there, axis=-1).max(axis=-1)
+
+
+def solved(clip, goals, freedoms, method, *, body=None, weights=None, smooth=False):
+    """Solve a clip by a method of the library. Returns the clip and the errors of the goals, (frames, goals, 2).
+
+    `freedoms` are limits by bone name; `body` may move anywhere; `weights` are masses of bones for goals that need
+    them. If `smooth`, goals out of reach that differ slightly give poses that differ slightly.
+    """
+    library, skeleton = bridge.library, clip.skeleton
+    allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
+    limits = {name: limit for name, limit in allowed.items() if limit} or None
+    parts = [skeleton.parents, skeleton.offsets, skeleton.rest.rotations, skeleton.names, limits]
+    if weights:
+        each = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names]
+        parts += [list(numbers) for numbers in zip(*each, strict=True)]
+    solve = functools.partial(library.solve, library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True)
+    try:
+        pose, errors = _smooth(solve, method) if smooth else _shaken(solve)
+    except ValueError as error:
+        label = next(label for name, label, _ in METHODS if name == method)
+        raise CannotBakeError(f"{label} cannot solve this: {str(error).removeprefix('limits: ')}") from error
+    made = library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
+    return made, np.nan_to_num(errors)
+
+
+def _shaken(solve):
+    """The pose and the errors, as the library solves by default."""
+    found = solve(workers=-1)
+    return found.pose, found.goal_errors
+
+
+def _smooth(solve, method):
+    """The pose and the errors, without perturbation unless it reaches more."""
+    if method not in UNSHAKEN:
+        return _shaken(solve)
+    found = solve(workers=-1, textbook=True)
+    if (
+        method == "fabrik" and not found.reached.all()
+    ):  # a chain that is nearly straight stays straight for many iterations
+        shaken = solve(workers=-1)
+        better = (~found.reached & shaken.reached)[:, np.newaxis, np.newaxis]
+        rotations, translations = (
+            np.where(better, getattr(shaken.pose, name), getattr(found.pose, name))
+            for name in ("rotations", "translations")
+        )
+        pose = bridge.library.Pose(rotations, translations, found.pose.scales)
+        return pose, np.where(better, shaken.goal_errors, found.goal_errors)
+    return found.pose, found.goal_errors
+
+
+def _goals(held, clip, places):
+    """The goals of the pins. If balance is kept, pins that support no weight have lower priority."""
+    library, turned = bridge.library, Parts.of(places).turned
+    goals = [
+        library.Reach(
+            pin.bone,
+            places[:, n, :3, 3],
+            turned[:, n] if pin.turned else None,
+            chain=pin.first,
+            level=int(bool(held.weights) and not pin.sole),
+        )
+        for n, pin in enumerate(held.pins)
+    ]
+    return goals + (_balance(held, places, turned) if held.weights else [])
+
+
+def _balance(held, places, turned):
+    """Balance goals: the centre of mass is inside every edge of the support polygon, per frame."""
+    stand = [n for n, pin in enumerate(held.pins) if pin.sole]
+    soles = [
+        places[:, n, np.newaxis, :3, 3] + bridge.rotations.rotate(turned[:, [n]], np.array(held.pins[n].sole))
+        for n in stand
+    ]
+    corners = np.concatenate(soles, axis=1)
+    outward, round_it = edges(corners[..., :2])
+    outward = np.concatenate([outward, np.zeros_like(outward[..., :1])], axis=-1)
+    first = held.pins[stand[0]].first
+    return [
+        bridge.library.Inside(None, corners[:, n], -outward[:, n], weight=round_it[:, n], chain=first)
+        for n in range(corners.shape[1])
+    ]
+
+
+def edges(corners):
+    """Edges of the convex hull of planar points, one per point: outward normal, and 1, or 0 for no corner.
+
+    Parameters
+    ----------
+    corners : (frames, points, 2) array
+
+    Returns
+    -------
+    (frames, points, 2) and (frames, points) arrays
+    """
+    ways = corners[:, np.newaxis] - corners[:, :, np.newaxis]  # (frames, from, to, 2)
+    across = ways[:, :, :, np.newaxis, 0] * ways[:, :, np.newaxis, :, 1]
+    across -= ways[:, :, :, np.newaxis, 1] * ways[:, :, np.newaxis, :, 0]
+    lengths = np.linalg.norm(ways, axis=-1)
+    tiny = 1e-6 * lengths.max(axis=(1, 2))[:, np.newaxis, np.newaxis]
+    # all others are left of the line to the next corner; among collinear points that is the farthest
+    nexts = np.where((across >= -(tiny**2)[..., np.newaxis]).all(axis=-1) & (lengths > tiny), lengths, 0.0)
+    to = nexts.argmax(axis=-1)[..., np.newaxis]
+    way = np.take_along_axis(ways, to[..., np.newaxis], axis=2)[:, :, 0]
+    found = np.take_along_axis(nexts, to, axis=2)[..., 0] > 0.0
+    out = np.stack([way[..., 1], -way[..., 0]], axis=-1)
+    return np.where(found[..., np.newaxis], out, (1.0, 0.0)), found.astype(float)
+
+
+def missed(names, clip, errors):
+    """(name, length, angle, frame number) of each missed goal, at its worst frame.
+
+    The angle is 0 if it is negligible.
+    """
+    far = FAR * np.linalg.norm(clip.skeleton.offsets, axis=-1).sum()
+    for name, error in zip(names, np.moveaxis(errors, 1, 0), strict=True):
+        worst = int((error / (far, ASKEW)).max(axis=-1).argmax())
+        if (error[worst] > (far, ASKEW)).any():
+            away, askew = error[worst].tolist()
+            yield name, away, askew if askew > ASKEW else 0.0, worst
