@@ -222,17 +222,12 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
     plan->whole = foot->elapsed + c->dt + path->remaining;
     if (plan->is_short && path->remaining <= 0) plan->whole = 0;
     if (plan->is_short) return 1;
-    double asked[IK_PATH_RAYS], here = progress_of(plan, toe), asked_here = -DBL_MAX;
+    double ground[IK_PATH_RAYS];
     for (int j = 0; j < IK_PATH_RAYS; j++) {
         const ground_hit hit = hit_of(job, c, &p->most, item, k, IK_RAY_PATH + j, about);
-        const double x = path->length * (j + 1) / (IK_PATH_RAYS + 1);
-        asked[j] = hit.known ? cleared(plan, clearance, x, hit.height) : -DBL_MAX;
+        ground[j] = hit.known ? hit.height : -DBL_MAX;
     }
-    for (int ray = IK_RAY_TOE; ray <= IK_RAY_HEEL; ray++) {
-        const ground_hit hit = hit_of(job, c, &p->most, item, k, ray, about);
-        if (hit.known) asked_here = larger_of(asked_here, cleared(plan, clearance, here, hit.height));
-    }
-    plan_over(plan, asked, -vec3_dot(heel, path->way), here, asked_here);
+    plan_over(plan, ground, -vec3_dot(heel, path->way), clearance, leg->scale);
     return 1;
 }
 

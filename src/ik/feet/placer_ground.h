@@ -78,9 +78,11 @@ static support rest_on(const character *c, const slopes *most, const ground_hit 
 
 /* --- the plan of a swing ------------------------------------------------------------------------------------------ */
 
-enum { PATH_NODES = IK_PATH_RAYS + 4 };
+enum { PATH_NODES = IK_PATH_RAYS + 3 };
+static const double LANDING = 0.15;    /* m */
+static const double FIRST_NODE = 0.15; /* of a cell: how soon a foot may have to be over an edge at its toe */
 
-/* Heights along the path of the toe; upper convex hull after hull_close. */
+/* Heights along the path of the toe; the upper convex hull of what was added. */
 typedef struct {
     double x[PATH_NODES], height[PATH_NODES];
     int count;
@@ -98,12 +100,15 @@ static void hull_add(hull *h, double x, double height) {
 
 static double hull_rise(const hull *h, int k) { return (h->height[k + 1] - h->height[k]) / (h->x[k + 1] - h->x[k]); }
 
-/* Slope at a corner: between those of its two sides, so that the cubic stays on or above the hull. */
+/* Slope at a corner: the weighted harmonic mean of those of its two sides, 0 at a summit. So the cubic is monotone
+ * between two corners, and on or above the hull. */
 static double hull_slope(const hull *h, int k) {
     if (k == 0) return hull_rise(h, 0);
     if (k == h->count - 1) return hull_rise(h, k - 1);
-    const double before = h->x[k] - h->x[k - 1], after = h->x[k + 1] - h->x[k];
-    return (hull_rise(h, k - 1) * after + hull_rise(h, k) * before) / (before + after);
+    const double before = hull_rise(h, k - 1), after = hull_rise(h, k);
+    if (!(before * after > 0)) return 0;
+    const double left = h->x[k] - h->x[k - 1], right = h->x[k + 1] - h->x[k];
+    return 3 * (left + right) / ((2 * right + left) / before + (right + 2 * left) / after);
 }
 
 /* The cubic through the corners of the hull, which is smooth and nowhere below it. */
@@ -124,32 +129,30 @@ typedef struct {
     double whole; /* s, of a short swing */
 } swing_plan;
 
-/* Height that an obstacle asks for: its own, and the clearance where it is above the line between both footholds. */
-static double cleared(const swing_plan *plan, double clearance, double x, double ground) {
-    const double line = plan->start.height + (plan->end.height - plan->start.height) * (x / plan->path.length);
-    const double above = ground - line;
-    if (!(above > 0)) return -DBL_MAX;
-    return ground + clearance * smaller_of(2 * above / clearance, 1);
+/* Adds what ground at x asks for: its height, and the clearance where it is above the line between both footholds. The
+ * clearance fades over the last part of the swing, LANDING long, in which the foot has to come down. */
+static void add_obstacle(swing_plan *plan, double clearance, double scale, double x, double ground) {
+    const double whole = plan->path.length;
+    const double above = ground - (plan->start.height + (plan->end.height - plan->start.height) * (x / whole));
+    if (!(above > 0)) return;
+    const double share = smaller_of(2 * above / clearance, 1) * smaller_of((whole - x) / (LANDING * scale), 1);
+    hull_add(&plan->over, x, ground + clearance * share);
 }
 
-/* What the sampled obstacles ask for between both ends: each counts from one cell before its ray to one cell and the
- * length of the foot behind it, because edges lie anywhere between two rays. */
-static void plan_over(swing_plan *plan, const double *asked, double foot_length, double here, double asked_here) {
-    const double cell = plan->path.length / (IK_PATH_RAYS + 1), sliver = 0.15 * cell;
+/* The hull over the ground below the rays of the path, -DBL_MAX where there is none. Each ray counts from one cell
+ * before it to one cell and the length of the foot behind it, because edges lie anywhere between two rays. */
+static void plan_over(swing_plan *plan, const double *ground, double foot_length, double clearance, double scale) {
+    const double cell = plan->path.length / (IK_PATH_RAYS + 1);
     const int behind = (int)smaller_of(fabs(foot_length) / cell + 1.999, IK_PATH_RAYS);
     const int from = foot_length < 0 ? 1 : behind, to = foot_length < 0 ? behind : 1;
-    int is_here = here > sliver && here < plan->path.length - sliver && asked_here > -DBL_MAX;
     hull_add(&plan->over, 0, plan->start.height);
-    if (asked[0] > -DBL_MAX) hull_add(&plan->over, sliver, asked[0]);
+    add_obstacle(plan, clearance, scale, FIRST_NODE * cell, ground[0]);
     for (int node = 0; node < IK_PATH_RAYS; node++) {
-        const double x = (node + 1) * cell;
         double highest = -DBL_MAX;
         for (int ray = node - from < 0 ? 0 : node - from; ray <= node + to && ray < IK_PATH_RAYS; ray++)
-            highest = larger_of(highest, asked[ray]);
-        if (is_here && here < x) hull_add(&plan->over, here, asked_here), is_here = 0;
-        if (highest > -DBL_MAX) hull_add(&plan->over, x, highest);
+            highest = larger_of(highest, ground[ray]);
+        add_obstacle(plan, clearance, scale, (node + 1) * cell, highest);
     }
-    if (is_here) hull_add(&plan->over, here, asked_here);
     hull_add(&plan->over, plan->path.length, plan->end.height);
 }
 
