@@ -155,7 +155,7 @@ class FootPlacer:
         A planted toe is released when it is faster or higher.
     release_radius : float, default: 0.2 m
         It is released when the animation is farther away, and planted again after it was lifted.
-    release_half_life : float, default: 0.1 s
+    release_half_life : float, default: 0.04 s
         How fast the horizontal offset of a released foot fades.
     swing_half_life : float, default: 0.05 s
         How fast changes of a planned swing and errors at landing fade.
@@ -209,7 +209,7 @@ class FootPlacer:
         release_speed: float = 0.30,
         release_height: float = 0.08,
         release_radius: float = 0.20,
-        release_half_life: float = 0.10,
+        release_half_life: float = 0.04,
         swing_half_life: float = 0.05,
         clearance: float = 0.07,
         max_step: float = 0.50,

@@ -4,7 +4,7 @@
 #if !defined(IK_NO_F64) && !defined(IK_ONLY_LIMB)
 #include "fpmode.h"
 
-#include "feet/placer_frame.h"
+#include "feet/placer_contact.h"
 #include "feet/placer_ground.h"
 
 ik_foot_settings ik_foot_settings_default(void) {
@@ -42,13 +42,13 @@ static void write_ray(const ik_feet_job *job, const character *c, ptrdiff_t row,
 }
 
 static void write_swing_rays(const ik_feet_job *job, const character *c, ptrdiff_t row, int k,
-                             const ik_foot_state *foot, double about, double window) {
+                             const ik_foot_state *foot, double span, double about, double window) {
     const leg_frame *leg = &c->leg[k];
-    const vec3 toe = toe_now(c, k, foot), heel = vec3_sub(leg->heel, leg->toe);
+    const vec3 toe = toe_now(c, k, foot, span), heel = vec3_sub(leg->heel, leg->toe);
     write_ray(job, c, row + IK_RAY_TOE, toe, about, window);
     write_ray(job, c, row + IK_RAY_HEEL, vec3_add(toe, heel), about, window);
     if (c->starts) return;
-    const swing_path path = path_of(c, k, foot, toe);
+    const swing_path path = path_of(c, k, foot, toe, span);
     write_ray(job, c, row + IK_RAY_LANDING, path.to, about, window);
     write_ray(job, c, row + IK_RAY_LANDING_HEEL, vec3_add(path.to, heel), about, window);
     for (int j = 0; j < IK_PATH_RAYS && !is_short(c, k, &path); j++) {
@@ -67,66 +67,17 @@ static void write_rays(const ik_feet_job *job, ptrdiff_t item, int narrow) {
         for (int ray = 0; ray < IK_FOOT_RAYS; ray++)
             *((char *)job->ray_chosen.data + (row + ray) * job->ray_chosen.stride) = 0;
         if (c.unusable || !c.grounded) continue;
-        const double window = c.settings->max_step * c.leg[k].scale;
-        if (!c.starts && foot->planted > 0) {
-            const vec3 place = vec3_of(foot->foothold);
-            write_ray(job, &c, row + IK_RAY_TOE, place, vec3_dot(place, c.up), window);
-        } else {
-            write_swing_rays(job, &c, row, k, foot, c.starts ? c.floor : body->shown, window);
-        }
+        const double window = c.settings->max_step * c.leg[k].scale, about = c.starts ? c.floor : body->shown;
+        ik_foot_state after = *foot;
+        const double span = c.starts ? 0 : release_if_due(&c, k, &after);
+        if (c.starts || !(after.planted > 0)) write_swing_rays(job, &c, row, k, &after, span, about, window);
+        if (c.starts || !(foot->planted > 0)) continue;
+        const vec3 place = vec3_of(foot->foothold);
+        write_ray(job, &c, row + IK_RAY_TOE, place, vec3_dot(place, c.up), window);
     }
 }
 
-/* --- contact ------------------------------------------------------------------------------------------------------ */
-
-/* How far a foot is from a threshold: planted below 1, released above 1. `before` is that of the last sample. */
-typedef struct {
-    double before, now;
-    double time_before, time_now; /* s; this frame is 0 */
-} signal;
-
-/* Seconds, 0 or less, at which a signal passed 1. */
-static double time_of(const signal *s) {
-    const double change = s->before - s->now;
-    double share = 1;
-    if (change != 0) share = clamped((s->before - 1) / change, 0, 1);
-    return s->time_before + share * (s->time_now - s->time_before);
-}
-
-static double flat_speed(const character *c, vec3 velocity) { return vec3_size(vec3_flat(velocity, c->up)); }
-
-/* Speeds belong to the middle between two frames; heights are taken there too. */
-static signal signal_of(const placing *p, int k, const ik_foot_state *foot, double speed, double height) {
-    const character *c = &p->c;
-    const leg_frame *leg = &c->leg[k];
-    const double now = vec3_dot(leg->toe, c->up) - c->floor, most = leg->scale;
-    if (isfinite(leg->contact)) {
-        const double curve = 1.5 - leg->contact;
-        return c->starts ? (signal){curve, curve, 0, 0} : (signal){1.5 - foot->contact, curve, -c->dt, 0};
-    }
-    if (c->starts) return (signal){now / (height * most), now / (height * most), 0, 0};
-    const vec3 velocity = vec3_scale(vec3_sub(leg->toe, vec3_of(foot->toe)), 1 / c->dt);
-    const double middle = 0.5 * (now + foot->height);
-    return (signal){
-        larger_of(flat_speed(c, vec3_of(foot->toe_velocity)) / speed, foot->height_before / height) / most,
-        larger_of(flat_speed(c, velocity) / speed, middle / height) / most,
-        -c->dt - 0.5 * p->body->dt,
-        -0.5 * c->dt,
-    };
-}
-
-/* Where the toe of the animation was at a time up to now, between the last three frames. */
-static vec3 toe_at(const placing *p, int k, const ik_foot_state *foot, double time) {
-    const vec3 now = p->c.leg[k].toe, last = vec3_of(foot->toe);
-    if (p->c.starts) return now;
-    if (time < -p->c.dt) return vec3_along(last, vec3_of(foot->toe_velocity), time + p->c.dt);
-    return vec3_along(now, vec3_scale(vec3_sub(now, last), 1 / p->c.dt), time);
-}
-
-static void fade(spring s, double *x, double *speed, int count) {
-    for (int i = 0; i < count; i++)
-        spring_fade(s, &x[i], &speed[i]);
-}
+/* --- plans -------------------------------------------------------------------------------------------------------- */
 
 static void keep_plan(ik_foot_state *foot, double height, vec3 gradient) {
     foot->plan[0] = height;
@@ -142,76 +93,39 @@ static void change_plan(ik_foot_state *foot, double height, vec3 gradient) {
         foot->residual[i] += before[i] - foot->plan[i];
 }
 
-/* --- planted feet ------------------------------------------------------------------------------------------------- */
+/* --- planted feet ---------------------------------------------------------------------------------------------- */
 
-/* Starts a swing, at a time up to now. What the toe is off from the animation fades, with the speed that it has. */
-static void release(placing *p, int k, ik_foot_state *foot, double time) {
-    const character *c = &p->c;
-    const vec3 at = toe_at(p, k, foot, time), up = c->up;
-    vec3 velocity = vec3_scale(vec3_sub(c->leg[k].toe, vec3_of(foot->toe)), 1 / c->dt);
-    if (time < -c->dt) velocity = vec3_of(foot->toe_velocity);
-    vec3_to(vec3_flat(vec3_sub(vec3_of(foot->foothold), at), up), foot->offset);
-    vec3_to(vec3_scale(vec3_flat(velocity, up), -1), foot->offset_speed);
-    fade(spring_over(c->settings->release_half_life, -time), foot->offset, foot->offset_speed, 3);
-    foot->planted = 0;
-    foot->elapsed = -time;
-    if (foot->swing_time > 0) return;
-    const vec3 from_hip = vec3_sub(vec3_of(foot->foothold), c->leg[k].hip); /* as far ahead as it was behind */
-    foot->ahead = -vec3_dot(from_hip, c->ahead);
-    foot->beside = vec3_dot(from_hip, vec3_cross(up, c->ahead));
+/* While the toe of the animation still comes to rest, the foothold moves with it: it ends where the toe is slowest. */
+static void come_to_rest(placing *p, int k, ik_foot_state *foot) {
+    const vec3 moved = vec3_flat(vec3_sub(p->c.leg[k].toe, vec3_of(foot->toe)), p->c.up);
+    const double speed = vec3_size(moved) / p->c.dt;
+    if (!(speed < foot->slowest)) return;
+    foot->slowest = speed;
+    const double rise = vec3_dot(vec3_of(foot->tilt), moved);
+    vec3_to(vec3_along(vec3_add(vec3_of(foot->foothold), moved), p->c.up, rise), foot->foothold);
+    foot->ray_height += rise;
 }
 
-/* Horizontal distance of hip and ankle of a planted foot, and the greatest length of its leg. */
-static void stretch_of(const placing *p, int k, const ik_foot_state *foot, double *distance, double *most) {
-    const leg_frame *leg = &p->c.leg[k];
-    const vec3 ankle = vec3_add(vec3_of(foot->foothold), vec3_sub(leg->ankle, leg->toe));
-    *distance = vec3_size(vec3_flat(vec3_sub(ankle, leg->hip), p->c.up));
-    *most = larger_of(p->c.settings->max_extension * leg->length, vec3_size(vec3_sub(leg->end, leg->hip)));
-}
-
-static int is_dragged(const placing *p, int k, const ik_foot_state *foot) {
-    const leg_frame *leg = &p->c.leg[k];
-    double distance, most;
-    stretch_of(p, k, foot, &distance, &most);
-    const vec3 off = vec3_flat(vec3_sub(vec3_of(foot->foothold), leg->toe), p->c.up);
-    return vec3_size(off) > p->c.settings->release_radius * leg->scale || distance > most;
-}
-
-/* A planted foot stays, with ground that rises or falls, until it is released. */
-static void go_on_standing(placing *p, const ik_feet_job *job, ptrdiff_t item, int k, ik_foot_state *foot) {
-    const ik_foot_settings *set = p->c.settings;
-    const vec3 place = vec3_of(foot->foothold);
-    const ground_hit hit = hit_of(job, &p->c, &p->most, item, k, IK_RAY_TOE, vec3_dot(place, p->c.up));
+/* A planted foot stays, with ground that rises or falls. */
+static void go_on_standing(placing *p, int k, ik_foot_state *foot, const ground_hit *hit) {
+    vec3_to(vec3_along(vec3_of(foot->foothold), p->c.up, hit->height - foot->ray_height), foot->foothold);
+    foot->ray_height = hit->height;
+    come_to_rest(p, k, foot);
     fade(spring_over(p->swing, p->c.dt), foot->residual, foot->residual_speed, 4);
-    if (!hit.known || !p->c.grounded) {
-        release(p, k, foot, 0);
-        p->foot[k].is_free = 1;
-        change_plan(foot, p->body->shown, (vec3){0, 0, 0});
-        return;
-    }
-    vec3_to(vec3_along(place, p->c.up, hit.height - foot->ray_height), foot->foothold);
-    foot->ray_height = hit.height;
     keep_plan(foot, vec3_dot(vec3_of(foot->foothold), p->c.up), vec3_of(foot->tilt));
     p->foot[k].support = foot->plan[0];
-    const signal leaves = signal_of(p, k, foot, set->release_speed, set->release_height);
-    if (leaves.now > 1) {
-        release(p, k, foot, time_of(&leaves));
-    } else if (is_dragged(p, k, foot)) {
-        release(p, k, foot, 0);
-        foot->waits = 1;
-    }
 }
 
 /* --- swinging feet ------------------------------------------------------------------------------------------------ */
 
 /* The plan of this frame from the hits; 0 if there is no ground to land on. */
 static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, int k, const ik_foot_state *foot,
-                      vec3 toe, swing_plan *plan) {
+                      vec3 toe, double span, swing_plan *plan) {
     const character *c = &p->c;
     const leg_frame *leg = &c->leg[k];
     const double about = p->body->shown, clearance = larger_of(c->settings->clearance, LEAST_CLEARANCE) * leg->scale;
     const vec3 heel = vec3_sub(leg->heel, leg->toe);
-    *plan = (swing_plan){.path = path_of(c, k, foot, toe)};
+    *plan = (swing_plan){.path = path_of(c, k, foot, toe, span)};
     const swing_path *path = &plan->path;
     const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_LANDING, about),
                      at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_LANDING_HEEL, about);
@@ -219,22 +133,24 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
     if (!plan->end.known) return 0;
     plan->start = (support){1, vec3_dot(path->from, c->up), vec3_of(foot->tilt)};
     plan->is_short = is_short(c, k, path);
-    plan->whole = foot->elapsed + c->dt + path->remaining;
+    plan->whole = foot->elapsed + span + path->remaining;
     if (plan->is_short && path->remaining <= 0) plan->whole = 0;
     if (plan->is_short) return 1;
-    double ground[IK_PATH_RAYS];
+    obstacle all[IK_PATH_RAYS];
     for (int j = 0; j < IK_PATH_RAYS; j++) {
         const ground_hit hit = hit_of(job, c, &p->most, item, k, IK_RAY_PATH + j, about);
-        ground[j] = hit.known ? hit.height : -DBL_MAX;
+        const double x = path->length * (j + 1) / (IK_PATH_RAYS + 1);
+        all[j] = hit.known ? obstacle_of(plan, clearance, x, hit.height) : NO_OBSTACLE;
     }
-    plan_over(plan, ground, -vec3_dot(heel, path->way), clearance, leg->scale);
+    plan_over(plan, all, -vec3_dot(heel, path->way), leg->scale);
     return 1;
 }
 
 /* Plants the foot where it was at a time up to now. */
 static void plant(placing *p, int k, ik_foot_state *foot, double time, vec3 toe, support ground, double ray_height) {
     const character *c = &p->c;
-    const vec3 moved = vec3_flat(vec3_sub(toe_at(p, k, foot, time), c->leg[k].toe), c->up);
+    vec3 velocity;
+    const vec3 moved = vec3_flat(vec3_sub(toe_at(c, k, foot, time, &velocity), c->leg[k].toe), c->up);
     const vec3 flat = vec3_flat(vec3_add(toe, moved), c->up), from_hip = vec3_sub(flat, c->leg[k].hip);
     const double height = ground.height + vec3_dot(ground.gradient, moved);
     vec3_to(vec3_along(flat, c->up, height), foot->foothold);
@@ -243,6 +159,7 @@ static void plant(placing *p, int k, ik_foot_state *foot, double time, vec3 toe,
     p->foot[k].support = height;
     foot->ray_height = ray_height;
     foot->planted = 1;
+    foot->slowest = vec3_size(vec3_flat(velocity, c->up));
     memset(foot->offset, 0, sizeof foot->offset);
     memset(foot->offset_speed, 0, sizeof foot->offset_speed);
     if (c->starts || foot->elapsed + time > LONGEST_SWING) return;
@@ -259,41 +176,66 @@ static void stand_on_nothing(placing *p, ik_foot_state *foot, vec3 toe) {
     foot->elapsed = 0;
 }
 
-/* The support of a swinging foot, and its landing. */
-static void go_on_swinging(placing *p, const ik_feet_job *job, ptrdiff_t item, int k, ik_foot_state *foot) {
+/* The support of a foot that has swung for `span` seconds of this frame, from `before` to `toe`. */
+static void follow_plan(placing *p, const ik_feet_job *job, ptrdiff_t item, int k, ik_foot_state *foot, double span,
+                        vec3 before, vec3 toe) {
     const character *c = &p->c;
-    const double about = p->body->shown;
-    const vec3 toe = toe_now(c, k, foot), heel = vec3_add(toe, vec3_sub(c->leg[k].heel, c->leg[k].toe));
-    const vec3 before = vec3_add(vec3_of(foot->toe), vec3_of(foot->offset));
     swing_plan plan;
     double share = 0;
-    p->foot[k].is_free = !c->grounded || !plan_swing(p, job, item, k, foot, toe, &plan);
+    p->foot[k].is_free = !c->grounded || !plan_swing(p, job, item, k, foot, toe, span, &plan);
     if (p->foot[k].is_free) {
-        change_plan(foot, about, (vec3){0, 0, 0});
+        change_plan(foot, p->body->shown, (vec3){0, 0, 0});
         fade(spring_over(p->swing, c->dt), foot->residual, foot->residual_speed, 4);
-    } else {
-        const support last = plan_at(&plan, before, foot->elapsed, &share);
-        change_plan(foot, last.height, last.gradient);
-        fade(spring_over(p->swing, c->dt), foot->residual, foot->residual_speed, 4);
-        const support now = plan_at(&plan, toe, foot->elapsed + c->dt, &share);
-        keep_plan(foot, now.height, now.gradient);
-        const double u = smooth_step(share);
-        p->foot[k].support = plan.start.height * (1 - u) + plan.end.height * u;
+        return;
     }
-    fade(spring_over(p->release, c->dt), foot->offset, foot->offset_speed, 3);
-    foot->elapsed += c->dt;
-    const signal lands = signal_of(p, k, foot, c->settings->plant_speed, c->settings->plant_height);
+    const support last = plan_at(&plan, before, foot->elapsed, &share);
+    change_plan(foot, last.height, last.gradient);
+    fade(spring_over(p->swing, c->dt), foot->residual, foot->residual_speed, 4);
+    const support now = plan_at(&plan, toe, foot->elapsed + span, &share);
+    keep_plan(foot, now.height, now.gradient);
+    const double u = smooth_step(share);
+    p->foot[k].support = plan.start.height * (1 - u) + plan.end.height * u;
+}
+
+/* Plants a foot that is slow and low, where there is ground. */
+static void land_if_due(placing *p, const ik_feet_job *job, ptrdiff_t item, int k, ik_foot_state *foot, vec3 toe) {
+    const character *c = &p->c;
+    const signal lands = signal_of(c, k, foot, c->settings->plant_speed, c->settings->plant_height);
     if (lands.now > 1) foot->waits = 0;
     if (!(lands.now < 1) || foot->waits > 0 || !c->grounded) return;
-    const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, about),
-                     at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_HEEL, about);
+    const vec3 heel = vec3_add(toe, vec3_sub(c->leg[k].heel, c->leg[k].toe));
+    const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, p->body->shown),
+                     at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_HEEL, p->body->shown);
     const support ground = rest_on(c, &p->most, &at_toe, &at_heel, toe, heel);
-    if (!ground.known || !at_toe.known) {
+    if (!at_toe.known) {
         stand_on_nothing(p, foot, toe);
         return;
     }
     plant(p, k, foot, time_of(&lands), toe, ground, at_toe.height);
     p->foot[k].is_free = 0;
+}
+
+static void go_on(placing *p, const ik_feet_job *job, ptrdiff_t item, int k, ik_foot_state *foot) {
+    const character *c = &p->c;
+    const int stood = foot->planted > 0;
+    const vec3 place = vec3_of(foot->foothold);
+    vec3 before = vec3_add(vec3_of(foot->toe), vec3_of(foot->offset));
+    double span = release_if_due(c, k, foot);
+    if (foot->planted > 0) {
+        const ground_hit hit = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, vec3_dot(place, c->up));
+        if (hit.known && c->grounded) {
+            go_on_standing(p, k, foot, &hit);
+            return;
+        }
+        release(c, k, foot, 0);
+        span = 0;
+    }
+    if (stood) before = place;
+    const vec3 toe = toe_now(c, k, foot, span);
+    follow_plan(p, job, item, k, foot, span, before, toe);
+    fade(spring_over(p->release, span), foot->offset, foot->offset_speed, 3);
+    foot->elapsed += span;
+    if (!stood) land_if_due(p, job, item, k, foot, toe);
 }
 
 /* --- the first frame ---------------------------------------------------------------------------------------------- */
@@ -303,7 +245,7 @@ static void start_foot(placing *p, const ik_feet_job *job, ptrdiff_t item, int k
     const leg_frame *leg = &c->leg[k];
     const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, c->floor),
                      at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_HEEL, c->floor);
-    const signal lands = signal_of(p, k, foot, c->settings->plant_speed, c->settings->plant_height);
+    const signal lands = signal_of(c, k, foot, c->settings->plant_speed, c->settings->plant_height);
     support ground = rest_on(c, &p->most, &at_toe, &at_heel, leg->toe, leg->heel);
     *foot = (ik_foot_state){0};
     p->foot[k].is_free = !c->grounded || !ground.known;
@@ -323,10 +265,8 @@ static void advance_foot(placing *p, const ik_feet_job *job, ptrdiff_t item, int
     ik_foot_state *foot = foot_of(job, item, k);
     if (p->c.starts)
         start_foot(p, job, item, k, foot);
-    else if (foot->planted > 0)
-        go_on_standing(p, job, item, k, foot);
     else
-        go_on_swinging(p, job, item, k, foot);
+        go_on(p, job, item, k, foot);
     const vec3 free_toe = vec3_add(p->c.leg[k].toe, vec3_of(foot->offset));
     p->foot[k].toe = vec3_flat(foot->planted > 0 ? vec3_of(foot->foothold) : free_toe, p->c.up);
 }
@@ -350,7 +290,7 @@ static double reach_of(const placing *p, int k, const ik_foot_state *foot) {
     double tilt[4], distance, most;
     vec3 toe, ankle;
     goal_of(p, k, foot, &toe, &ankle, tilt);
-    stretch_of(p, k, foot, &distance, &most);
+    stretch_of(&p->c, k, foot, &distance, &most);
     distance = vec3_size(vec3_flat(vec3_sub(ankle, leg->hip), up));
     const double rise = sqrt(larger_of(most * most - distance * distance, 0));
     return vec3_dot(ankle, up) + rise - (vec3_dot(leg->hip, up) - p->c.floor);
@@ -431,6 +371,8 @@ static void keep_frame(const placing *p, const ik_feet_job *job, ptrdiff_t item)
         foot->height_before = c->starts ? height : 0.5 * (height + foot->height);
         foot->height = height;
         foot->contact = isfinite(c->leg[k].contact) ? c->leg[k].contact : 0;
+        foot->due = c->leg[k].landing_time >= 0 ? c->leg[k].landing_time : 0;
+        vec3_to(c->leg[k].landing, foot->landing);
         vec3_to(toe, foot->toe);
     }
     body->moves = c->moves;

@@ -36,7 +36,7 @@ extern "C" {
     X(release_speed, 0.30, "m/s: a planted toe faster than this is released")                                          \
     X(release_height, 0.08, "m: a planted toe higher than this is released")                                           \
     X(release_radius, 0.20, "m: a planted toe is released if the animation is farther away than this, horizontally")   \
-    X(release_half_life, 0.10, "s: half-life of the horizontal offset of a released foot")                             \
+    X(release_half_life, 0.04, "s: half-life of the horizontal offset of a released foot")                             \
     X(swing_half_life, 0.05, "s: half-life of changes of the planned swing, and of errors at landing")                 \
     X(clearance, 0.07, "m between the toe's path and obstacles; values below 0.03 count as 0.03")                      \
     X(max_step, 0.50, "m: ground farther above or below the current support is ignored")                               \
@@ -76,11 +76,14 @@ ik_foot_settings ik_foot_settings_default(void);
     SOME(plan, 4)     /* planned support height and gradient of the last frame */                                      \
     SOME(residual, 4) /* what is added to the plan, and fades */                                                       \
     SOME(residual_speed, 4)                                                                                            \
-    ONE(elapsed)    /* s since the swing began */                                                                      \
-    ONE(swing_time) /* s that the last swing took; 0: not known */                                                     \
-    ONE(ahead)      /* m from the hip to the toe at the last landing, along the direction of travel */                 \
-    ONE(beside)     /* and across it */                                                                                \
-    SOME(toe, 3)    /* of the animation in the last frame */                                                           \
+    ONE(elapsed)     /* s since the swing began */                                                                     \
+    SOME(landing, 3) /* the caller's, in the last frame */                                                             \
+    ONE(due)         /* and the seconds until then; 0: none */                                                         \
+    ONE(slowest)     /* m/s: least speed of the toe since it was planted */                                            \
+    ONE(swing_time)  /* s that the last swing took; 0: not known */                                                    \
+    ONE(ahead)       /* m from the hip to the toe at the last landing, along the direction of travel */                \
+    ONE(beside)      /* and across it */                                                                               \
+    SOME(toe, 3)     /* of the animation in the last frame */                                                          \
     SOME(toe_velocity, 3)                                                                                              \
     ONE(height)        /* of the toe above the floor in the last frame */                                              \
     ONE(height_before) /* and half a frame before it */                                                                \

@@ -7,6 +7,7 @@
 static const double LEG = 0.87;             /* m: the leg that lengths of the settings are for */
 static const double FIRST_SWING = 0.4;      /* s: a swing, before one was measured */
 static const double LONGEST_SWING = 1.5;    /* s: a longer one is no step */
+static const double TOUCHDOWN = 0.1;        /* s */
 static const double SHORT_STEP = 0.1;       /* m: a shorter swing is measured by time */
 static const double SLOW = 0.3;             /* m/s: travel below this counts by its share */
 static const double HEEL_SHARE = 0.75;      /* of the way from toe to heel: what lies behind may overhang an edge */
@@ -24,7 +25,7 @@ typedef struct {
 typedef struct {
     const ik_foot_settings *settings;
     vec3 up, origin, hips, velocity, ahead; /* ahead: unit direction of travel, or 0 */
-    double dt, floor, travel;               /* floor: world height; travel: 0 standing to 1 */
+    double dt, last_dt, floor, travel;      /* floor: world height; travel: 0 standing to 1 */
     int legs, grounded, moves;
     int starts; /* no frame before, or the character is somewhere else */
     int32_t unusable;
@@ -76,6 +77,15 @@ static int are_usable(const void *numbers, size_t bytes) {
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
+/* A landing that was due within TOUCHDOWN, and is a later one now, is taken to be late: the foot is still to land
+ * there. */
+static void keep_landing(const character *c, const ik_foot_state *foot, leg_frame *leg) {
+    if (!(leg->landing_time > foot->due) || foot->planted > 0 || !(foot->due > 0 && foot->due < TOUCHDOWN + c->dt))
+        return;
+    leg->landing = vec3_of(foot->landing);
+    leg->landing_time = larger_of(foot->due - c->dt, DBL_MIN);
+}
+
 static void load_leg(character *c, const ik_feet_job *job, ptrdiff_t item, int k, int narrow) {
     leg_frame *leg = &c->leg[k];
     const vec3 at = c->origin;
@@ -93,6 +103,7 @@ static void load_leg(character *c, const ik_feet_job *job, ptrdiff_t item, int k
     if (!job->landing.rows.data || !vec3_is_usable(leg->landing) ||
         !(leg->landing_time >= 0 && is_usable(leg->landing_time)))
         leg->landing_time = (double)NAN, leg->landing = leg->toe;
+    keep_landing(c, foot_of(job, item, k), leg);
     const int finite = vec3_is_usable(leg->hip) && vec3_is_usable(leg->knee) && vec3_is_usable(leg->end) &&
                        vec3_is_usable(leg->toe) && vec3_is_usable(leg->heel) &&
                        are_usable(foot_of(job, item, k), sizeof(ik_foot_state));
@@ -112,6 +123,7 @@ static void load_whole(character *c, const ik_feet_job *job, ptrdiff_t item, int
     c->floor = vec3_dot(c->origin, c->up) + floor;
     c->grounded = !job->grounded.data || *((const char *)job->grounded.data + item * job->grounded.stride) != 0;
     c->unusable = is_usable(c->dt) && is_usable(c->floor) && vec3_is_usable(c->origin) ? 0 : IK_NOT_FINITE;
+    c->last_dt = body_of(job, item)->dt;
     if (!are_usable(body_of(job, item), sizeof(ik_body_state))) c->unusable = IK_NOT_FINITE;
     if (!c->unusable && c->dt <= 0) c->unusable = IK_NO_LENGTH;
 }
@@ -185,15 +197,16 @@ typedef struct {
     double remaining; /* s until the landing */
 } swing_path;
 
-/* From the clip, else from the velocity: the foot lands as far ahead of its hip as the last time. */
-static swing_path path_of(const character *c, int k, const ik_foot_state *foot, vec3 toe) {
+/* From the clip, else from the velocity: the foot lands as far ahead of its hip as the last time. The foot has swung
+ * for `span` seconds of this frame. */
+static swing_path path_of(const character *c, int k, const ik_foot_state *foot, vec3 toe, double span) {
     const leg_frame *leg = &c->leg[k];
     swing_path path = {.from = vec3_of(foot->foothold), .to = toe};
     if (leg->landing_time >= 0) {
         path.to = leg->landing, path.remaining = leg->landing_time;
     } else if (c->moves && c->travel >= 1) {
         const double whole = foot->swing_time > 0 ? foot->swing_time : FIRST_SWING;
-        path.remaining = larger_of(whole - (foot->elapsed + c->dt), 0);
+        path.remaining = larger_of(whole - (foot->elapsed + span), 0);
         const vec3 hip = vec3_along(leg->hip, c->velocity, path.remaining);
         path.to = vec3_along(vec3_along(hip, c->ahead, foot->ahead), vec3_cross(c->up, c->ahead), foot->beside);
     }
@@ -207,11 +220,11 @@ static inline int is_short(const character *c, int k, const swing_path *path) {
     return path->length < SHORT_STEP * c->leg[k].scale;
 }
 
-/* The toe now, before its height is known: the animation's, and what is left of the offset after a release. */
-static vec3 toe_now(const character *c, int k, const ik_foot_state *foot) {
+/* The toe now, before its height is known: the animation's, and what is left of the offset after `span` seconds. */
+static vec3 toe_now(const character *c, int k, const ik_foot_state *foot, double span) {
     vec3 offset = vec3_of(foot->offset), speed = vec3_of(foot->offset_speed);
     if (c->starts) return c->leg[k].toe;
-    const spring s = spring_over(c->settings->release_half_life, c->dt);
+    const spring s = spring_over(c->settings->release_half_life, span);
     spring_fade(s, &offset.x, &speed.x);
     spring_fade(s, &offset.y, &speed.y);
     spring_fade(s, &offset.z, &speed.z);

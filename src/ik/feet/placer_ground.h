@@ -2,7 +2,7 @@
 #ifndef IK_PLACER_GROUND_H
 #define IK_PLACER_GROUND_H
 
-#include "placer_frame.h"
+#include "placer_contact.h"
 
 /* Height along up, and gradient: rise per length, as a horizontal vector. */
 typedef struct {
@@ -129,29 +129,40 @@ typedef struct {
     double whole; /* s, of a short swing */
 } swing_plan;
 
-/* Adds what ground at x asks for: its height, and the clearance where it is above the line between both footholds. The
- * clearance fades over the last part of the swing, LANDING long, in which the foot has to come down. */
-static void add_obstacle(swing_plan *plan, double clearance, double scale, double x, double ground) {
-    const double whole = plan->path.length;
-    const double above = ground - (plan->start.height + (plan->end.height - plan->start.height) * (x / whole));
-    if (!(above > 0)) return;
-    const double share = smaller_of(2 * above / clearance, 1) * smaller_of((whole - x) / (LANDING * scale), 1);
-    hull_add(&plan->over, x, ground + clearance * share);
+/* Height of the ground, and what of the clearance it asks for: all where it is well above the line between both
+ * footholds. */
+typedef struct {
+    double height, clearance;
+} obstacle;
+
+static const obstacle NO_OBSTACLE = {-DBL_MAX, 0};
+
+static obstacle obstacle_of(const swing_plan *plan, double clearance, double x, double ground) {
+    const double rise = plan->end.height - plan->start.height;
+    const double above = ground - (plan->start.height + rise * (x / plan->path.length));
+    if (!(above > 0)) return NO_OBSTACLE;
+    return (obstacle){ground, clearance * smaller_of(2 * above / clearance, 1)};
 }
 
-/* The hull over the ground below the rays of the path, -DBL_MAX where there is none. Each ray counts from one cell
- * before it to one cell and the length of the foot behind it, because edges lie anywhere between two rays. */
-static void plan_over(swing_plan *plan, const double *ground, double foot_length, double clearance, double scale) {
+/* The clearance fades over the last part of the swing, LANDING long, in which the foot has to come down. */
+static void add_obstacle(swing_plan *plan, double scale, double x, obstacle o) {
+    const double left = (plan->path.length - x) / (LANDING * scale);
+    if (o.height > -DBL_MAX) hull_add(&plan->over, x, o.height + o.clearance * smaller_of(left, 1));
+}
+
+/* The hull over the obstacles below the rays of the path. Each counts from one cell before its ray to one cell and the
+ * length of the foot behind it, because edges lie anywhere between two rays. */
+static void plan_over(swing_plan *plan, const obstacle *all, double foot_length, double scale) {
     const double cell = plan->path.length / (IK_PATH_RAYS + 1);
     const int behind = (int)smaller_of(fabs(foot_length) / cell + 1.999, IK_PATH_RAYS);
     const int from = foot_length < 0 ? 1 : behind, to = foot_length < 0 ? behind : 1;
     hull_add(&plan->over, 0, plan->start.height);
-    add_obstacle(plan, clearance, scale, FIRST_NODE * cell, ground[0]);
+    add_obstacle(plan, scale, FIRST_NODE * cell, all[0]);
     for (int node = 0; node < IK_PATH_RAYS; node++) {
-        double highest = -DBL_MAX;
+        obstacle most = NO_OBSTACLE;
         for (int ray = node - from < 0 ? 0 : node - from; ray <= node + to && ray < IK_PATH_RAYS; ray++)
-            highest = larger_of(highest, ground[ray]);
-        add_obstacle(plan, clearance, scale, (node + 1) * cell, highest);
+            if (all[ray].height + all[ray].clearance > most.height + most.clearance) most = all[ray];
+        add_obstacle(plan, scale, (node + 1) * cell, most);
     }
     hull_add(&plan->over, plan->path.length, plan->end.height);
 }
