@@ -146,23 +146,22 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
     return 1;
 }
 
-/* Plants the foot where it was at a time up to now. */
+/* Plants the foot where it is; it began to stand at a time up to now. */
 static void plant(placing *p, int k, ik_foot_state *foot, double time, vec3 toe, support ground, double ray_height) {
     const character *c = &p->c;
     vec3 velocity;
-    const vec3 moved = vec3_flat(vec3_sub(toe_at(c, k, foot, time, &velocity), c->leg[k].toe), c->up);
-    const vec3 flat = vec3_flat(vec3_add(toe, moved), c->up), from_hip = vec3_sub(flat, c->leg[k].hip);
-    const double height = ground.height + vec3_dot(ground.gradient, moved);
-    vec3_to(vec3_along(flat, c->up, height), foot->foothold);
+    toe_at(c, k, foot, time, &velocity);
+    vec3_to(vec3_along(vec3_flat(toe, c->up), c->up, ground.height), foot->foothold);
     vec3_to(ground.gradient, foot->tilt);
-    change_plan(foot, height, ground.gradient);
-    p->foot[k].support = height;
+    change_plan(foot, ground.height, ground.gradient);
+    p->foot[k].support = ground.height;
     foot->ray_height = ray_height;
     foot->planted = 1;
     foot->slowest = vec3_size(vec3_flat(velocity, c->up));
     memset(foot->offset, 0, sizeof foot->offset);
     memset(foot->offset_speed, 0, sizeof foot->offset_speed);
     if (c->starts || foot->elapsed + time > LONGEST_SWING) return;
+    const vec3 from_hip = vec3_sub(toe, c->leg[k].hip);
     foot->swing_time = larger_of(foot->elapsed + time, 0);
     foot->ahead = vec3_dot(from_hip, c->ahead);
     foot->beside = vec3_dot(from_hip, vec3_cross(c->up, c->ahead));
@@ -283,7 +282,7 @@ static void goal_of(const placing *p, int k, const ik_foot_state *foot, vec3 *to
     *ankle = vec3_add(*toe, vec3_turned(vec3_sub(leg->ankle, leg->toe), tilt));
 }
 
-/* The highest support of the pelvis with which a leg reaches its foothold. */
+/* The highest support of the pelvis with which a leg reaches the goal of its foot. */
 static double reach_of(const placing *p, int k, const ik_foot_state *foot) {
     const leg_frame *leg = &p->c.leg[k];
     const vec3 up = p->c.up;
@@ -296,21 +295,21 @@ static double reach_of(const placing *p, int k, const ik_foot_state *foot) {
     return vec3_dot(ankle, up) + rise - (vec3_dot(leg->hip, up) - p->c.floor);
 }
 
-/* Between the lowest support and the mean of all, as far as planted legs have room. */
+/* Between the lowest support and the mean of all, as far as legs have room. */
 static double pelvis_target(const placing *p, const ik_feet_job *job, ptrdiff_t item, double *reach) {
     double lowest = DBL_MAX, sum = 0;
     int count = 0;
     *reach = DBL_MAX;
     for (int k = 0; k < p->c.legs; k++) {
         const ik_foot_state *foot = foot_of(job, item, k);
-        if (foot->planted > 0) *reach = smaller_of(*reach, reach_of(p, k, foot));
         if (p->foot[k].is_free) continue;
+        *reach = smaller_of(*reach, reach_of(p, k, foot));
         lowest = smaller_of(lowest, p->foot[k].support);
         sum += p->foot[k].support, count++;
     }
     if (!count) return p->c.floor;
     const double more = sum / count - lowest, room = *reach - lowest;
-    if (!(more > 0) || *reach == DBL_MAX) return smaller_of(lowest + larger_of(more, 0), *reach);
+    if (!(more > 0)) return smaller_of(lowest, *reach);
     return room > 0 ? lowest + more * room / (more + room) : *reach;
 }
 
@@ -320,13 +319,15 @@ static void settle_pelvis(placing *p, const ik_feet_job *job, ptrdiff_t item) {
     double reach;
     const double target = pelvis_target(p, job, item, &reach), most = set->pelvis_max_offset * p->c.leg[0].scale;
     const double bounded = clamped(target, p->c.floor - most, p->c.floor + most);
-    const spring s = spring_over(set->pelvis_half_life, p->c.dt);
-    if (p->c.starts)
-        body->support = bounded, body->support_speed = 0;
-    else
-        spring_follow(s, &body->support, &body->support_speed, body->support_target, bounded);
+    if (p->c.starts) body->support = body->support_target = bounded;
+    spring_follow(spring_over(set->pelvis_half_life, p->c.dt), &body->support, &body->support_speed,
+                  body->support_target, bounded);
     body->support_target = bounded;
-    body->shown = smaller_of(body->support, reach);
+    const double drop = larger_of(body->support - reach, 0);
+    if (p->c.starts) body->drop = body->drop_target = drop;
+    spring_follow(spring_over(p->swing, p->c.dt), &body->drop, &body->drop_speed, body->drop_target, drop);
+    body->drop_target = drop;
+    body->shown = body->support - body->drop;
     for (int k = 0; k < p->c.legs; k++)
         if (p->foot[k].is_free) keep_plan(foot_of(job, item, k), body->shown, (vec3){0, 0, 0});
 }

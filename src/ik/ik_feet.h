@@ -13,7 +13,7 @@
  *      that of its foothold. A swinging foot follows the upper convex hull of the ground between its last foothold and
  *      the next one, raised by the clearance where the ground is above the line from one to the other. Without ground
  *      in reach a foot keeps to the animation: its leg bends as it does there.
- *   4. Pelvis: a critically damped spring follows the supports of the feet, and planted feet stay within reach.
+ *   4. Pelvis: a critically damped spring follows the supports of the feet, and sinks so that they stay within reach.
  *   5. Foot: the sole is turned to the slope, about the toe; then ik_two_bone.
  *
  * Lengths and speeds of the settings are for a leg of 0.87 m (hip to ankle) and scale with the leg. `floor` is the
@@ -46,7 +46,7 @@ extern "C" {
     X(max_roll, 0.3490658503988659, "radians: greatest slope of the sole across")                                      \
     X(pelvis_half_life, 0.075, "s: half-life of the pelvis spring")                                                    \
     X(pelvis_max_offset, 1e9, "m: greatest offset of the pelvis up or down")                                           \
-    X(max_extension, 0.999, "share of the leg's length within which the pelvis keeps planted feet")                    \
+    X(max_extension, 0.999, "share of the leg's length within which the pelvis keeps the feet")                        \
     X(stride_uphill, 0.0, "share by which strides shorten on a slope of 45 degrees up")                                \
     X(stride_downhill, 0.0, "share by which strides shorten on a slope of 45 degrees down")                            \
     X(lean_uphill, 0.3, "share of an ascent by which the body leans forwards")                                         \
@@ -93,7 +93,10 @@ ik_foot_settings ik_foot_settings_default(void);
     ONE(support) /* height of the pelvis spring: the floor that the body stands on */                                  \
     ONE(support_speed)                                                                                                 \
     ONE(support_target)                                                                                                \
-    ONE(shown)        /* the support after the limits of reach */                                                      \
+    ONE(drop) /* what the pelvis sinks below that, so that legs reach */                                               \
+    ONE(drop_speed)                                                                                                    \
+    ONE(drop_target)                                                                                                   \
+    ONE(shown)        /* support - drop */                                                                             \
     SOME(hips, 3)     /* mean of the hips in the last frame */                                                         \
     ONE(moves)        /* 1: the velocity is known */                                                                   \
     SOME(velocity, 3) /* horizontal */                                                                                 \
