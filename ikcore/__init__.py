@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ikcore.clips.clip import Clip, FormatError
     from ikcore.clips.smoothing import Smoothed, smooth
     from ikcore.feet import Contacts, Feet, Leg
-    from ikcore.feet.foot_lock import FootLock
+    from ikcore.feet.foot_placer import FootPlacer, FootRays, PlacedFeet
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
     from ikcore.learning.matching import MotionMatching
@@ -68,7 +68,7 @@ _MODULES = {
 _HOMES = {
     **dict.fromkeys(("as_strong", "momentum"), "masses"),
     **dict.fromkeys(("Baked", "BakeSettings", "bake_feet"), "bake"),
-    "FootLock": "feet.foot_lock",
+    **dict.fromkeys(("FootPlacer", "FootRays", "PlacedFeet"), "feet.foot_placer"),
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
     **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
@@ -105,7 +105,8 @@ __all__ = [
     "Contacts",
     "Distance",
     "Feet",
-    "FootLock",
+    "FootPlacer",
+    "FootRays",
     "FormatError",
     "Gaze",
     "Goal",
@@ -121,6 +122,7 @@ __all__ = [
     "MotionMatching",
     "Option",
     "Outside",
+    "PlacedFeet",
     "PlanarLimb",
     "Pose",
     "PoseDensity",

@@ -27,6 +27,7 @@
  *   ik_ray_tree             triangles; ik_cast, nearest hits of rays with triangles and planes
  *   ik_table                rows of numbers; ik_nearest, the rows nearest to a query
  *   ik_smooth               smooth curves over whole clips, within bounds
+ *   ik_place_feet           feet frame by frame, for crowds: in ik_feet.h, which this file includes
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -1222,5 +1223,7 @@ void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *
 #ifdef __cplusplus
 }
 #endif
+
+#include "ik_feet.h"
 
 #endif

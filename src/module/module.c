@@ -7,6 +7,7 @@
 #include "../ik/bake_numbers.h"
 #include "block.h"
 #include "carried.h"
+#include "foot_placer.h"
 #include "footing.h"
 #include "gufuncs.h"
 #include "ik.h"
@@ -104,7 +105,7 @@ static int execute(PyObject *module) {
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
     if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0 || add_footing(module) < 0 ||
         add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 || add_carried(module) < 0 ||
-        add_paths(module) < 0 || add_metrics(module) < 0)
+        add_paths(module) < 0 || add_metrics(module) < 0 || add_foot_placer(module) < 0)
         return -1;
     if (add_bake_numbers(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
