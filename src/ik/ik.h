@@ -756,7 +756,11 @@ typedef struct ik_goal {
     X(stretch_start, double)                                                                                           \
     X(stretch_max, double)                                                                                             \
     X(min_bend, double)                                                                                                \
-    X(max_bend, double)
+    X(max_bend, double)                                                                                                \
+    X(inertia, double)                                                                                                 \
+    X(relaxation, double)                                                                                              \
+    X(max_angle, double)                                                                                               \
+    X(pre_pull, double)
 
 #define IK_OPTION_int                int
 #define IK_OPTION_double             double
@@ -871,6 +875,14 @@ typedef struct ik_options {
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(memory, 6, 0, 50, "how many of the last steps say how the slope changes; 0: none, and it goes down the slope")   \
     X(max_step, 1, 1e-6, 4, "the most that a joint turns in one iteration, radians")
+#define IK_OPTIONS_OF_full_body(X)                                                                                     \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(sweeps, 20, 0, 1000000, "how often goals, joints and limits move the bodies, before the finish")                 \
+    X(relaxation, 1.3, 0.1, 1.9, "the share of its error that each of these takes away at a time")                     \
+    X(max_angle, 0.5235987755982988, 1e-6, 4, "the most that a body turns for one of these at a time, radians")        \
+    X(inertia, 10, 1e-3, 1e6, "by which the inertia of every body is multiplied: how stiff chains are")                \
+    X(pre_pull, 1, 0, 1, "the share of what goals ask on average that a root which slides goes before the sweeps")     \
+    IK_STEPS(X, 1)
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
@@ -974,7 +986,9 @@ enum ik_takes {
       "Newton's method: as dls, by the second derivatives of the squared error too")                                   \
     X(lbfgsb,                                                                                                          \
       (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,        \
-      "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")
+      "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")    \
+    X(full_body, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                      \
+      "bodies with masses are drawn by goals, then damped least squares meet these exactly (XPBD)")
 #endif
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */
