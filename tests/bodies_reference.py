@@ -1,12 +1,11 @@
 """The rigid bodies of `full_body`, slow and obvious: the independent truth of its sweeps.
 
-A body a joint, in NumPy, all items at once. A body turns about its centre, the mean of the points by which it hangs on
-others: its own joint, those of its children, the points that goals are about.
+A body for every joint that turns, in NumPy, all items at once. Skeletons are free, or have hinges; a root that slides
+does so without ends. Goals are points fixed to joints: pairs of joint and offset.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,198 +15,134 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-def conjugate(q: Array) -> Array:
-    return q * [1, -1, -1, -1]
-
-
-def turned(q: Array, by: Array) -> Array:
-    """The rotation after a small turn, to first order."""
-    q = ref.multiply(np.concatenate([np.ones_like(by[..., :1]), by / 2], axis=-1), q)
-    return q / np.linalg.norm(q, axis=-1, keepdims=True)
-
-
-def vector_of(q: Array) -> Array:
-    """The rotation vector, of half a turn or less."""
-    q = np.where(q[..., :1] < 0, -q, q)
-    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
-    return q[..., 1:] * np.where(sine > 1e-9, 2 * np.arctan2(sine, q[..., :1]) / np.maximum(sine, 1e-12), 2.0)
-
-
-@dataclass
 class Bodies:
-    """A tree, parents first; `boxes` are ranges of angles about z, y and x, in that order from the outside, radians.
+    """Parents first. `hinges` are axes and ranges by joint, radians."""
 
-    Goals are points fixed to joints: pairs of joint and offset.
-    """
-
-    parents: list[int]
-    offsets: Array
-    boxes: list[Array | None]
-    goals: list[tuple[int, Array]]
-    travel: Array | None = None  # of the root, lowest and highest
-    inertia: float = 10.0
-    relaxation: float = 1.3
-    max_angle: float = np.radians(30)
-    pre_pull: float = 1.0
-    limited: bool = True
-    willing: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        count = len(self.parents)
-        self.bodies = sorted({j for joint, _ in self.goals for j in self._up(joint)})
-        points: list[list[Array]] = [[np.zeros(3)] for _ in range(count)]
-        for joint in self.bodies:
-            if self.parents[joint] >= 0:
-                points[self.parents[joint]].append(self.offsets[joint])
+    def __init__(
+        self,
+        parents: list[int],
+        offsets: Array,
+        goals: list[tuple[int, Array]],
+        hinges: dict[int, tuple[Array, float, float]] | None = None,
+        *,
+        slides: bool,
+        masses: Array | None = None,
+        inertia: float = 10.0,
+        relaxation: float = 1.3,
+        max_angle: float = np.radians(30),
+    ) -> None:
+        self.parents, self.offsets, self.hinges = parents, offsets, hinges or {}
+        self.slides, self.relaxation, self.max_angle = slides, relaxation, max_angle
+        # a joint that is itself what should be somewhere is a point of the one above
+        self.goals = [(j, o) if np.any(o) else (parents[j], offsets[j]) for j, o in goals]
+        self.bodies = sorted({body for joint, _ in self.goals for body in self._up(joint)})
+        points: dict[int, list[Array]] = {body: [np.zeros(3)] for body in self.bodies}
+        for body in self.bodies:
+            if parents[body] >= 0:
+                points[parents[body]].append(offsets[body])
         for joint, offset in self.goals:
-            if np.any(offset):
-                points[joint].append(offset)
-        self.centres = np.array([np.mean(all_of, axis=0) for all_of in points])
-        radii = np.array([max(np.linalg.norm(p - c) for p in own) for own, c in zip(points, self.centres, strict=True)])
-        self.masses = 2 * np.maximum(radii, 1e-2 * radii.max())
-        self.inertias = self.inertia * 0.4 * self.masses * np.maximum(radii, 1e-2 * radii.max()) ** 2
+            points[joint].append(offset)
+        bones = [*(offsets[b] for b in self.bodies if parents[b] >= 0), *(offset for _, offset in self.goals)]
+        least = 0.1 * np.mean([np.linalg.norm(bone) for bone in bones])
+        self.centres = {body: np.mean(points[body], axis=0) for body in self.bodies}
+        radii = {b: max(least, *(float(np.linalg.norm(p - self.centres[b])) for p in points[b])) for b in self.bodies}
+        self.masses = {b: 2 * radii[b] if masses is None else float(masses[b]) for b in self.bodies}
+        self.inertias = {b: inertia * 0.4 * self.masses[b] * radii[b] ** 2 for b in self.bodies}
 
     def _up(self, joint: int) -> list[int]:
         return [] if joint < 0 else [joint, *self._up(self.parents[joint])]
 
-    # ---- poses
-
     def forward(self, local: Array, root: Array) -> tuple[Array, Array]:
         places, turns = np.zeros((*local.shape[:-1], 3)), np.zeros(local.shape)
         for joint, parent in enumerate(self.parents):
-            if parent < 0:
-                places[:, joint], turns[:, joint] = root, local[:, joint]
-            else:
+            places[:, joint], turns[:, joint] = root, local[:, joint]
+            if parent >= 0:
                 places[:, joint] = places[:, parent] + ref.rotate(turns[:, parent], self.offsets[joint])
                 turns[:, joint] = ref.multiply(turns[:, parent], local[:, joint])
         return places, turns
 
-    def ends(self, local: Array, root: Array) -> Array:
-        places, turns = self.forward(local, root)
-        return np.stack([places[:, j] + ref.rotate(turns[:, j], offset) for j, offset in self.goals], axis=1)
-
-    # ---- the solve
-
     def solve(self, local: Array, root: Array, targets: Array, sweeps: int) -> tuple[Array, Array]:
+        """Local rotations and the place of the root, after so many sweeps; targets are (items, goals, 3)."""
+        self.root = root
         places, self.q = self.forward(local, root)
-        self.x = places + ref.rotate(self.q, self.centres)
-        self._pull(targets)
-        for sweep in range(sweeps):
-            order = self.bodies if sweep % 2 else self.bodies[::-1]
-            for joint in order:
+        self.x = {body: places[:, body] + ref.rotate(self.q[:, body], self.centres[body]) for body in self.bodies}
+        if self.slides:
+            now = np.stack([self._at(joint, offset) for joint, offset in self.goals], axis=1)
+            by = (targets - now).mean(axis=1)
+            self.x = {body: place + by for body, place in self.x.items()}
+        for _ in range(sweeps):
+            for goal, (joint, offset) in enumerate(self.goals):
+                self._pin(joint, offset, None, targets[:, goal])
+            for joint in self.bodies[::-1]:
                 self._pin_joint(joint)
-            for (joint, offset), target in zip(self.goals, np.moveaxis(targets, 1, 0), strict=True):
-                self._pin_end(joint, offset, target)
-            for joint in order if self.limited else []:
+            for joint in self.bodies[::-1]:
                 self._limit(joint)
-        local, place = local.copy(), self.x[:, 0] - ref.rotate(self.q[:, 0], self.centres[0])
-        for joint in self.bodies:
-            parent = self.parents[joint]
-            local[:, joint] = ref.multiply(conjugate(self.q[:, parent]), self.q[:, joint]) if parent >= 0 else self.q[:, 0]
-            if self.limited:
-                local[:, joint] = self.allowed(joint, local[:, joint])
-        if self.travel is not None and self.limited:
-            place = np.clip(place, *(self.offsets[0] + self.travel))
-        return local, place
+        solved = local.copy()
+        for body in self.bodies:
+            solved[:, body] = self._local(body)
+            if body in self.hinges:
+                solved[:, body] = self._allowed(body, solved[:, body])
+        return solved, self._at(0, np.zeros(3)) if self.slides else root
 
-    def _pull(self, targets: Array) -> None:
-        now = np.stack([self._point(j, offset) for j, offset in self.goals], axis=1)
-        self.x += self.pre_pull * (targets - now).mean(axis=1)[:, np.newaxis]
+    def _arm(self, body: int, offset: Array) -> Array:
+        return ref.rotate(self.q[:, body], offset - self.centres[body])
 
-    def _arm(self, joint: int, offset: Array) -> Array:
-        return ref.rotate(self.q[:, joint], np.broadcast_to(offset - self.centres[joint], self.x[:, joint].shape))
+    def _at(self, body: int, offset: Array) -> Array:
+        return self.x[body] + self._arm(body, offset)
 
-    def _point(self, joint: int, offset: Array) -> Array:
-        return self.x[:, joint] + self._arm(joint, offset)
+    def _gives(self, body: int, arm: Array, way: Array) -> Array:
+        return 1 / self.masses[body] + (np.cross(arm, way) ** 2).sum(-1) / self.inertias[body]
 
-    def _give(self, joint: int, arm: Array, way: Array) -> Array:
-        turning = (np.cross(arm, way) ** 2).sum(-1) / self.inertias[joint]
-        return 1 / self.masses[joint] + turning
-
-    def _turn(self, joint: int, by: Array) -> None:
+    def _turn(self, body: int, by: Array) -> None:
         size = np.linalg.norm(by, axis=-1, keepdims=True)
-        by = by * np.minimum(1, self.max_angle / np.maximum(size, 1e-30))
-        self.q[:, joint] = turned(self.q[:, joint], by)
+        by = by * np.minimum(1, self.max_angle / np.maximum(size, 1e-30)) / 2
+        turned = ref.multiply(np.concatenate([np.ones_like(size), by], axis=-1), self.q[:, body])
+        self.q[:, body] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
 
-    def _push(self, joint: int, arm: Array, impulse: Array) -> None:
-        self.x[:, joint] += impulse / self.masses[joint]
-        self._turn(joint, np.cross(arm, impulse) / self.inertias[joint])
+    def _push(self, body: int, arm: Array, impulse: Array) -> None:
+        self.x[body] = self.x[body] + impulse / self.masses[body]
+        self._turn(body, np.cross(arm, impulse) / self.inertias[body])
+
+    def _pin(self, body: int, offset: Array, other: tuple[int, Array] | None, place: Array) -> None:
+        """A point of a body to one of another, or to a place of the world."""
+        arm, gap = self._arm(body, offset), place - self._at(body, offset)
+        size = np.linalg.norm(gap, axis=-1, keepdims=True)
+        way = gap / np.maximum(size, 1e-30)
+        gives = self._gives(body, arm, way)
+        if other is not None:
+            other_arm = self._arm(*other)
+            gives = gives + self._gives(other[0], other_arm, way)
+        impulse = self.relaxation * size / gives[:, np.newaxis] * way
+        self._push(body, arm, impulse)
+        if other is not None:
+            self._push(other[0], other_arm, -impulse)
 
     def _pin_joint(self, joint: int) -> None:
         parent = self.parents[joint]
-        if parent < 0:
-            return
-        above, below = self._arm(parent, self.offsets[joint]), self._arm(joint, np.zeros(3))
-        gap = self.x[:, joint] + below - self.x[:, parent] - above
-        size = np.linalg.norm(gap, axis=-1)
-        way = gap / np.maximum(size, 1e-30)[:, np.newaxis]
-        willing = self._give(parent, above, way) + self._give(joint, below, way)
-        impulse = (self.relaxation * size / willing)[:, np.newaxis] * way
-        self._push(parent, above, impulse)
-        self._push(joint, below, -impulse)
+        if parent >= 0:
+            self._pin(joint, np.zeros(3), (parent, self.offsets[joint]), self._at(parent, self.offsets[joint]))
+        elif not self.slides:
+            self._pin(joint, np.zeros(3), None, self.root)
 
-    def _pin_end(self, joint: int, offset: Array, target: Array) -> None:
-        arm = self._arm(joint, offset)
-        gap = target - self.x[:, joint] - arm
-        size = np.linalg.norm(gap, axis=-1)
-        way = gap / np.maximum(size, 1e-30)[:, np.newaxis]
-        impulse = (self.relaxation * size / self._give(joint, arm, way))[:, np.newaxis] * way
-        self._push(joint, arm, impulse)
+    def _above(self, joint: int) -> Array:
+        parent = self.parents[joint]
+        return self.q[:, parent] if parent >= 0 else np.tile([1.0, 0, 0, 0], (len(self.q), 1))
 
-    # ---- limits
+    def _local(self, joint: int) -> Array:
+        return ref.multiply(self._above(joint) * [1, -1, -1, -1], self.q[:, joint])
 
-    def allowed(self, joint: int, local: Array) -> Array:
-        """The rotation with every angle in its range; of the two sets of angles the one nearer to its box."""
-        box = self.boxes[joint]
-        if box is None:
-            return local
-        (low, high), best, nearest = box.T, None, np.inf
-        angles = euler_of(local)
-        for other in (angles, np.stack([angles[:, 0] + np.pi, np.pi - angles[:, 1], angles[:, 2] + np.pi], axis=-1)):
-            middle = (low + high) / 2
-            near = middle + (other - middle + np.pi) % (2 * np.pi) - np.pi
-            clipped = np.clip(near, low, high)
-            off = ((near - clipped) ** 2).sum(-1)
-            best = clipped if best is None else np.where((off < nearest)[:, np.newaxis], clipped, best)
-            nearest = np.minimum(off, nearest)
-        return of_euler(best)
+    def _allowed(self, joint: int, local: Array) -> Array:
+        axis, low, high = self.hinges[joint]
+        angle = np.clip(2 * np.arctan2(local[:, 1:] @ axis, local[:, 0]), low, high)
+        return np.concatenate([np.cos(angle / 2)[:, np.newaxis], np.sin(angle / 2)[:, np.newaxis] * axis], axis=-1)
 
     def _limit(self, joint: int) -> None:
-        parent = self.parents[joint]
-        if self.boxes[joint] is None:
+        if joint not in self.hinges:
             return
-        above = self.q[:, parent] if parent >= 0 else np.broadcast_to([1.0, 0, 0, 0], self.q[:, joint].shape)
-        local = ref.multiply(conjugate(above), self.q[:, joint])
-        wanted = ref.multiply(above, self.allowed(joint, local))
-        by = self.relaxation_limit() * vector_of(ref.multiply(wanted, conjugate(self.q[:, joint])))
-        if parent < 0:
-            self._turn(joint, by)
-            return
-        share = (1 / self.inertias[joint]) / (1 / self.inertias[joint] + 1 / self.inertias[parent])
-        self._turn(joint, share * by)
-        self._turn(parent, -(1 - share) * by)
-
-    def relaxation_limit(self) -> float:
-        return self.relaxation
-
-
-def about(axis: int, angle: Array) -> Array:
-    q = np.zeros((*angle.shape, 4))
-    q[..., 0], q[..., 1 + axis] = np.cos(angle / 2), np.sin(angle / 2)
-    return q
-
-
-def of_euler(zyx: Array) -> Array:
-    return ref.multiply(ref.multiply(about(2, zyx[:, 0]), about(1, zyx[:, 1])), about(0, zyx[:, 2]))
-
-
-def euler_of(q: Array) -> Array:
-    w, x, y, z = np.moveaxis(q, -1, 0)
-    return np.stack(
-        [
-            np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
-            np.arcsin(np.clip(2 * (w * y - z * x), -1, 1)),
-            np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
-        ],
-        axis=-1,
-    )
+        parent, local = self.parents[joint], self._local(joint)
+        off = ref.multiply(self._allowed(joint, local), local * [1, -1, -1, -1])
+        by = 2 * self.relaxation * np.sign(off[:, :1]) * ref.rotate(self._above(joint), off[:, 1:])
+        own, other = 1 / self.inertias[joint], 1 / self.inertias[parent] if parent >= 0 else 0.0
+        self._turn(joint, own / (own + other) * by)
+        if parent >= 0:
+            self._turn(parent, -other / (own + other) * by)

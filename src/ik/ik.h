@@ -760,7 +760,10 @@ typedef struct ik_goal {
     X(inertia, double)                                                                                                 \
     X(relaxation, double)                                                                                              \
     X(max_angle, double)                                                                                               \
-    X(pre_pull, double)
+    X(sub_sweeps, int)                                                                                                 \
+    X(pre_pull, double)                                                                                                \
+    X(pre_pull_turn, double)                                                                                           \
+    X(pull_chain, double)
 
 #define IK_OPTION_int                int
 #define IK_OPTION_double             double
@@ -878,10 +881,14 @@ typedef struct ik_options {
 #define IK_OPTIONS_OF_full_body(X)                                                                                     \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(sweeps, 20, 0, 1000000, "how often goals, joints and limits move the bodies, before the finish")                 \
-    X(relaxation, 1.3, 0.1, 1.9, "the share of its error that each of these takes away at a time")                     \
-    X(max_angle, 0.5235987755982988, 1e-6, 4, "the most that a body turns for one of these at a time, radians")        \
-    X(inertia, 10, 1e-3, 1e6, "by which the inertia of every body is multiplied: how stiff chains are")                \
-    X(pre_pull, 1, 0, 1, "the share of what goals ask on average that a root which slides goes before the sweeps")     \
+    X(sub_sweeps, 0, 0, 1000000,                                                                                       \
+      "how often before each of these every limb does so on its own, up to where it branches off")                     \
+    X(relaxation, 1.3, 0.1, 1.9, "the share of its error that each goal, joint and limit takes away at a time")        \
+    X(max_angle, 0.5235987755982988, 1e-6, 4, "the most that a body turns for one of these, radians")                  \
+    X(inertia, 10, 1e-3, 1e6, "the factor of the inertia of all bodies, which makes chains stiffer")                   \
+    X(pre_pull, 1, 0, 1, "the share of the mean way to the goals that a root which slides moves at first")             \
+    X(pre_pull_turn, 0, 0, 1, "the share of the turn that brings all ends nearest to their goals, likewise")           \
+    X(pull_chain, 0, 0, 1, "the share of the way that every limb turns towards its goal at first")                     \
     IK_STEPS(X, 1)
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \

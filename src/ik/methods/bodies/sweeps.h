@@ -53,12 +53,17 @@ static void sweep_pin(const ik_plan *plan, columns c, body_point a, body_point b
     sweep_push(plan, c, b, vec3_scale(real_splat(-1), impulse));
 }
 
+/* The body that the one of node k hangs on; -1: none. */
+ik_inline int sweep_parent(const ik_plan *plan, int k) {
+    return plan->nodes[k].moves ? body_of(plan, plan->nodes[k].parent) : -1;
+}
+
 ik_inline real sweep_relaxation(const ik_plan *plan) { return real_splat((number)plan->job->options.relaxation); }
 
 /* The joint of a body is where the body above has it. */
 static void sweep_joint(const ik_plan *plan, columns c, int k) {
     const vec3 here = bodies_frame(plan, c, k).place, there = bodies_hung(plan, c, k, here);
-    const int above = plan->nodes[k].moves ? body_of(plan, plan->nodes[k].parent) : -1;
+    const int above = sweep_parent(plan, k);
     const body_point a = sweep_point(plan, c, k, here), b = sweep_point(plan, c, above, there);
     sweep_pin(plan, c, a, b, vec3_sub(there, here), sweep_relaxation(plan));
 }
@@ -75,11 +80,11 @@ static void sweep_limit(const ik_plan *plan, columns c, int k) {
     const int slot = plan->nodes[k].slot, turned = body_column(plan, slot, BODY_TURNED);
     const quat above = bodies_above(plan, c, k).turned, was = column_quat(c, turned);
     const quat local = quat_multiply(quat_conjugate(above), was);
-    const vec3 off = sweep_between(local, solve_allowed(plan, k, local));
+    const vec3 off = sweep_between(local, solve_clamped(plan, k, local));
     const mask over = mask_less(real_splat(LIMIT_TOLERANCE), vec3_largest(off));
     if (!mask_any(over)) return;
     const vec3 by = vec3_scale(sweep_relaxation(plan), quat_rotate(above, off));
-    const int parent = plan->nodes[k].moves ? body_of(plan, plan->nodes[k].parent) : -1;
+    const int parent = sweep_parent(plan, k);
     real own = *column(c, body_column(plan, slot, BODY_WILLING)), other = real_splat(0);
     if (parent >= 0) other = *column(c, body_column(plan, plan->nodes[parent].slot, BODY_WILLING));
     const real share = own / real_max(own + other, real_splat(SMALLEST));
@@ -116,7 +121,43 @@ static void sweep_goal(const ik_plan *plan, columns c, int task) {
     sweep_pin(plan, c, a, b, vec3_sub(wanted.place, now.place), share);
 }
 
+/* The bodies from the one that carries the goal up to the highest that carries no goal of another end: a limb. */
+static int sweep_carried_goals(const ik_plan *plan, int k) {
+    int count = 0;
+    for (int task = 0; task < plan->task_count; task++)
+        count += plan->tasks[task].kind == IK_PLACE && ik_carries(plan, k, plan->tasks[task].node);
+    return count;
+}
+
+static int sweep_limb(const ik_plan *plan, int task) {
+    int top = body_of(plan, plan->tasks[task].node);
+    const int goals = top < 0 ? 0 : sweep_carried_goals(plan, top);
+    for (int above = top; above >= 0; above = sweep_parent(plan, above)) {
+        if (sweep_carried_goals(plan, above) != goals) break;
+        top = above;
+    }
+    return top;
+}
+
+ik_inline int sweep_is_place(const ik_plan *plan, int task) {
+    const ik_task *t = &plan->tasks[task];
+    return t->kind == IK_PLACE && joint_task_is_simple(t) && body_of(plan, t->node) >= 0;
+}
+
+static void sweep_sub(const ik_plan *plan, columns c, int task) {
+    const int top = sweep_limb(plan, task);
+    for (int sweep = 0; sweep < plan->job->options.sub_sweeps; sweep++) {
+        sweep_goal(plan, c, task);
+        for (int k = body_of(plan, plan->tasks[task].node); k != top; k = sweep_parent(plan, k)) {
+            sweep_joint(plan, c, k);
+            sweep_limit(plan, c, k);
+        }
+    }
+}
+
 static void sweep_once(const ik_plan *plan, columns c) {
+    for (int task = 0; task < plan->task_count; task++)
+        if (plan->job->options.sub_sweeps > 0 && sweep_is_place(plan, task)) sweep_sub(plan, c, task);
     for (int task = 0; task < plan->task_count; task++)
         sweep_goal(plan, c, task);
     for (int slot = plan->slots - 1; slot >= 0; slot--)
