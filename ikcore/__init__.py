@@ -31,6 +31,7 @@ from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
+from ikcore.solving.bodies import full_body
 from ikcore.solving.composed import composed
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
@@ -157,6 +158,7 @@ __all__ = [
     "fabrik",
     "feet",
     "follow",
+    "full_body",
     "gauss_seidel",
     "gltf",
     "isa",

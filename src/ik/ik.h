@@ -758,7 +758,14 @@ typedef struct ik_goal {
     X(stretch_start, double)                                                                                           \
     X(stretch_max, double)                                                                                             \
     X(min_bend, double)                                                                                                \
-    X(max_bend, double)
+    X(max_bend, double)                                                                                                \
+    X(inertia, double)                                                                                                 \
+    X(relaxation, double)                                                                                              \
+    X(max_angle, double)                                                                                               \
+    X(sub_sweeps, int)                                                                                                 \
+    X(pre_pull, double)                                                                                                \
+    X(pre_pull_turn, double)                                                                                           \
+    X(pull_chain, double)
 
 #define IK_OPTION_int                int
 #define IK_OPTION_double             double
@@ -873,6 +880,18 @@ typedef struct ik_options {
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(memory, 6, 0, 50, "number of past steps used to estimate curvature; 0: gradient descent")                        \
     X(max_step, 1, 1e-6, 4, "largest turn of a joint per iteration, in radians")
+#define IK_OPTIONS_OF_full_body(X)                                                                                     \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(sweeps, 20, 0, 1000000, "how often goals, joints and limits move the bodies, before the finish")                 \
+    X(sub_sweeps, 0, 0, 1000000,                                                                                       \
+      "how often before each of these every limb does so on its own, up to where it branches off")                     \
+    X(relaxation, 1.3, 0.1, 1.9, "the share of its error that each goal, joint and limit takes away at a time")        \
+    X(max_angle, 0.5235987755982988, 1e-6, 4, "the most that a body turns for one of these, radians")                  \
+    X(inertia, 10, 1e-3, 1e6, "the factor of the inertia of all bodies, which makes chains stiffer")                   \
+    X(pre_pull, 1, 0, 1, "the share of the mean way to the goals that a root which slides moves at first")             \
+    X(pre_pull_turn, 0, 0, 1, "the share of the turn that brings all ends nearest to their goals, likewise")           \
+    X(pull_chain, 0, 0, 1, "the share of the way that every limb turns towards its goal at first")                     \
+    IK_STEPS(X, 1)
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
@@ -976,7 +995,9 @@ enum ik_takes {
       "Newton's method: like dls, with all second derivatives of the squared position error")                          \
     X(lbfgsb,                                                                                                          \
       (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,        \
-      "limited-memory BFGS within bounds: minimises the squared error, with curvature from the last steps")
+      "limited-memory BFGS within bounds: minimises the squared error, with curvature from the last steps")            \
+    X(full_body, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                      \
+      "bodies with masses are drawn by goals, then damped least squares meet these exactly (XPBD)")
 #endif
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, sentence) */

@@ -105,3 +105,7 @@ ik_hidden void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_
 /* The nearest allowed rotation to the unit quaternion q. Both are relative to rest and have the same sign: the identity
  * is returned with w of the sign of q's w. */
 ik_hidden quat IK_NAME(limit_project)(const limit *l, quat q);
+
+/* Of an Euler box the nearer of the two rotations whose angles are its own, each moved into its range; of all other
+ * kinds the same. Fast, for methods that go on. */
+ik_hidden quat IK_NAME(limit_clamp)(const limit *l, quat q);

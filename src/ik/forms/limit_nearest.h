@@ -261,7 +261,7 @@ ik_outline void euler_consider_bounds(const limit *l, const turn_pair *of, neare
     }
 }
 
-ik_inline quat euler_nearest(const limit *l, quat r) {
+ik_inline quat euler_nearest(const limit *l, quat r, int exactly) {
     const real half = real_splat(0.5f), tolerance = real_splat(LIMIT_TOLERANCE);
     turn_pair of = {{r.w + r.v.y, r.v.x + r.v.z}, {r.w - r.v.y, r.v.x - r.v.z}};
     nearest_pair best = {of, real_splat(LARGEST)};
@@ -270,7 +270,7 @@ ik_inline quat euler_nearest(const limit *l, quat r) {
         euler_halves angles = best_of_middle(of, middle);
         euler_consider(l, &of, &angles, &best);
     }
-    if (mask_any(mask_less(tolerance * tolerance, best.distance))) euler_consider_bounds(l, &of, &best);
+    if (exactly && mask_any(mask_less(tolerance * tolerance, best.distance))) euler_consider_bounds(l, &of, &best);
     turn_pair at = best.at;
     return (quat){half * (at.p.cosine + at.q.cosine),
                   {half * (at.p.sine + at.q.sine), half * (at.p.cosine - at.q.cosine), half * (at.p.sine - at.q.sine)}};
@@ -278,7 +278,7 @@ ik_inline quat euler_nearest(const limit *l, quat r) {
 
 /* --- any kind ----------------------------------------------------------------------------------------------------- */
 
-quat IK_NAME(limit_project)(const limit *l, quat q) {
+ik_inline quat limit_nearest(const limit *l, quat q, int exactly) {
     if (l->kind == IK_FREE) return q;
     quat nearest = quat_identity();
     if (l->kind != IK_LOCKED) {
@@ -286,7 +286,7 @@ quat IK_NAME(limit_project)(const limit *l, quat q) {
         quat p = {q.w, {vec3_dot(q.v, x), vec3_dot(q.v, y), vec3_dot(q.v, z)}};
         if (l->kind == IK_HINGE) p = hinge_nearest(l, p);
         if (l->kind == IK_BALL || l->kind == IK_KUSUDAMA) p = ball_nearest(l, p);
-        if (l->kind == IK_EULER) p = euler_nearest(l, p);
+        if (l->kind == IK_EULER) p = euler_nearest(l, p, exactly);
         vec3 v = vec3_add(vec3_add(vec3_scale(p.v.x, x), vec3_scale(p.v.y, y)), vec3_scale(p.v.z, z));
         nearest = quat_unit((quat){p.w, v});
     }
@@ -295,6 +295,9 @@ quat IK_NAME(limit_project)(const limit *l, quat q) {
     real largest = real_max(real_abs(off.w), vec3_largest(off.v));
     return quat_select(mask_less(largest, real_splat(LIMIT_TOLERANCE)), q, nearest);
 }
+
+quat IK_NAME(limit_project)(const limit *l, quat q) { return limit_nearest(l, q, 1); }
+quat IK_NAME(limit_clamp)(const limit *l, quat q) { return limit_nearest(l, q, 0); }
 
 /* Violation in radians: the angle from a rotation to its projection. Exactly 0 inside. */
 ik_inline real limit_violation(quat q, quat projected) {

@@ -508,6 +508,14 @@ ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
     return quat_multiply(rest, IK_NAME(limit_project)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
 }
 
+/* One near to it, by limit_clamp. */
+ik_inline quat solve_clamped(const ik_plan *plan, int k, quat local) {
+    const limit *limits = plan->limits;
+    if (!limits || limits[k].kind == IK_FREE) return local;
+    quat rest = solve_rest(plan, k);
+    return quat_multiply(rest, IK_NAME(limit_clamp)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
+}
+
 /* Behind the limits there is room for all cones. */
 static inline void solve_prepare_limits(ik_plan *plan, limit *limits) {
     const ik_limit free = {.kind = IK_FREE};

@@ -75,7 +75,7 @@ static void dls_start(const ik_plan *plan, columns c, mask chosen) {
     const real given = real_splat((number)plan->job->options.damping) * *column(c, joint_lever(plan));
     real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));
     real *level = column(c, dls_state(plan, DLS_LEVEL));
-    *damping = real_select(chosen, plan->job->options.damping > 0 ? given * given : real_splat(-1), *damping);
+    *damping = real_select(chosen, plan->job->options.damping > 0 ? given * given : real_splat(-DLS_FIRST_DAMPING), *damping);
     *growth = real_select(chosen, real_splat(2), *growth);
     *level = real_select(chosen, real_splat(LEVEL_FIRST), *level);
 }
@@ -92,7 +92,10 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
     mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
     if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
-    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, hurried, e.strict);
+    const mask keeps = mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat(0)) &
+                       mask_less(real_splat(0), *column(c, watch + WATCH_KICKS));
+    const real value = real_select(keeps, real_splat(LARGEST), e.strict);
+    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, hurried, value);
     if (mask_any(kicked)) dls_start(plan, c, kicked);
 }
 

@@ -1,10 +1,11 @@
 /* One linear solve of dls: the rows, the damping, and the resulting rotations and slides. */
 
 enum dls_state {
-    DLS_DAMPING, /* negative: not chosen yet */
+    DLS_DAMPING, /* negative: not chosen yet, and this share of the largest diagonal element at first */
     DLS_GROWTH,  /* factor of the damping after a rejected step */
     DLS_LEVEL,   /* weight of a level relative to the previous one in the acceptance test */
-    DLS_HURRIES, /* 1: slow solves are abandoned in favour of another start */
+    DLS_HURRIES, /* 1: slow solves are abandoned in favour of another start; -1: the first pose that makes no
+                    progress is kept, unless a later one is within tolerance */
     DLS_WATCH,
     DLS_STATE = DLS_WATCH + KICKS_COLUMNS
 };
@@ -17,10 +18,13 @@ typedef struct {
     real foreseen; /* predicted squared error */
 } dls_outlook;
 
+/* The share with which dls starts. */
+#define DLS_FIRST_DAMPING 0.1f
+
 /* The damping of this step. The matrix determines the first one. */
 ik_inline real dls_damping(const ik_plan *plan, columns c, diagonal d) {
     real *damping = column(c, dls_state(plan, DLS_DAMPING));
-    *damping = real_select(mask_less(*damping, real_splat(0)), real_splat(0.1f) * d.largest, *damping);
+    *damping = real_select(mask_less(*damping, real_splat(0)), -*damping * d.largest, *damping);
     return real_max(*damping, real_splat(8 * EPSILON) * d.sum + real_splat(TINY_LENGTH));
 }
 

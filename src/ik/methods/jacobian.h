@@ -19,5 +19,7 @@
 #include "newton.h"
 
 #include "lbfgsb.h"
+
+#include "bodies/full_body.h"
 #endif
 #endif

@@ -1,0 +1,59 @@
+"""Methods that move rigid bodies with masses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ikcore.goals import Goal
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving.iterative import iterate
+from ikcore.solving.solution import Solution
+from ikcore.solving.table import method
+from ikcore.tasks import Moving
+
+
+@method
+def full_body(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    sweeps: int = 20,
+    sub_sweeps: int = 0,
+    relaxation: float = 1.3,
+    max_angle: float = 0.5235987755982988,
+    inertia: float = 10.0,
+    pre_pull: float = 1.0,
+    pre_pull_turn: float = 0.0,
+    pull_chain: float = 0.0,
+    max_step: float = 1.0,
+    max_error: float = 0.0,
+    moving: Moving = None,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    release: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by rigid bodies with masses that goals draw (XPBD), then meet the goals by damped least squares.
+
+    For whole bodies: who gives way is decided by masses, inertia and stiffness. The first number of `history` is the
+    residual before the finish, `error` the one after it.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
+    >>> found = ik.full_body(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> int(found.status)
+    0
+    """
+    return iterate("full_body", **locals())
