@@ -133,7 +133,8 @@ static int add_history(call *call, PyObject *object) {
     return 0;
 }
 
-/* The rows that a goal may have. */
+/* What a goal may have of arrays: rows, one an item, and points and axes of joints, the same for all items. Numbered in
+ * this order: a part. */
 typedef struct {
     const char *name, *doc;
     int columns;
@@ -141,58 +142,60 @@ typedef struct {
 } goal_field;
 
 #define GOAL_FIELD(name, columns, doc) {#name, doc, columns, offsetof(ik_goal, name)},
-static const goal_field goal_fields[] = {IK_GOAL_ROWS(GOAL_FIELD)};
-enum { GOAL_ROWS = sizeof goal_fields / sizeof *goal_fields };
+#define GOAL_ROW(...)                  +1
+enum { GOAL_ROWS = IK_GOAL_ROWS(GOAL_ROW), GOAL_POINTS = 4, GOAL_PARTS = GOAL_ROWS + GOAL_POINTS };
+static const goal_field goal_fields[GOAL_PARTS] = {IK_GOAL_ROWS(GOAL_FIELD) GOAL_FIELD(offset, 3, "") GOAL_FIELD(
+    other_offset, 3, "") GOAL_FIELD(axis, 3, "") GOAL_FIELD(up, 3, "")};
 
-static ik_rows *goal_rows(ik_goal *goal, int field) { return (ik_rows *)((char *)goal + goal_fields[field].at); }
+/* Where a part is: ik_rows, or the numbers of a point. */
+static void *goal_part_of(ik_goal *goal, int part) { return (char *)goal + goal_fields[part].at; }
 
-/* The points and axes of joints in a goal, three numbers each, the same for all items. */
-static const size_t goal_points[] = {offsetof(ik_goal, offset), offsetof(ik_goal, other_offset),
-                                     offsetof(ik_goal, axis), offsetof(ik_goal, up)};
-enum { GOAL_POINTS = sizeof goal_points / sizeof *goal_points };
+/* Takes a part of goal number `index`. 0, or -1 with an exception. */
+typedef int take_part(void *taker, int index, int part, PyObject *value);
 
-static double *goal_point(ik_goal *goal, int point) { return (double *)((char *)goal + goal_points[point]); }
-
-/* (kind, joint, chain, relative, other, other_chain, level, points, rows); there are as many points and rows as a goal
- * has. 0, or -1 with an exception. */
-static int parse_goal(ik_goal *goal, PyObject *given, PyObject **points, PyObject **rows) {
+/* A goal: (kind, joint, chain, relative, other, other_chain, level, points, rows), of the last two as many as there
+ * are. */
+static int parse_goal(ik_goal *goal, int index, PyObject *given, take_part *take, void *taker) {
     int kind;
+    PyObject *points, *rows;
     if (!PyArg_ParseTuple(given, "iiiiiiiO!O!", &kind, &goal->joint, &goal->chain, &goal->relative, &goal->other,
-                          &goal->other_chain, &goal->level, &PyTuple_Type, points, &PyTuple_Type, rows))
+                          &goal->other_chain, &goal->level, &PyTuple_Type, &points, &PyTuple_Type, &rows))
         return -1;
     goal->kind = (enum ik_goal_kind)kind;
-    if (PyTuple_Size(*points) == GOAL_POINTS && PyTuple_Size(*rows) == GOAL_ROWS) return 0;
-    PyErr_Format(PyExc_TypeError, "solve: expected %d points and %d rows of a goal", GOAL_POINTS, GOAL_ROWS);
-    return -1;
-}
-
-static int add_goal(const call *call, ik_goal *goal, PyObject *given) {
-    PyObject *points, *rows;
-    if (parse_goal(goal, given, &points, &rows) < 0) return -1;
-    for (int k = 0; k < GOAL_POINTS; k++) {
-        double *point = goal_point(goal, k);
-        if (!PyArg_ParseTuple(PyTuple_GetItem(points, k), "ddd", &point[0], &point[1], &point[2])) return -1;
+    if (PyTuple_Size(points) != GOAL_POINTS || PyTuple_Size(rows) != GOAL_ROWS) {
+        PyErr_Format(PyExc_TypeError, "solve: expected %d points and %d rows of a goal", GOAL_POINTS, GOAL_ROWS);
+        return -1;
     }
-    for (int k = 0; k < GOAL_ROWS; k++) {
-        PyObject *row = PyTuple_GetItem(rows, k);
-        if (add_rows(call, goal_rows(goal, k), row, goal_fields[k].name, goal_fields[k].columns) < 0) return -1;
+    for (int part = 0; part < GOAL_PARTS; part++) {
+        PyObject *value = part < GOAL_ROWS ? PyTuple_GetItem(rows, part) : PyTuple_GetItem(points, part - GOAL_ROWS);
+        if (take(taker, index, part, value) < 0) return -1;
     }
     return 0;
 }
 
-static int add_goals(call *call, PyObject *given) {
-    Py_ssize_t count = PyTuple_Size(given);
-    if (count < 0) return -1;
+/* The goals of a job, which the caller frees; their parts go to `take`. 0, or -1 with an exception. */
+static int parse_goals(ik_solve_job *job, PyObject *given, take_part *take, void *taker) {
+    const int count = (int)PyTuple_Size(given);
     ik_goal *goals = calloc((size_t)count + 1, sizeof *goals);
     if (!goals) {
         PyErr_NoMemory();
         return -1;
     }
-    call->job.goals = goals;
-    call->job.goal_count = (int)count;
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (add_goal(call, &goals[i], PyTuple_GetItem(given, i)) < 0) return -1;
+    job->goals = goals;
+    job->goal_count = count;
+    for (int i = 0; i < count; i++)
+        if (parse_goal(&goals[i], i, PyTuple_GetItem(given, i), take, taker) < 0) return -1;
     return 0;
+}
+
+/* A part as an array of the call. */
+static int take_array(void *taker, int index, int part, PyObject *value) {
+    call *call = taker;
+    const goal_field *field = &goal_fields[part];
+    void *into = goal_part_of((ik_goal *)&call->job.goals[index], part);
+    if (part < GOAL_ROWS) return add_rows(call, into, value, field->name, field->columns);
+    double *point = into;
+    return PyArg_ParseTuple(value, "ddd", &point[0], &point[1], &point[2]) ? 0 : -1;
 }
 
 static int to_int(PyObject *object, int *x) {
@@ -325,8 +328,9 @@ static PyObject *solve(PyObject *module, PyObject *args) {
         .job.skeleton = skeleton_of(module, skeleton), .job.fps = fps, .job.release = release, .job.judge = judge};
     if (!method || !call.job.skeleton) return NULL;
     int failed = add_options(&call.job.options, method, options) < 0 || add_moving(&call.job, moving) < 0 ||
-                 add_pose(&call, rotations, translations, scales) < 0 || add_goals(&call, goals) < 0 ||
-                 add_outputs(&call, outputs) < 0 || run(method, &call, byte) < 0;
+                 add_pose(&call, rotations, translations, scales) < 0 ||
+                 parse_goals(&call.job, goals, take_array, &call) < 0 || add_outputs(&call, outputs) < 0 ||
+                 run(method, &call, byte) < 0;
     free((void *)call.job.goals);
     if (failed) return NULL;
     Py_RETURN_NONE;
@@ -344,9 +348,6 @@ typedef struct {
     double row[MAX_COLUMNS];
 } goal_part;
 
-/* For every goal its rows, then its points. */
-enum { GOAL_PARTS = GOAL_ROWS + GOAL_POINTS };
-
 typedef struct {
     PyObject_HEAD PyObject *skeleton, *moving; /* kept for the call */
     const method *method;
@@ -361,52 +362,34 @@ typedef struct {
 /* The arguments of a call for its pose: rotations, translations and scales. */
 enum { POSE_ARGUMENTS = 3 };
 
-static int columns_of(int part) { return part < GOAL_ROWS ? goal_fields[part].columns : 3; }
-
-/* None, a whole number (the index of an argument of the call), or numbers. */
-static int prepare_part(const prepared *self, goal_part *part, PyObject *value, int columns) {
+/* A part as None, a whole number, which says the argument of the call, or numbers. */
+static int take_prepared(void *taker, int index, int part, PyObject *value) {
+    const prepared *self = taker;
+    goal_part *into = &self->parts[GOAL_PARTS * index + part];
+    const int columns = goal_fields[part].columns;
     int is_float;
-    part->state = value == Py_None ? ABSENT : PyLong_CheckExact(value) ? OPEN : FIXED;
-    if (part->state == OPEN) {
+    into->state = value == Py_None ? ABSENT : PyLong_CheckExact(value) ? OPEN : FIXED;
+    if (into->state == OPEN) {
         long argument = PyLong_AsLong(value);
-        part->argument = POSE_ARGUMENTS + (int)argument;
+        into->argument = POSE_ARGUMENTS + (int)argument;
         if (argument >= 0 && argument < self->arguments) return 0;
         PyErr_Format(PyExc_ValueError, "Prepared: there is no argument %R", value);
         return -1;
     }
-    if (part->state == ABSENT || read_row(value, columns, part->row, &is_float)) return 0;
+    if (into->state == ABSENT || read_row(value, columns, into->row, &is_float)) return 0;
     PyErr_Format(PyExc_TypeError, "Prepared: %R is not a row of %d numbers", value, columns);
     return -1;
 }
 
-static int prepare_goal(const prepared *self, ik_goal *goal, goal_part *parts, PyObject *given) {
-    PyObject *points, *rows;
-    if (parse_goal(goal, given, &points, &rows) < 0) return -1;
-    for (int k = 0; k < GOAL_PARTS; k++) {
-        PyObject *value = k < GOAL_ROWS ? PyTuple_GetItem(rows, k) : PyTuple_GetItem(points, k - GOAL_ROWS);
-        if (prepare_part(self, &parts[k], value, columns_of(k)) < 0) return -1;
-    }
-    return 0;
-}
-
 static int prepare(prepared *self, PyObject *module, const char *name, PyObject *goals, PyObject *options) {
-    size_t count = (size_t)PyTuple_Size(goals);
     ik_solve_job *job = &self->call.job;
     job->skeleton = skeleton_of(module, self->skeleton);
     self->method = find_method(name);
     if (!job->skeleton || !self->method || add_options(&job->options, self->method, options) < 0) return -1;
-    ik_goal *made = calloc(count + 1, sizeof *made);
-    job->goals = made;
-    job->goal_count = (int)count;
-    self->parts = calloc(count + 1, GOAL_PARTS * sizeof *self->parts);
-    if (!made || !self->parts) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (prepare_goal(self, &made[i], self->parts + GOAL_PARTS * i, PyTuple_GetItem(goals, (Py_ssize_t)i)) < 0)
-            return -1;
-    return 0;
+    self->parts = calloc((size_t)PyTuple_Size(goals) + 1, GOAL_PARTS * sizeof *self->parts);
+    if (self->parts) return parse_goals(job, goals, take_prepared, self);
+    PyErr_NoMemory();
+    return -1;
 }
 
 /* An index for every goal, ascending; None for none. */
@@ -510,17 +493,18 @@ static int fill_goals(const prepared *self, PyObject *args, call *call, ik_goal 
     for (int i = 0; i < self->call.job.goal_count; i++, parts += GOAL_PARTS) {
         for (int k = 0; k < GOAL_PARTS; k++) {
             goal_part *part = &parts[k];
-            int columns = columns_of(k);
+            int columns = goal_fields[k].columns;
+            void *into = goal_part_of(&goals[i], k);
             if (part->state == OPEN &&
                 !read_item(PyTuple_GetItem(args, part->argument), columns, part->row, &call->leading))
                 return 0;
             if (part->state == ABSENT) continue;
             if (k >= GOAL_ROWS) {
-                memcpy(goal_point(&goals[i], k - GOAL_ROWS), part->row, 3 * sizeof *part->row);
+                memcpy(into, part->row, 3 * sizeof *part->row);
                 continue;
             }
             if (call->type == NPY_FLOAT) narrow_row(part->row, columns);
-            *goal_rows(&goals[i], k) = (ik_rows){part->row, 0, size};
+            *(ik_rows *)into = (ik_rows){part->row, 0, size};
             if (goals[i].kind == IK_DISTANCE && goal_fields[k].at == offsetof(ik_goal, distance) && part->row[0] < 0)
                 return 0; /* Python refuses it */
         }
