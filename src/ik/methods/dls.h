@@ -89,7 +89,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
     if (posture_settles(plan)) off &= mask_less(real_splat(0), e.square); /* else the error is within the tolerance */
     mask hurried = mask_less(real_splat(0), *column(c, dls_state(plan, DLS_HURRIES)));
-    const mask many = plan->past.follows ? mask_splat(0) : finish_may_end(plan, c);
+    const mask many = plan->past.follows ? mask_splat(0) : finish_works(plan, c);
     const mask presses = many & ~watch_is_spent(c, watch, kicks_many(plan));
     real hope = real_select(hurried | presses, real_splat(DLS_HOPELESS_HURRIED), real_splat(DLS_HOPELESS));
     real share = real_select(hurried, real_splat(1 - DLS_PROGRESS_HURRIED), real_splat(1 - DLS_PROGRESS));
@@ -137,6 +137,15 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     dls_settle(plan, c, waits);
 }
 
+/* Lanes in which dls takes over as a finish start with fresh state: nothing remains of an earlier turn. */
+static void dls_take_over(const ik_plan *plan, columns c) {
+    const mask begins = finish_begins(plan, c);
+    if (!mask_any(begins)) return;
+    dls_start(plan, c, begins);
+    if (dls_may_wait(plan)) dls_release(plan, c, begins);
+    finish_set(plan, c, FINISH_WORKS, begins);
+}
+
 /* One linear solve: the rotations and slides of a step, with the errors before it and those predicted after it. */
 typedef dls_outlook (*dls_solver)(const ik_plan *plan, columns c);
 
@@ -145,6 +154,7 @@ ik_inline void dls_step_by(const ik_plan *plan, real *bundle, int groups, dls_so
     mask waits[GROUPS] = {mask_splat(0)}, idle[GROUPS] = {mask_splat(0)};
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
+        dls_take_over(plan, c);
         outlook[g] = solve(plan, c);
         idle[g] = finish_idle(plan, c);
         waits[g] = dls_mind(plan, c, rows_system_of(plan, c).y) & ~idle[g];
@@ -154,7 +164,6 @@ ik_inline void dls_step_by(const ik_plan *plan, real *bundle, int groups, dls_so
         columns c = columns_of_bundle(bundle, g);
         errors e = IK_NAME(errors_measure)(plan, c, AFTER_STEP, *column(c, dls_state(plan, DLS_LEVEL)), NULL, 1);
         dls_conclude(plan, bundle, g, waits[g], idle[g], outlook[g], e);
-        if (mask_any(idle[g])) dls_start(plan, c, idle[g]);
     }
 }
 
@@ -176,7 +185,7 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     mask hurried = plan->attempts ? solve_is_random(plan) : mask_splat(restarts > 0 ? -1 : 0);
     *column(record, dls_state(plan, DLS_HURRIES)) = real_select(hurried, real_splat(1), real_splat(0));
     kicks_start(record, dls_state(plan, DLS_WATCH));
-    *column(record, finish_state(plan, FINISH_IDLE)) = real_splat(0);
+    *column(record, finish_state(plan, FINISH_WHO)) = real_splat(FINISH_ALONE);
     real error = IK_NAME(errors_measure)(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
     if (posture_settles(plan))
         error = error + real_splat(2) * *column(record, TOLERANCE); /* the posture is not yet measured */

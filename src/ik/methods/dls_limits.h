@@ -293,7 +293,7 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     if (!mask_any(waits)) return waits;
     mask adds = dls_has_stages(plan) ? waits & dls_adds(plan, c) : mask_splat(0);
     if (mask_any(adds)) dls_go(plan, c, dls_share_within(plan, c, adds, &nearest), adds);
-    mask all = dls_has_stages(plan) ? mask_splat(0) : finish_may_end(plan, c);
+    mask all = dls_has_stages(plan) ? mask_splat(0) : finish_works(plan, c);
     dls_hold_turns(plan, c, nearest.which, all);
     if (plan->slides) dls_hold_slides(plan, c, nearest.which);
     return waits;

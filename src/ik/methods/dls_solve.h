@@ -229,7 +229,7 @@ static void dls_turns(const ik_plan *plan, columns c, int whole) {
 /* The damping that a finish begins with: less the nearer the other method has come. */
 static void dls_damp_by_error(const ik_plan *plan, columns c, rows_system s, real square) {
     real *damping = column(c, dls_state(plan, DLS_DAMPING));
-    const mask first = finish_may_end(plan, c) & mask_less(*damping, real_splat(0));
+    const mask first = finish_works(plan, c) & mask_less(*damping, real_splat(0));
     if (!mask_any(first)) return;
     real most = real_splat(0.1f) * diagonal_of(s.matrix, s.step, s.rows).largest;
     *damping = real_select(first, real_min(most, square), *damping);

@@ -313,7 +313,7 @@ static void bodies_pass(const ik_plan *plan, columns c) {
 
 /* Lanes in which passes are at work make them, if they lead on; in others the finish takes over. */
 static void bodies_try(const ik_plan *plan, columns c) {
-    real *idle = column(c, finish_state(plan, FINISH_IDLE)), *error = column(c, ERROR);
+    real *error = column(c, ERROR);
     const mask mine = finish_idle(plan, c);
     const real first = real_splat(LEVEL_FIRST);
     if (!mask_any(mine)) return;
@@ -323,14 +323,14 @@ static void bodies_try(const ik_plan *plan, columns c) {
     const mask helps = mask_less(after.square, real_splat(BODIES_LITTLE) * before.square), takes = mine & helps;
     IK_NAME(turns_accept)(plan, c, takes);
     *error = real_select(takes, after.largest, *error);
-    *idle = real_select(mine & ~helps, real_splat(2), *idle);
+    finish_set(plan, c, FINISH_BEGINS, mine & ~helps);
 }
 
 /* Where the finish has shaken the joints passes have their turn again. */
 static void bodies_take_over(const ik_plan *plan, columns c) {
-    real *seen = column(c, bodies_kicks(plan)), *idle = column(c, finish_state(plan, FINISH_IDLE));
+    real *seen = column(c, bodies_kicks(plan));
     const real kicks = *column(c, finish_state(plan, FINISH_WATCH) + WATCH_KICKS);
-    *idle = real_select(mask_equal(kicks, *seen), *idle, real_splat(1));
+    finish_set(plan, c, FINISH_IDLES, ~mask_equal(kicks, *seen));
     *seen = kicks;
 }
 
@@ -418,7 +418,7 @@ static void bodies_begin(const ik_plan *plan, group at, const pose *start, colum
         *column(record, ERROR) =
             IK_NAME(errors_measure)(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
     }
-    *column(record, finish_state(plan, FINISH_IDLE)) = real_splat(finish && plan->past.follows ? 2 : 1);
+    finish_set(plan, record, finish && plan->past.follows ? FINISH_BEGINS : FINISH_IDLES, ~mask_splat(0));
     *column(record, bodies_kicks(plan)) = *column(record, bodies_made(plan)) = real_splat(0);
     bodies_weigh(plan, record);
 }
