@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import reference as ref
 from chains import (
-    same_bits,
     BENT,
     KINDS,
     UP,
@@ -23,6 +22,7 @@ from chains import (
     planar,
     random_rotation,
     rope,
+    same_bits,
 )
 from human import ROOT, SLIDES, Human, Set
 from numpy.testing import assert_allclose, assert_array_equal
