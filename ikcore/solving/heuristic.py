@@ -37,8 +37,8 @@ def fabrik(
 ) -> Solution:
     """Solve by forward and backward reaching: joints move along lines, two passes an iteration.
 
-    Fast and smooth for positions; the bones keep their length, and limits hold. With limits, trees or rotations, steps of
-    damped least squares take over where passes get little nearer; `finish=None` leaves passes alone.
+    Fast and smooth for positions; the bones keep their length, and limits hold. With limits, trees or rotations, steps
+    of damped least squares take over where passes get little nearer; `finish=None` leaves passes alone.
 
     Examples
     --------
