@@ -585,6 +585,12 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
         assert list(parameters) == ["skeleton", "pose", "goals", *table, *common]
         types = typing.get_type_hints(function)
         for option, (kind, default, _, _, said) in table.items():
+            if kind == "method":
+                assert set(typing.get_args(types[option])) == {typing.Literal["dls"], type(None)}
+                assert parameters[option].default == "dls"
+                assert default == 1
+                assert re.search(rf"^{option} : str, optional\n    .{re.escape(said[1:])}", function.__doc__, re.M)
+                continue
             expected = {"double": float, "int": int, "switch": bool}[kind]
             assert types[option] is expected
             assert type(parameters[option].default) is expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from ikcore.goals import Goal
 from ikcore.pose import Pose
@@ -24,6 +25,7 @@ def fabrik(
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,
     restarts: int = 0,
+    finish: Literal["dls"] | None = "dls",
     moving: Moving = None,
     workers: int = 1,
     sequence: bool = False,
@@ -35,7 +37,8 @@ def fabrik(
 ) -> Solution:
     """Solve by forward and backward reaching: joints move along lines, two passes an iteration.
 
-    Fast and smooth for positions; the bones keep their length, and limits hold in both passes.
+    Fast and smooth for positions; the bones keep their length, and limits hold. With limits, trees or rotations, steps
+    of damped least squares take over where passes get little nearer; `finish=None` leaves passes alone.
 
     Examples
     --------

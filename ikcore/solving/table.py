@@ -23,10 +23,10 @@ TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
 
 @record
 class Option:
-    """An option of a method: a number, its default and its bounds, and what it says."""
+    """An option of a method: its default and its bounds, and what it says. It is a number, or the name of a method."""
 
     name: str
-    default: float
+    default: float | str
     lowest: float
     highest: float
     sentence: str
@@ -39,6 +39,10 @@ class Option:
 
     def checked(self, value: Any) -> float:
         """The value as the core takes it."""
+        if isinstance(self.default, str):
+            if value is not None and value != self.default:
+                raise ValueError(f"{self.name}: expected {self.default!r} or None, got {shown(value)}")
+            return int(value is not None)
         number = _number_of(type(self.default), value)
         if number is None:
             kind = {float: "a number", int: "a whole number", bool: "True or False"}[type(self.default)]
@@ -165,6 +169,8 @@ def options_of(method: str) -> dict[str, Option]:
 
 def _option(name: str, kind: str, default: float, lowest: float, highest: float, sentence: str) -> Option:
     """The option of a row of the core's table."""
+    if kind == "method":
+        return Option(name, "dls", lowest, highest, sentence)
     number = {"double": float, "int": int, "switch": bool}[kind]
     return Option(name, number(default), number(lowest), number(highest), sentence)
 

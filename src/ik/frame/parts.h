@@ -10,7 +10,9 @@
  *   turns        what a step does to joints: try, limits, accept, shake
  *   errors       how far tasks are off
  *   kicks        joints that are stuck
+ *   finish       one method that takes over from another
  *   linear       small symmetric systems
+ *   extrapolate  steps that go on: strides, and the best of the last ones
  *   rows         the Jacobian
  *   levels       strict priorities
  *   postures     what joints prefer */
@@ -24,7 +26,9 @@
 #include "turns.h"
 #include "errors.h"
 #include "kicks.h"
+#include "finish.h"
 #include "linear.h"
+#include "extrapolate.h"
 #include "rows.h"
 #include "levels.h"
 #include "postures.h"
