@@ -24,6 +24,7 @@ static void full_body_begin(const ik_plan *plan, group at, const pose *start, co
     for (int sweep = 0; sweep < plan->job->options.sweeps; sweep++)
         sweep_once(plan, record);
     bodies_store(plan, record);
+    *column(record, finish_state(plan, FINISH_WHO)) = real_splat(FINISH_ALONE);
     dls_start(plan, record, ~mask_splat(0));
     real *damping = column(record, dls_state(plan, DLS_DAMPING));
     *damping = real_max(*damping, real_splat(-FULL_BODY_DAMPING));
