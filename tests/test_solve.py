@@ -31,6 +31,7 @@ from ikcore.solving import batch, checks, single
 
 METHODS = [name for name, *_ in _core.METHODS]
 AS_A_BATCH: Any = UserList  # goals that no call on a single item takes
+UNSET = ("damping", "feedback", "filtering", "max_error", "max_step")  # None where the core has 0: automatic, or off
 NOT_GIVEN = (None,) * len(_core.OPTIONS)  # options of the core
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
@@ -584,17 +585,38 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
         table = {row[1]: row[2:] for row in _core.METHOD_OPTIONS if row[0] == name}
         assert list(parameters) == ["skeleton", "pose", "goals", *table, *common]
         types = typing.get_type_hints(function)
+        types |= typing.get_type_hints(typing.get_args(types.pop("shared"))[0])
         for option, (kind, default, _, _, said) in table.items():
             expected = {"double": float, "int": int, "switch": bool}[kind]
-            assert types[option] is expected
-            assert type(parameters[option].default) is expected
-            assert parameters[option].default == default
+            none = parameters[option].default is None
+            assert types[option] == (expected | None if none else expected)
+            assert parameters[option].default == (None if none else default)
+            assert none == ("; 0:" in said and option in UNSET and default == 0)
+            said = said.replace("; 0:", "; None:") if none else said
             assert re.search(
                 rf"^{option} : {expected.__name__}, optional\n    .{re.escape(said[1:])}", function.__doc__, re.M
             )
         assert all(parameters[option].kind is inspect.Parameter.KEYWORD_ONLY for option in [*table, *common])
         assert ik.methods()[name].sentence == sentence
         assert ik.methods()[name].function is function
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("dls", "damping"), ("newton", "max_error"), ("pinv", "filtering"), ("ccd", "feedback"), ("ccd", "max_step")],
+)
+def test_none_is_the_one_value_that_means_automatic_or_off(method: str, name: str) -> None:
+    goals = [ik.Reach(3, [1, 1, 0.5])]
+    assert ik.methods()[method].options[name].default is None
+    found = ik.solve(ARM, ARM.rest, goals, method, **{name: None})
+    assert found.pose.rotations.tobytes() == ik.solve(ARM, ARM.rest, goals, method).pose.rotations.tobytes()
+    with pytest.raises(ValueError, match=f"{name}: expected a number above 0, at most .*, or None, got 0"):
+        ik.solve(ARM, ARM.rest, goals, method, **{name: 0})
+
+
+def test_a_keyword_that_no_option_has_is_refused_by_the_name_of_the_method() -> None:
+    with pytest.raises(TypeError, match=r"^circle\(\) got an unexpected keyword argument 'textbook'$"):
+        ik.circle(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0.5])], textbook=True)  # type: ignore[call-arg]
 
 
 def test_every_option_belongs_to_a_method() -> None:
@@ -701,7 +723,8 @@ def test_every_option_says_what_it_expects(method: str, value: Any) -> None:
     others = ["workers", "strict", *["sequence", "fps", "history", "goal_errors"] * iterative]
     for option in [*known.options, *others]:
         unbounded = option == "twist" and isinstance(value, (int, np.integer)) and abs(int(value)) < 10**31
-        if unbounded or (option == "fps" and value is None):
+        may_be_none = option in ("fps", "workers") or (option in known.options and known.options[option].may_be_none)
+        if unbounded or (value is None and may_be_none):
             continue
         given: dict[str, Any] = {option: value}
         calls: list[Callable[[], object]] = [functools.partial(ik.solve, ARM, ARM.rest, goals, method, **given)]

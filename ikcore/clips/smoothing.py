@@ -125,7 +125,7 @@ def smooth(
     channels = math.prod(shape[:-1])
     flat = {name: _flat(array, shape, channels) for name, array in arrays.items()}
     values, numbers = np.empty((channels, shape[-1])), np.empty((2, channels), np.int32)
-    rate, tightness = FPS.checked(fps), _TENSION.checked(tension)
+    rate, tightness = FPS.number(fps), _TENSION.number(tension)
     switch("loop", loop)
     switch("strict", strict)
     threads, stopped = thread_count(workers), bytearray(1)

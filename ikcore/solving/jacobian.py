@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving.arguments import Iterated, WithNullSpace
 from ikcore.solving.iterative import iterate
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method
-from ikcore.tasks import Moving
 
 
 @method
@@ -19,27 +20,12 @@ def dls(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
-    damping: float = 0.0,
+    damping: float | None = None,
     max_step: float = 1.0,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     gain: float = 1.0,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by damped least squares: all joints turn and slide at once, by how each moves what should be reached.
 
@@ -60,7 +46,18 @@ def dls(
     >>> int(ik.dls(arm, arm.rest, [hand, ik.Reach(1, [0, 1, 0])]).status)
     0
     """
-    return iterate("dls", **locals())
+    return iterate(
+        "dls",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        damping=damping,
+        max_step=max_step,
+        max_error=max_error,
+        gain=gain,
+        project=project,
+    )
 
 
 @method
@@ -69,24 +66,12 @@ def transpose(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     loops: int = 1,
     max_step: float = 0.5,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     gain: float = 1.0,
     project: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by the transpose of the Jacobian: errors pull at joints like forces, and these turn as far as is best.
 
@@ -106,7 +91,18 @@ def transpose(
     >>> int(ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], loops=20).iterations)
     6
     """
-    return iterate("transpose", **locals())
+    return iterate(
+        "transpose",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        loops=loops,
+        max_step=max_step,
+        max_error=max_error,
+        gain=gain,
+        project=project,
+    )
 
 
 @method
@@ -115,28 +111,13 @@ def pinv(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     truncation: float = 0.01,
-    filtering: float = 0.0,
+    filtering: float | None = None,
     max_step: float = 0.5,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     gain: float = 1.0,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by the pseudo-inverse of the Jacobian: the least turns that would do, if motion were linear.
 
@@ -157,7 +138,19 @@ def pinv(
     >>> ik.Status(int(ik.pinv(arm, arm.rest, [near], textbook=True).status)).name
     'ITERATION_LIMIT'
     """
-    return iterate("pinv", **locals())
+    return iterate(
+        "pinv",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        truncation=truncation,
+        filtering=filtering,
+        max_step=max_step,
+        max_error=max_error,
+        gain=gain,
+        project=project,
+    )
 
 
 @method
@@ -166,27 +159,12 @@ def svf(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     sigma0: float = 0.01,
     nu: float = 10.0,
     max_step: float = 0.5,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by a pseudo-inverse with filtered singular values: full rank in every pose.
 
@@ -203,7 +181,18 @@ def svf(
     >>> int(found.status), int(found.iterations)
     (0, 4)
     """
-    return iterate("svf", **locals())
+    return iterate(
+        "svf",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        sigma0=sigma0,
+        nu=nu,
+        max_step=max_step,
+        max_error=max_error,
+        project=project,
+    )
 
 
 @method
@@ -212,26 +201,11 @@ def sdls(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     soft: bool = True,
     max_step: float = 0.7853981633974483,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by selectively damped least squares: each singular vector turns joints no further than it is worth.
 
@@ -251,7 +225,9 @@ def sdls(
     >>> int(ik.sdls(arm, arm.rest, [hand], soft=False).iterations)
     10
     """
-    return iterate("sdls", **locals())
+    return iterate(
+        "sdls", skeleton, pose, goals, shared, soft=soft, max_step=max_step, max_error=max_error, project=project
+    )
 
 
 @method
@@ -260,23 +236,11 @@ def gauss_seidel(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     sweeps: int = 20,
-    damping: float = 0.0,
+    damping: float | None = None,
     max_step: float = 1.0,
-    max_error: float = 0.0,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    max_error: float | None = None,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by projected Gauss-Seidel: one turn after the other becomes what is best as the others stand.
 
@@ -298,7 +262,17 @@ def gauss_seidel(
     >>> int(ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
     0
     """
-    return iterate("gauss_seidel", **locals())
+    return iterate(
+        "gauss_seidel",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        sweeps=sweeps,
+        damping=damping,
+        max_step=max_step,
+        max_error=max_error,
+    )
 
 
 @method
@@ -307,25 +281,10 @@ def sns(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     scaling: bool = True,
     max_step: float = 0.5,
-    max_error: float = 0.0,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    max_error: float | None = None,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by saturation in the null space: joints that meet their limits stop there, and others take over from them.
 
@@ -347,7 +306,7 @@ def sns(
     >>> bool(ik.rotations.to_axis_angle(found.pose.rotations[2])[1] <= 0.1)
     True
     """
-    return iterate("sns", **locals())
+    return iterate("sns", skeleton, pose, goals, shared, scaling=scaling, max_step=max_step, max_error=max_error)
 
 
 @method
@@ -356,23 +315,11 @@ def newton(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
-    damping: float = 0.0,
+    damping: float | None = None,
     max_step: float = 1.0,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     project: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by Newton's method: as `dls`, but by all second derivatives of the squared error of places.
 
@@ -396,7 +343,17 @@ def newton(
     dls: 4e-02
     newton: 9e-08
     """
-    return iterate("newton", **locals())
+    return iterate(
+        "newton",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        damping=damping,
+        max_step=max_step,
+        max_error=max_error,
+        project=project,
+    )
 
 
 @method
@@ -405,21 +362,9 @@ def lbfgsb(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     memory: int = 6,
     max_step: float = 1.0,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by limited-memory BFGS within bounds: down the squared error of all goals, by what the last steps told.
 
@@ -441,4 +386,4 @@ def lbfgsb(
     >>> int(ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
     0
     """
-    return iterate("lbfgsb", **locals())
+    return iterate("lbfgsb", skeleton, pose, goals, shared, memory=memory, max_step=max_step)

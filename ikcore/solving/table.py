@@ -16,6 +16,7 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import shown, switch, thread_count, whole_number
 from ikcore.record import hash_of_fields, record, same_fields
+from ikcore.solving.arguments import signature_of
 from ikcore.solving.solution import Solution
 
 TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
@@ -23,31 +24,52 @@ TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
 
 @record
 class Option:
-    """An option of a method: a number, its default and its bounds, and what it says."""
+    """An option of a method: a number, its default and its bounds, and what it does.
+
+    None is allowed where it is the default, and where `optional` is set: the option is then automatic, or off.
+    """
 
     name: str
-    default: float
+    default: float | None
     lowest: float
     highest: float
     sentence: str
+    optional: bool = False
 
     __eq__, __hash__ = same_fields, hash_of_fields
+
+    @property
+    def kind(self) -> type:
+        """float, int or bool."""
+        return float if self.default is None else type(self.default)
+
+    @property
+    def may_be_none(self) -> bool:
+        """Whether None is a value: automatic, or off."""
+        return self.optional or self.default is None
 
     def __str__(self) -> str:
         default = f"{self.default:g}" if isinstance(self.default, float) else self.default
         return f"{self.name}={default}: {self.sentence}"
 
-    def checked(self, value: Any) -> float:
-        """The value as the core takes it."""
-        number = _number_of(type(self.default), value)
+    def checked(self, value: Any) -> float | None:
+        """The value as the core takes it; None is the core's default."""
+        return None if value is None and self.may_be_none else self.number(value)
+
+    def number(self, value: Any) -> float:
+        """The same of a value that is not None."""
+        number = _number_of(self.kind, value)
+        or_none = " or None" * self.may_be_none
         if number is None:
-            kind = {float: "a number", int: "a whole number", bool: "True or False"}[type(self.default)]
-            raise TypeError(f"{self.name}: expected {kind}, got {shown(value)}")
-        if not (self.lowest <= number <= self.highest and math.isfinite(number)):
-            bounded = math.isfinite(self.highest)
-            expected = f"{self.lowest:g} to {self.highest:g}" if bounded else "a finite number"
+            kind = {float: "a number", int: "a whole number", bool: "True or False"}[self.kind]
+            raise TypeError(f"{self.name}: expected {kind}{or_none}, got {shown(value)}")
+        zero = self.default is None and number == 0
+        if zero or not (self.lowest <= number <= self.highest and math.isfinite(number)):
+            expected = f"{self.lowest:g} to {self.highest:g}" if math.isfinite(self.highest) else "a finite number"
+            if self.default is None:
+                expected = f"a number above 0, at most {self.highest:g},"
             what = re.split("[;:]", self.sentence)[0]
-            raise ValueError(f"{self.name}: expected {expected}, got {shown(value, str)} ({what})")
+            raise ValueError(f"{self.name}: expected {expected}{or_none}, got {shown(value, str)} ({what})")
         return number
 
 
@@ -142,6 +164,7 @@ def method(function: TypedFunction) -> TypedFunction:
     words = frozenset(TAKEN[word] for word, bit in _core.TAKES if takes & bit)
     reaches, all_joints = bool(takes & _core.REACHES), bool(takes & _core.ALL_JOINTS)
     METHODS[name] = Method(name, sentence, words, reaches, options_of(name), function, all_joints=all_joints)
+    function.__signature__ = signature_of(function)  # type: ignore[attr-defined]
     function.__doc__ = document(METHODS[name], inspect.cleandoc(function.__doc__ or ""))
     return function
 
@@ -167,7 +190,13 @@ def options_of(method: str) -> dict[str, Option]:
 def _option(name: str, kind: str, default: float, lowest: float, highest: float, sentence: str) -> Option:
     """A row of the table of the core."""
     number = {"double": float, "int": int, "switch": bool}[kind]
+    if name in _NONE and default == 0:
+        return Option(name, None, number(lowest), number(highest), sentence.replace("; 0:", "; None:"))
     return Option(name, number(default), number(lowest), number(highest), sentence)
+
+
+# Options for which 0 means automatic or off in the core. Users write None.
+_NONE = ("damping", "feedback", "filtering", "max_error", "max_step")
 
 
 # What every typed function says of its arguments, as far as it has them.
@@ -240,7 +269,7 @@ def _arguments_said(method: Method) -> str:
 
 def _option_said(option: Option) -> str:
     first, rest = option.sentence[0].upper(), option.sentence[1:]
-    return f"{option.name} : {type(option.default).__name__}, optional\n    {first}{rest} (default {option.default}).\n"
+    return f"{option.name} : {option.kind.__name__}, optional\n    {first}{rest} (default {option.default}).\n"
 
 
 # Names that papers have for what is a method here with some of its options (docs/jacobians.md), or another name of one.
@@ -296,10 +325,12 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
 
 
 # Frames in a second: no option of a method, but as one.
-FPS = Option("fps", 30.0, 1e-6, 1e6, "how many frames are a second")
+FRAMES_PER_SECOND = 30.0
+FPS = Option("fps", FRAMES_PER_SECOND, 1e-6, 1e6, "how many frames are a second")
 
 # A time: no option of a method, but as one.
-RELEASE = Option("release", 0.25, 0.0, 1e6, "seconds in which what is left of a correction falls to a tenth")
+RELEASE_TIME = 0.25
+RELEASE = Option("release", RELEASE_TIME, 0.0, 1e6, "seconds in which what is left of a correction falls to a tenth")
 
 # What is on or off beside the options of methods.
 SWITCHES = ("sequence", "history", "goal_errors", "strict")
