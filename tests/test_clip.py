@@ -339,7 +339,7 @@ def angular_momentum(clip: ik.Clip) -> Array:
     turns = np.zeros((len(clip.skeleton), 3))
     turns[0] = [1, 0, 0]
     velocities = np.stack([turns, np.zeros_like(turns)]).reshape(-1)
-    return np.asarray(ik.momentum(clip.skeleton, clip.pose)[:, 3:] @ velocities)
+    return np.asarray(ik.masses.momentum(clip.skeleton, clip.pose)[:, 3:] @ velocities)
 
 
 def middle(clip: ik.Clip) -> Array:

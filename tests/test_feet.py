@@ -36,7 +36,7 @@ def body(places: Places, turn: Array | None = None) -> ik.Skeleton:
     if turn is not None:
         at = ik.rotations.rotate(turn, at)
     bare = ik.Skeleton(parents, np.zeros((len(names), 3)), names=names)
-    local = bare.local(ik.World(at, world))
+    local = bare.local(ik.skeleton.World(at, world))
     assert local.translations is not None
     return ik.Skeleton(parents, local.translations, local.rotations, names)
 

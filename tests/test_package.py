@@ -173,8 +173,8 @@ def test_whole_numbers_are_taken_by_any_of_their_names(code: str) -> None:
 @pytest.mark.parametrize("code", [code for code in "il" if np.dtype(code) == np.int32])
 def test_status_is_written_to_by_any_name_of_its_type(code: str) -> None:
     leg = ([0, 0.9, 0], [0, 0.5, 0.05], [0, 0.1, 0], [0.1, 0.3, 0])
-    fields = {name: np.array(getattr(ik.two_bone(*leg), name)) for name in ik.Limb.__match_args__}
-    out = ik.Limb(**{**fields, "status": np.ones((), code)})
+    fields = {name: np.array(getattr(ik.two_bone(*leg), name)) for name in ik.closed_forms.LimbSolution.__match_args__}
+    out = ik.closed_forms.LimbSolution(**{**fields, "status": np.ones((), code)})
     ik.two_bone(*leg, out=out)
     assert out.status == 0
 
@@ -189,7 +189,7 @@ def test_the_source_folder_is_not_mistaken_for_the_package(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("wanted", "warned"), [("scalar", False), ("", False), ("axv2", True)])
 def test_the_environment_lowers_the_instruction_set(wanted: str, warned: bool) -> None:
-    code = "import ikcore; print(ikcore.isa())"
+    code = "import ikcore; print(ikcore.solvers.isa())"
     env = {**os.environ, "IKCORE_ISA": wanted, "PYTHONSAFEPATH": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ("scalar" if wanted == "scalar" else _core.use_isa(None))
@@ -198,10 +198,10 @@ def test_the_environment_lowers_the_instruction_set(wanted: str, warned: bool) -
 
 @pytest.mark.parametrize("name", ["sse9", 3, b"avx2"])
 def test_an_unknown_instruction_set_is_refused(name: object) -> None:
-    before = ik.isa()
+    before = ik.solvers.isa()
     with pytest.raises((ValueError, TypeError)):
         _core.use_isa(name)  # type: ignore[arg-type]
-    assert ik.isa() == before
+    assert ik.solvers.isa() == before
 
 
 def test_the_demo_puts_the_walk_on_the_stairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

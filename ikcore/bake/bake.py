@@ -121,7 +121,7 @@ def bake_feet(
     pelvis: str | None = None,
     earlier: Clip | None = None,
     progress: Progress | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
 ) -> Baked:
     """Put the feet of a clip on the ground: planted feet stand still on it, those that swing clear it.
 
@@ -158,7 +158,7 @@ def bake_feet(
     progress : callable, optional
         Called with the share that is done, 0 to 1. What it raises ends the bake; nothing is changed then.
     workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+        How many threads, None for all cores. The result is the same to the bit.
 
     Returns
     -------

@@ -94,7 +94,7 @@ def start_of(
     feet: Feet | None,
     contacts: Contacts | None,
     settings: BakeSettings,
-    workers: int,
+    workers: int | None,
     say: Progress,
     *,
     legs: Collection[str] | None,

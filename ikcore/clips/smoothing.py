@@ -55,7 +55,7 @@ def smooth(
     upper: ArrayLike | None = None,
     loop: bool = False,
     axis: int = 0,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
 ) -> Smoothed:
     """The smoothest curves near to the wanted values and within bounds: smoothing splines with limits.
@@ -193,7 +193,7 @@ def _flat(array: NDArray[Any], shape: tuple[int, ...], channels: int) -> NDArray
     return wide.reshape(channels, array.shape[-1])
 
 
-def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:
+def _blocks(channels: int, numbers: int, workers: int | None) -> list[slice]:
     """Blocks of whole vectors of channels, a few for each thread."""
     vectors = -(-channels // _LANES)
     many = min(vectors, 4 * workers) if workers > 1 and numbers >= _WORTH_A_THREAD else min(vectors, 1)

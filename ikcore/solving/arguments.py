@@ -16,7 +16,7 @@ class Shared(TypedDict, total=False):
     tolerance: float
     rotation_tolerance: float
     moving: Moving
-    workers: int
+    workers: int | None
     sequence: bool
     fps: float | None
     release: float | None

@@ -193,7 +193,9 @@ class Batch:
         self.found = found.map(lambda array: array.reshape(*frames, self.count, *array.shape[len(shape) :]))
         self.before: tuple[slice, ...] = (slice(None),) * sequence
 
-    def solve(self, method: str, options: tuple[float | None, ...], workers: int, *, judge: bool = False) -> None:
+    def solve(
+        self, method: str, options: tuple[float | None, ...], workers: int | None, *, judge: bool = False
+    ) -> None:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
@@ -206,7 +208,7 @@ class Batch:
     def _stop(self) -> None:
         self.stopped[0] = 1
 
-    def _blocks(self, workers: int) -> list[slice]:
+    def _blocks(self, workers: int | None) -> list[slice]:
         size = _LARGEST_BLOCK
         if workers > 1:
             size = min(size, max(_SMALLEST_BLOCK, math.ceil(self.count / (2 * workers))))

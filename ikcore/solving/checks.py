@@ -122,7 +122,7 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
             _check_word(method, "LEVELS", f"{where}.level: ", "say by weights which goal counts more")
         other = task.kind == tasks[0].kind and task is not tasks[0]
         if task.kind != "POSTURE" and (task.joint != tasks[0].joint or other):
-            _check_word(method, "ENDS", f"{where}: ", "solve one end after the other (ik.stages)")
+            _check_word(method, "ENDS", f"{where}: ", "solve one end after the other (ik.solvers.stages)")
         if any(skeleton.limits):
             _check_limits(method, skeleton, task)
         _check_caps(method, skeleton, task)

@@ -34,7 +34,7 @@ def two_bone(
     min_bend: float = 0.0,
     max_bend: float = math.pi,
     moving: Moving = None,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
 ) -> Solution:
     """Solve the limbs of a skeleton, those nearer to the root first.
@@ -64,7 +64,7 @@ def aim(
     rotation_tolerance: float = 1e-4,
     twist: float = 0.0,
     moving: Moving = None,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
 ) -> Solution:
     """Aim joints of a skeleton, each separately: the ray along the axis of its `Look` hits the position.
@@ -98,7 +98,7 @@ def _solve(
     options: dict[str, float],
     *,
     moving: Moving,
-    workers: int,
+    workers: int | None,
     strict: bool,
 ) -> Solution:
     """Solve the goals of a closed form."""

@@ -20,6 +20,7 @@ from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # methods of the core come first in the table
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.checks import check_speeds, frame_rate
 from ikcore.solving.influence import faded
@@ -69,7 +70,7 @@ def composed(
     Examples
     --------
     >>> import ikcore as ik
-    >>> @ik.composed(takes=["Reach position"])
+    >>> @ik.solvers.composed(takes=["Reach position"])
     ... def halfway(skeleton, pose, goals, *, share=0.5):
     ...     '''Go a share of the way that dls goes.'''
     ...     found = ik.dls(skeleton, pose, goals)
@@ -147,7 +148,7 @@ def _solve(
     *,
     clip: bool,
     moving: Any,
-    workers: int,
+    workers: int | None,
     goal_errors: bool,
     strict: bool,
     fps: float | None = None,

@@ -45,7 +45,7 @@ def follow(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpa
     --------
     >>> import ikcore as ik
     >>> rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
-    >>> found = ik.follow(rope, rope.rest, [ik.Reach(6, [4, 2, 1])])
+    >>> found = ik.solvers.follow(rope, rope.rest, [ik.Reach(6, [4, 2, 1])])
     >>> print(found.status, found.error.round(3))
     0 0.0
     """
@@ -65,7 +65,7 @@ def circle(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpa
 
     >>> import ikcore as ik
     >>> tail = ik.Skeleton.chain([[x, 0, 0] for x in range(6)])
-    >>> found = ik.circle(tail, tail.rest, [ik.Reach(5, [3, 0, 0], pole=[0, 1, 0])])
+    >>> found = ik.solvers.circle(tail, tail.rest, [ik.Reach(5, [3, 0, 0], pole=[0, 1, 0])])
     >>> print(ik.rotations.to_axis_angle(found.pose.rotations[1:5])[1].round(4))
     [0.6749 0.6749 0.6749 0.6749]
     """
@@ -95,7 +95,7 @@ def spring(
     --------
     >>> import ikcore as ik
     >>> tail = ik.Skeleton.chain([[x, 0, 0] for x in range(9)])
-    >>> found = ik.spring(tail, tail.rest, [ik.Reach(8, [5, 2, 1])])
+    >>> found = ik.solvers.spring(tail, tail.rest, [ik.Reach(8, [5, 2, 1])])
     >>> print(found.status)
     0
     """

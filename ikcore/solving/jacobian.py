@@ -85,10 +85,10 @@ def transpose(
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
-    >>> found = ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> found = ik.solvers.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
     >>> int(found.status), int(found.iterations)
     (0, 21)
-    >>> int(ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], loops=20).iterations)
+    >>> int(ik.solvers.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], loops=20).iterations)
     6
     """
     return iterate(
@@ -132,10 +132,10 @@ def pinv(
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
     >>> near = ik.Reach(3, [2.49, 0.2, 0])
-    >>> found = ik.pinv(arm, arm.rest, [near])
+    >>> found = ik.solvers.pinv(arm, arm.rest, [near])
     >>> int(found.status), int(found.iterations)
     (0, 11)
-    >>> ik.Status(int(ik.pinv(arm, arm.rest, [near], textbook=True).status)).name
+    >>> ik.Status(int(ik.solvers.pinv(arm, arm.rest, [near], textbook=True).status)).name
     'ITERATION_LIMIT'
     """
     return iterate(
@@ -177,7 +177,7 @@ def svf(
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
-    >>> found = ik.svf(arm, arm.rest, [ik.Reach(3, [2.49, 0.2, 0])], textbook=True)
+    >>> found = ik.solvers.svf(arm, arm.rest, [ik.Reach(3, [2.49, 0.2, 0])], textbook=True)
     >>> int(found.status), int(found.iterations)
     (0, 4)
     """
@@ -220,9 +220,9 @@ def sdls(
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
     >>> hand = ik.Reach(3, [1, 1, 1])
-    >>> int(ik.sdls(arm, arm.rest, [hand]).iterations)
+    >>> int(ik.solvers.sdls(arm, arm.rest, [hand]).iterations)
     13
-    >>> int(ik.sdls(arm, arm.rest, [hand], soft=False).iterations)
+    >>> int(ik.solvers.sdls(arm, arm.rest, [hand], soft=False).iterations)
     10
     """
     return iterate(
@@ -256,10 +256,10 @@ def gauss_seidel(
     >>> arm = ik.Skeleton(
     ...     [-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None]
     ... )
-    >>> found = ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
+    >>> found = ik.solvers.gauss_seidel(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
     >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
     1.5
-    >>> int(ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
+    >>> int(ik.solvers.gauss_seidel(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
     0
     """
     return iterate(
@@ -300,7 +300,7 @@ def sns(
     >>> free, stiff = ik.Limit.hinge([0, 0, 1], -3, 3), ik.Limit.hinge([0, 0, 1], -0.1, 0.1)
     >>> arm = ik.Skeleton.chain(np.c_[np.arange(4), np.zeros((4, 2))])
     >>> arm = ik.Skeleton(arm.parents, arm.offsets, limits=[free, free, stiff, None])
-    >>> found = ik.sns(arm, arm.rest, [ik.Reach(3, [1.5, 1.5, 0])])
+    >>> found = ik.solvers.sns(arm, arm.rest, [ik.Reach(3, [1.5, 1.5, 0])])
     >>> int(found.status)
     0
     >>> bool(ik.rotations.to_axis_angle(found.pose.rotations[2])[1] <= 0.1)
@@ -336,7 +336,7 @@ def newton(
     ...     [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]],
     ... )
     >>> apart = [ik.Reach(3, [1, 3, 1]), ik.Reach(5, [2, -3, -1])]
-    >>> best = ik.newton(fork, fork.rest, apart, iterations=100, textbook=True).error
+    >>> best = ik.solvers.newton(fork, fork.rest, apart, iterations=100, textbook=True).error
     >>> for name in ("dls", "newton"):
     ...     found = ik.solve(fork, fork.rest, apart, name, iterations=12, textbook=True)
     ...     print(f"{name}: {abs(found.error - best):.0e}")
@@ -380,10 +380,10 @@ def lbfgsb(
     >>> arm = ik.Skeleton(
     ...     [-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None]
     ... )
-    >>> found = ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
+    >>> found = ik.solvers.lbfgsb(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
     >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
     1.5
-    >>> int(ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
+    >>> int(ik.solvers.lbfgsb(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
     0
     """
     return iterate("lbfgsb", skeleton, pose, goals, shared, memory=memory, max_step=max_step)

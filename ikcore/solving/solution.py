@@ -123,6 +123,11 @@ class Solution:
         return tuple(made)
 
     @property
+    def method(self) -> str:
+        """The name of the method that solved; after `stages` the names of all, with commas."""
+        return ", ".join(method for method, *_ in self._asked)
+
+    @property
     def reached(self) -> Any:
         """Which items reach all their goals, an array of bool: a pose that came in outside its limits may, too."""
         return (self.status & ~status.INPUT_OUTSIDE) == 0

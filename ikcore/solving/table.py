@@ -116,24 +116,24 @@ class Method:
         return "\n".join(lines)
 
 
-class Methods(dict[str, Method]):
+class MethodTable(dict[str, Method]):
     """The methods by name; printed, one after the other with their options."""
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self.values()))
 
 
-def methods() -> Methods:
+def methods() -> MethodTable:
     """Every method of `solve` by its name: what it is, its options and their defaults.
 
     >>> import ikcore as ik
     >>> ik.methods()["fabrik"].options["iterations"].default
     200
     """
-    return Methods(METHODS)
+    return MethodTable(METHODS)
 
 
-METHODS = Methods()  # typed functions enter theirs
+METHODS = MethodTable()  # typed functions enter theirs
 
 # What not every method takes, by the words of the core (ik_takes): as users know it.
 TAKEN = {
@@ -218,7 +218,7 @@ moving : str, int or list of these, optional
 """,
     "workers": """\
 workers : int, optional
-    How many threads, -1 for all cores. The result is the same to the bit.
+    How many threads, None for all cores. The result is the same to the bit.
 """,
     "sequence": """\
 sequence : bool, optional
@@ -307,13 +307,13 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     """The options, if the typed function of that method takes them."""
     if not isinstance(method, str) or method not in METHODS:
         hint = meant_by(method) if isinstance(method, str) else ""
-        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}{hint}")
+        raise ValueError(f"method: expected one of {', '.join(METHODS)} or auto, got {method!r}{hint}")
     if not options:
         return {}
     known, own = arguments_of(method), METHODS[method].options
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
-        frames = "; frames are a leading axis like others, or ikcore.stages(..., sequence=True)"
+        frames = "; frames are a leading axis like others, or ikcore.solvers.stages(..., sequence=True)"
         hint = frames if unknown[0] == "sequence" and "sequence" not in known else ""
         raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}{hint}")
     for name in options:

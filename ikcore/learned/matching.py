@@ -51,7 +51,7 @@ class MotionMatching:
     --------
     >>> import ikcore as ik
     >>> slow, fast = (ik.samples.walk(speed=speed, fps=30).clip for speed in (0.8, 1.6))
-    >>> library = ik.MotionMatching([slow, fast], ["LeftFoot", "RightFoot"], times=[0.2, 0.4])
+    >>> library = ik.learned.MotionMatching([slow, fast], ["LeftFoot", "RightFoot"], times=[0.2, 0.4])
     >>> now = 20  # in the slow walk
     >>> path, facing = library.ahead(now)
     >>> row, _ = library.search(now, path, facing)
@@ -116,7 +116,7 @@ class MotionMatching:
         return np.where(self.clip[after] == self.clip[at], after, at)
 
     def search(
-        self, row: ArrayLike, path: ArrayLike, facing: ArrayLike, *, workers: int = 1
+        self, row: ArrayLike, path: ArrayLike, facing: ArrayLike, *, workers: int | None = 1
     ) -> tuple[Any, NDArray[np.float64]]:
         """The rows nearest to bodies that move as rows do, and have such paths ahead.
 
@@ -129,7 +129,7 @@ class MotionMatching:
         facing : (..., times) array_like
             Their headings there, radians.
         workers : int, optional
-            How many threads, -1 for all cores.
+            How many threads, None for all cores.
 
         Returns
         -------

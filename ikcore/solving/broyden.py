@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.goals import Goal
-from ikcore.learning.coordinates import Coordinates
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.checks import tasks_of
 from ikcore.solving.composed import composed
+from ikcore.solving.coordinates import Coordinates
 from ikcore.solving.table import Option
 from ikcore.tasks import Moving, may_of
 
@@ -54,7 +54,7 @@ def broyden(
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-    >>> found = ik.broyden(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> found = ik.solvers.broyden(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
     >>> print(found.status)
     0
     """

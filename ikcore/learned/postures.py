@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, shown, whole_number
 from ikcore.goals import Goal
-from ikcore.learning.keys import Keys, check_known, mean_rotation
+from ikcore.learned.keys import Keys, check_known, mean_rotation
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -43,7 +43,7 @@ class Postures:
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
     >>> seen = ik.Pose(ik.rotations.exp(np.random.default_rng(0).normal(size=(500, 4, 3))))
-    >>> postures = ik.Postures(arm, seen, [ik.Reach(3, position=...)])
+    >>> postures = ik.learned.Postures(arm, seen, [ik.Reach(3, position=...)])
     >>> start, distance = postures.nearest(arm.rest, [1, 1, 1])
     >>> print(ik.dls(arm, start, [ik.Reach(3, [1, 1, 1])]).iterations)
     4
@@ -74,7 +74,7 @@ class Postures:
         return self._keys.moving
 
     def nearest(
-        self, pose: Pose, *positions: Any, count: int | None = None, workers: int = 1
+        self, pose: Pose, *positions: Any, count: int | None = None, workers: int | None = 1
     ) -> tuple[Pose, NDArray[np.float64]]:
         """The pose with the joints of the nearest posture, and how far off that is.
 
@@ -88,7 +88,7 @@ class Postures:
             How many postures, 1 to 64, the nearest first: a last leading axis of both results. Default: one, and no
             such axis. Beyond the last posture there is is the pose as it was, and NaN.
         workers : int, optional
-            How many threads, -1 for all cores.
+            How many threads, None for all cores.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class Postures:
             pose = pose[..., np.newaxis]
         return self._started(pose, row), distance[()]
 
-    def blended(self, pose: Pose, *positions: Any, count: int = 8, workers: int = 1) -> Pose:
+    def blended(self, pose: Pose, *positions: Any, count: int = 8, workers: int | None = 1) -> Pose:
         """The pose with the mean of the nearest postures, each by 1 / distance squared.
 
         The mean is of rotation vectors about the nearest posture. A posture at distance 0 is the answer.
@@ -117,7 +117,7 @@ class Postures:
         count : int, optional
             How many postures, 1 to 64.
         workers : int, optional
-            How many threads, -1 for all cores.
+            How many threads, None for all cores.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class Postures:
         return self._keys.posed(pose, mean, ~lacks[..., 0])
 
     def _looked_up(
-        self, query: NDArray[np.float64], count: int, workers: int
+        self, query: NDArray[np.float64], count: int, workers: int | None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         flat = query.reshape(-1, query.shape[-1])
         row, distance = np.empty((len(flat), count), np.int32), np.empty((len(flat), count))
@@ -181,7 +181,7 @@ _LEAST = 0.05
 _MARGIN = 0.1
 
 
-def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
+def fit_skeleton(skeleton: Skeleton, poses: Pose) -> Skeleton:
     """The skeleton with joints that are as willing to turn as they were seen to, and prefer what they did.
 
     Joints are as stiff about an axis of their limits as they turned less about it than the one that turned most: 1 less
@@ -210,7 +210,7 @@ def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
     ...     [0, 0, 0.4],
     ...     [0, 0, 0],
     ... ]
-    >>> known = ik.learned(finger, ik.Pose(ik.rotations.exp(turns)))
+    >>> known = ik.learned.fit_skeleton(finger, ik.Pose(ik.rotations.exp(turns)))
     >>> [tuple(round(float(s), 2) for s in limit.stiffness) for limit in known.limits]
     [(0.95, 0.95, 0.0), (0.95, 0.95, 0.75), (0.95, 0.95, 0.95)]
     """
