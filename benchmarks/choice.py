@@ -1,6 +1,7 @@
 """What ``method="auto"`` chooses, compared with `fabrik` and `dls`: the share of targets that each reaches.
 
-The chains of which.py and of mechanisms.py, two arms on a chest, limbs with poles, heads that look. Prints Markdown.
+The chains of which.py, two arms on a chest, limbs with poles, heads that look, and the chains of mechanisms.py and
+the robots of robots.py from random poses. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
+from mechanisms import MECHANISMS
+from robots import ROBOTS
 from run import processor, table
 from timing import QUICK, parser_of
 from which import CASES, ITEMS, TOLERANCE, Z, hinges, largest_step
@@ -27,6 +30,7 @@ class Problem(NamedTuple):
     skeleton: ik.Skeleton
     goals: Sequence[ik.Goal]
     options: dict[str, Any]
+    start: ik.Pose | None = None  # default: rest
 
 
 def problems() -> Iterator[Problem]:
@@ -45,15 +49,24 @@ def problems() -> Iterator[Problem]:
     turned = ik.Reach(3, world.positions[:, 3], world.rotations[:, 3])
     yield Problem("chain of 3, tip turned", foot, [turned], {})
     yield Problem("head that looks", foot, [ik.Look(2, Z, 5 * random.normal(size=(ITEMS, 3)), chain=0)], {})
-    for limits in ({}, dict(enumerate([None, *hinges(*[Z] * 3), *hinges(*[Z] * 3)]))):
+    for limits in ([None] * 7, [None, *hinges(*[Z] * 6)]):
         chest = ik.Skeleton(
             [-1, 0, 1, 2, 0, 4, 5],
-            [[0, 0, 0], [0.2, 0.5, 0], [0.3, 0, 0], [0.3, 0, 0], [-0.2, 0.5, 0], [-0.3, 0, 0], [-0.3, 0, 0]],
+            [[0.0, 0, 0], [0.2, 0.5, 0], [0.3, 0, 0], [0.3, 0, 0], [-0.2, 0.5, 0], [-0.3, 0, 0], [-0.3, 0, 0]],
             limits=limits,
         )
         hands = chest.forward(chest_poses(chest, random)).positions
-        name = f"two arms on a chest{', hinges' * bool(limits)}"
+        name = f"two arms on a chest{', hinges' * any(limits)}"
         yield Problem(name, chest, [ik.Reach(joint, hands[:, joint]) for joint in (3, 6)], {})
+    for mechanism in MECHANISMS:
+        angles, targets = mechanism.problems(ITEMS)
+        skeleton = mechanism.skeleton()
+        yield Problem(mechanism.name, skeleton, [ik.Reach(len(skeleton) - 1, targets)], {}, mechanism.pose(angles))
+    for robot in ROBOTS:
+        skeleton, (angles, wanted) = robot.skeleton(), robot.problems()
+        start = ik.rotations.multiply(skeleton.rest.rotations, ik.rotations.from_axis_angle(Z, angles))
+        hand = ik.Reach(len(skeleton) - 1, wanted[:, :3, 3], ik.rotations.from_matrix(wanted[:, :3, :3]))
+        yield Problem(robot.name, skeleton, [hand], {}, ik.Pose(start))
 
 
 def poses(skeleton: ik.Skeleton, random: np.random.Generator) -> Any:
@@ -84,10 +97,10 @@ def tolerances(method: str) -> dict[str, float]:
 
 def reached(problem: Problem, method: str) -> tuple[str, float, float] | None:
     """Method, share of reached goals, and the largest step between frames; None where it does not take the goals."""
-    _, skeleton, goals, options = problem
+    _, skeleton, goals, options, start = problem
     try:
         given = tolerances("aim" if isinstance(goals[0], ik.Look) and method == "auto" else method)
-        found = ik.solve(skeleton, skeleton.rest, goals, method, **given, **options)
+        found = ik.solve(skeleton, start or skeleton.rest, goals, method, **given, **options)
     except (TypeError, ValueError):
         return None
     step = largest_step(found.pose.rotations) if options else np.nan

@@ -141,7 +141,7 @@ def pose_variants() -> dict[str, Callable[[], Any]]:
         ),
         "`dls`, ten bones": lambda: ik.dls(chain, chain.rest, [ik.Reach(BONES, at)]),
         "`solve`, ten bones": lambda: ik.solve(chain, chain.rest, [ik.Reach(BONES, at)]),
-        "`fabrik` by a `solver`": lambda: solver(chain.rest.rotations, at),
+        "`fabrik` by a `Solver`": lambda: solver(chain.rest.rotations, at),
         "`two_bone` of a skeleton": lambda: ik.solve(
             limb, limb.rest, [ik.Reach(2, near, chain=2, pole=pole)], "two_bone"
         ),

@@ -121,13 +121,13 @@ def pose_variants() -> dict[str, Variant]:
     return {
         "`fabrik`, ten bones": calling(lambda at: ik.fabrik(chain, chain.rest, [ik.Reach(BONES, at)]), targets),
         "`dls`, ten bones": calling(lambda at: ik.dls(chain, chain.rest, [ik.Reach(BONES, at)]), targets),
-        "`fabrik` by a `solver`": calling(lambda at: solvers["fabrik"](rotations, at), targets),
-        "`dls` by a `solver`": calling(lambda at: solvers["dls"](rotations, at), targets),
+        "`fabrik` by a `Solver`": calling(lambda at: solvers["fabrik"](rotations, at), targets),
+        "`dls` by a `Solver`": calling(lambda at: solvers["dls"](rotations, at), targets),
         KERNEL: calling(alone, operands),
         "`two_bone` of a skeleton": calling(
             lambda at: ik.solve(limb, limb.rest, [ik.Reach(2, at, chain=2, pole=pole)], "two_bone"), near
         ),
-        "`two_bone` by a `solver`": calling(lambda at: limb_solver(limb.rest.rotations, at), near),
+        "`two_bone` by a `Solver`": calling(lambda at: limb_solver(limb.rest.rotations, at), near),
         "`skeleton.forward`, ten bones": calling(lambda _: chain.forward(chain.rest), targets),
         "`Pose`": calling(lambda _: ik.Pose(rotations), targets),
         "the loop alone": calling(lambda _: None, targets),

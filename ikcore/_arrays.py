@@ -259,7 +259,7 @@ def _sweep_with_short_rows(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) ->
 
 
 def _call_with_long_rows(
-    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...], workers: int | None
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...], workers: int
 ) -> Any:
     """Run a sweep along its longest axis, which becomes the last axis of the results in memory.
 
@@ -353,27 +353,25 @@ _WORTH_A_THREAD = 131_072
 
 
 def thread_count(workers: int | None) -> int:
-    """The number of threads; -1 means one for every core that this process may use."""
+    """The number of threads; None means one for every core that this process may use."""
     if type(workers) is int and workers == 1:  # the usual case
         return 1
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     try:
         workers = whole_number(workers)
     except TypeError:
-        raise TypeError(f"workers: expected a whole number, got {shown(workers)}") from None
-    if workers < -1 or workers == 0:
-        raise ValueError(f"workers: expected a positive number, or None for all cores, got {shown(workers)}")
-    if workers > _MOST_WORKERS:
-        raise ValueError(f"workers: expected {_MOST_WORKERS} at most, or None for all cores, got {shown(workers)}")
-    if workers > 0:
-        return workers
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+        raise TypeError(f"workers: expected a whole number, or None for all cores, got {shown(workers)}") from None
+    if not 1 <= workers <= _MOST_WORKERS:
+        raise ValueError(f"workers: expected 1 to {_MOST_WORKERS}, or None for all cores, got {shown(workers)}")
+    return workers
 
 
 def _call_in_blocks(
     solver: np.ufunc,
     inputs: dict[str, NDArray[Any]],
     outputs: tuple[NDArray[Any], ...],
-    workers: int | None,
+    workers: int,
     order: Literal["K", "C"] = "K",
 ) -> Any:
     """Split the longest leading axis into blocks that the threads take one after another. The bits stay the same."""
@@ -422,7 +420,7 @@ def in_blocks(items: int, work: int, workers: int | None, solve: Callable[[slice
         on_threads(blocks, workers, solve)
 
 
-def _blocks(items: int, work: int, workers: int | None) -> list[slice]:
+def _blocks(items: int, work: int, workers: int) -> list[slice]:
     """Blocks of items: a few for every thread if threads pay, and enough to handle Ctrl-C between them."""
     count = math.ceil(items * work / AT_ONCE)
     if workers > 1 and items * work >= _WORTH_A_THREAD:
@@ -437,7 +435,7 @@ _LISTENS_EVERY = 0.05
 
 def on_threads(
     blocks: Sequence[slice],
-    workers: int | None,
+    workers: int,
     solve: Callable[[slice], None],
     stop: Callable[[], None] = lambda: None,
 ) -> None:

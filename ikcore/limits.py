@@ -816,3 +816,10 @@ def _is_left(side: str) -> bool:
 
 def _angles(*degrees: float) -> Any:
     return tuple(np.pi / 180 * angle for angle in degrees)
+
+
+__all__ = ["Limit", "human_arm", "human_leg"]
+
+
+def __dir__() -> list[str]:
+    return __all__

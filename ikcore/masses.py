@@ -33,7 +33,7 @@ def momentum(
         One or many, without scales. What it is made of, float32 or float64, the result is.
     inertias : (joints, 3, 3) array_like, optional
         The inertia of every mass about its own centre, in the axes of its joint (default: that of the skeleton).
-    workers : int, optional
+    workers : int or None, optional
         How many threads, None for all cores. The result is the same to the bit.
 
     Returns
@@ -167,3 +167,10 @@ def _strength(joint: Any, value: ArrayLike) -> NDArray[np.float64]:
     if strength.shape not in ((), (3,)) or not np.all(np.isfinite(strength) & (strength > 0)):
         raise ValueError(f"strengths: expected one number or three, more than 0, for {joint!r}, got {value!r}")
     return np.broadcast_to(strength, 3)
+
+
+__all__ = ["as_strong", "momentum"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -709,3 +709,33 @@ def best_fit(
     count = moved.shape[-2:-1] or ("n",)
     operands = {"points": (moved, *count, 3), "targets": (targets, *count, 3), "weights": (weights, *count)}
     return _two(_core.quat_best_fit, dtype, out, workers, **operands)
+
+
+__all__ = [
+    "best_fit",
+    "canonical",
+    "conjugate",
+    "continuous",
+    "exp",
+    "from_6d",
+    "from_axis_angle",
+    "from_euler",
+    "from_matrix",
+    "from_xyzw",
+    "log",
+    "multiply",
+    "normalize",
+    "rotate",
+    "shortest_arc",
+    "slerp",
+    "swing_twist",
+    "to_6d",
+    "to_axis_angle",
+    "to_euler",
+    "to_matrix",
+    "to_xyzw",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

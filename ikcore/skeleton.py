@@ -255,7 +255,7 @@ class Skeleton:
         ----------
         pose : Pose
             One pose or many. The result has its type, float32 or float64.
-        workers : int, optional
+        workers : int or None, optional
             Number of threads, None for all cores. The result is the same to the bit.
 
         Returns
@@ -289,7 +289,7 @@ class Skeleton:
         ----------
         world : World
             Positions and rotations of all joints. Rotations may have any length.
-        workers : int, optional
+        workers : int or None, optional
             Number of threads, None for all cores.
 
         Returns
@@ -523,7 +523,7 @@ def jacobian(
         The joint, by name or index.
     offset : (3,) array_like, optional
         The point, in the space of the joint (default: the joint).
-    workers : int, optional
+    workers : int or None, optional
         Number of threads, None for all cores. The result is the same to the bit.
 
     Returns

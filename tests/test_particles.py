@@ -10,7 +10,7 @@ import textbook
 from test_broyden import CRANE, HUMAN, TARGETS, published
 
 import ikcore as ik
-from ikcore.learned import particles as inside  # the module: the function is ik.solvers.particles
+from ikcore.solving import particles as inside  # the module: the function is ik.solvers.particles
 
 ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
 

@@ -626,7 +626,7 @@ def test_what_is_not_a_skeleton_ends_in_a_sentence(arguments: Any, sentence: str
         (lambda s: s.local(s.rest), "world: expected a World, as `forward` gives, got Pose"),
         (lambda s: s.forward(np.ones((2, 4))), r"pose: expected a Pose, got ndarray; ik.Pose\(rotations\) makes one"),
         (lambda s: s.forward(ik.Pose(np.ones((3, 4)))), "pose: expected 2 joints as the skeleton has, got 3"),
-        (lambda s: s.forward(s.rest, workers=0), "workers: expected a positive number, or -1"),
+        (lambda s: s.forward(s.rest, workers=0), "workers: expected 1 to 1024, or None for all cores, got 0"),
         (lambda s: s.local(ik.skeleton.World(np.ones((2, 3)), np.ones((1, 4)))), "world.rotations: expected 2 joints"),
         (
             lambda s: s.local(ik.skeleton.World(np.ones((2, 2, 3)), np.ones((3, 2, 4)))),

@@ -177,8 +177,8 @@ def test_by_name_the_warning_is_for_the_caller_too() -> None:
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [2, 3, -1])
-def test_the_bits_do_not_depend_on_workers_and_blocks(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", [2, 3, None])
+def test_the_bits_do_not_depend_on_workers_and_blocks(workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     pose, goals = poses(300, 1), [ik.Reach(3, targets(2))]
     one = ik.fabrik(ARM, pose, goals, history=True, iterations=40)
     monkeypatch.setattr(batch, "_SMALLEST_BLOCK", 7)
@@ -189,12 +189,12 @@ def test_the_bits_do_not_depend_on_workers_and_blocks(workers: int, monkeypatch:
 
 @pytest.mark.parametrize("workers", [0, -2])
 def test_workers_that_cannot_be(workers: int) -> None:
-    with pytest.raises(ValueError, match="workers: expected a positive number, or -1"):
+    with pytest.raises(ValueError, match="workers: expected 1 to 1024, or None"):
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], workers=workers)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_ends_the_work_after_the_running_blocks(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_the_work_after_the_running_blocks(workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = itertools.count()
 
     def interrupted(*operands: Any) -> None:
@@ -681,7 +681,7 @@ def test_by_name_is_the_typed_function() -> None:
         ({"tolerance": True}, "tolerance: expected a number, got True"),
         ({"iterations": True}, "iterations: expected a whole number, got True"),
         ({"iterations": 2**70}, "iterations: expected 0 to 1e[+]06, got 1180591620717411303424"),
-        ({"workers": True}, "workers: expected a whole number, got True"),
+        ({"workers": True}, "workers: expected a whole number, or None for all cores, got True"),
         ({"sequence": "no"}, "sequence: expected True or False, got 'no'"),
         ({"history": 1}, "history: expected True or False, got 1"),
         ({"strict": None}, "strict: expected True or False, got None"),
@@ -1391,7 +1391,7 @@ def test_a_solver_is_checked_when_it_is_made() -> None:
         ik.Solver(ARM, [ik.Reach(3, position=..., chain=9)])
     with pytest.raises(ValueError, match="tolerance: expected 0 to 1, got 2"):
         ik.Solver(ARM, [ik.Reach(3, position=...)], tolerance=2)
-    with pytest.raises(ValueError, match="workers: expected a positive number"):
+    with pytest.raises(ValueError, match="workers: expected 1 to 1024, or None"):
         ik.Solver(ARM, [ik.Reach(3, position=...)], workers=0)
 
 

@@ -321,7 +321,7 @@ def test_workers_change_no_bit(dtype: Any) -> None:
 
 @pytest.mark.parametrize("workers", [0, -2])
 def test_a_wrong_number_of_workers_is_refused(workers: int) -> None:
-    with pytest.raises(ValueError, match="workers: expected a positive number, or None for all cores, got"):
+    with pytest.raises(ValueError, match="workers: expected 1 to 1024, or None for all cores, got"):
         leg([0, 0, 0], workers=workers)
 
 

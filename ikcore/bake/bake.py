@@ -157,7 +157,7 @@ def bake_feet(
         (default: as they are in the clip).
     progress : callable, optional
         Called with the share that is done, 0 to 1. What it raises ends the bake; nothing is changed then.
-    workers : int, optional
+    workers : int or None, optional
         How many threads, None for all cores. The result is the same to the bit.
 
     Returns

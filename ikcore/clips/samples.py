@@ -241,3 +241,7 @@ def _end(pivot: Array, arm: Array, pitch: float, rate: float, toes: float, share
 def _eased(share: Array) -> Array:
     """From 0 to 1, where the slope is 2; no acceleration at either end."""
     return share * share * share * (2 - share)
+
+
+def __dir__() -> list[str]:
+    return __all__

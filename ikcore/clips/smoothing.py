@@ -83,7 +83,7 @@ def smooth(
     axis : int, optional
         The axis of frames in every array. All others are channels, each with its own curve. Arrays broadcast, so a
         number stands for every frame and channel.
-    workers : int, optional
+    workers : int or None, optional
         Number of threads; -1: one for every core. The values do not depend on it.
     strict : bool, optional
         Raise `UnusableError` if a channel cannot be used (because of NaN, for instance), instead of one
@@ -193,7 +193,7 @@ def _flat(array: NDArray[Any], shape: tuple[int, ...], channels: int) -> NDArray
     return wide.reshape(channels, array.shape[-1])
 
 
-def _blocks(channels: int, numbers: int, workers: int | None) -> list[slice]:
+def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:
     """Blocks of whole vectors of channels, a few for each thread."""
     vectors = -(-channels // _LANES)
     many = min(vectors, 4 * workers) if workers > 1 and numbers >= _WORTH_A_THREAD else min(vectors, 1)

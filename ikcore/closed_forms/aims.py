@@ -78,7 +78,7 @@ def aim(
         Rotation in radians about the line to the target, after the pole (default 0).
     influence : (...) array_like, optional
         Share of the rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
-    workers : int, optional
+    workers : int or None, optional
         Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
@@ -116,7 +116,7 @@ def aim(
 
 @record
 class LookAtSolution:
-    """The result of `look` per item.
+    """The result of `look_at` per item.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def look_at(
         approaches the cone smoothly and never reaches it. Needs `clamp`.
     influence : (...) array_like, optional
         Share of every rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
-    workers : int, optional
+    workers : int or None, optional
         Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.

@@ -184,7 +184,7 @@ def two_bone(
         Range of the bend angle between the bones, 0 being straight (default 0 and pi).
     out : LimbSolution, optional
         Output arrays of exactly the shapes and types of the result, as made by `LimbSolution.empty`.
-    workers : int, optional
+    workers : int or None, optional
         Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used (because of NaN, for instance), instead of one
@@ -273,7 +273,7 @@ def two_bone_2d(
         Lengths of the bones. Leading axes broadcast.
     target : (..., 2) array_like
         Target position of the end. float32 if lengths and target are, else float64.
-    workers : int, optional
+    workers : int or None, optional
         Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.

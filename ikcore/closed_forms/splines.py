@@ -128,7 +128,7 @@ def spline(
         The world direction to which the first bone's axis rolls. Needs `start_axis`.
     end_axis, end_up : (..., 3) array_like, optional
         The same for the last bone. The difference of the two rolls is distributed by length in between.
-    workers : int, optional
+    workers : int or None, optional
         Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.

@@ -7,3 +7,7 @@ from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.measured import Measured, before_and_after, measure
 
 __all__ = ["Contacts", "Feet", "Leg", "Measured", "Sole", "before_and_after", "measure", "metrics", "verdicts"]
+
+
+def __dir__() -> list[str]:
+    return __all__

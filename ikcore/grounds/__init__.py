@@ -3,3 +3,7 @@
 from ikcore.grounds.ground import Ground, Hits, Surface
 
 __all__ = ["Ground", "Hits", "Surface"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -506,7 +506,7 @@ class Ground:
             Farther hits are ignored (default: infinite).
         backs : bool, optional
             True if surfaces seen from behind count.
-        workers : int, optional
+        workers : int or None, optional
             Number of threads, None for all cores. The result is the same to the bit.
 
         Returns
@@ -562,7 +562,7 @@ class Ground:
             Points. If the ground moves, their first axis is its frames.
         above, below : (...) array_like
             Extent of the window, as distances.
-        workers : int, optional
+        workers : int or None, optional
             Number of threads, None for all cores. The result is the same to the bit.
 
         Returns

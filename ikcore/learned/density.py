@@ -131,7 +131,7 @@ class PoseDensity:
             The angle by which a step turns the joint that it turns most, radians.
         tolerance : float, optional
             Of `dls`, as a share of the reach; ten times that of rotations, radians.
-        workers : int, optional
+        workers : int or None, optional
             How many threads, None for all cores.
 
         Returns

@@ -128,7 +128,7 @@ class MotionMatching:
             Where they should be, as `ahead` has it.
         facing : (..., times) array_like
             Their headings there, radians.
-        workers : int, optional
+        workers : int or None, optional
             How many threads, None for all cores.
 
         Returns

@@ -32,7 +32,7 @@ class Postures:
     poses : Pose
         The poses, one or more.
     goals : list of Reach
-        What will be asked for: positions, each an ellipsis, as in `solver`. A joint counts as seen from where its chain
+        What will be asked for: positions, each an ellipsis, as in `Solver`. A joint counts as seen from where its chain
         starts, so that poses elsewhere in the world serve as well.
     moving : str, int or list of these, optional
         Whose rotations are set: a joint with all below it, or a list of joints. Default: those that goals turn.
@@ -87,7 +87,7 @@ class Postures:
         count : int, optional
             How many postures, 1 to 64, the nearest first: a last leading axis of both results. Default: one, and no
             such axis. Beyond the last posture there is is the pose as it was, and NaN.
-        workers : int, optional
+        workers : int or None, optional
             How many threads, None for all cores.
 
         Returns
@@ -116,7 +116,7 @@ class Postures:
             Of every goal, in their order.
         count : int, optional
             How many postures, 1 to 64.
-        workers : int, optional
+        workers : int or None, optional
             How many threads, None for all cores.
 
         Returns

@@ -35,7 +35,7 @@ class RbfPoses:
     poses : Pose
         The poses, one or more.
     goals : list of Reach
-        What will be asked for: positions, each an ellipsis, as in `solver`. A position counts as seen from where its
+        What will be asked for: positions, each an ellipsis, as in `Solver`. A position counts as seen from where its
         chain starts.
     count : int, optional
         How many of the poses are examples, at most: the first one, then always the pose whose positions are farthest

@@ -74,7 +74,7 @@ def prepare(
         Whether to let in-place clips travel: `add_root_motion`.
     stride : float, default: 0
         By what share strides may change: `fit_strides`.
-    workers : int, optional
+    workers : int or None, optional
         Threads, None for all cores.
 
     Returns

@@ -84,7 +84,7 @@ def fit_strides(
         Its legs (default: `Feet.detect(clip.skeleton, clip=clip)`).
     share : float, default: 0.4
         The most by which a stride may change, 0 to 0.9 of its length. 0.4 suits most stairs.
-    workers : int, optional
+    workers : int or None, optional
         Threads, None for all cores.
 
     Returns

@@ -14,7 +14,6 @@ from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import checked_moving, tasks_to_come
 from ikcore.solving.single import FIELDS
 from ikcore.solving.table import arguments_of
-from ikcore.tasks import Task
 
 AUTO = "auto"
 
@@ -26,13 +25,13 @@ class Row(NamedTuple):
     goals: tuple[type[Goal], ...] = (Goal,)
     needs: tuple[str, ...] = ()  # arrays that every goal has
     without: tuple[str, ...] = ()  # arrays and points that no goal has
-    free: bool = False  # no joint that moves has a limit, and frames do not follow each other
+    sequences: bool = True  # also where each frame starts from the frame before
 
 
 TABLE = (
     Row("two_bone", (Reach,), needs=("position", "pole"), without=("offset",)),  # the pole gives the plane of the bend
     Row("aim", (Look,), needs=("position",), without=("offset",)),
-    Row("fabrik", (Reach,), needs=("position",), without=("rotation",), free=True),
+    Row("fabrik", (Reach,), needs=("position",), without=("rotation",), sequences=False),  # it jumps more than dls
     Row("dls"),
     Row("ccd"),  # for caps
 )
@@ -70,14 +69,18 @@ def _structure(goal: Goal) -> tuple[Any, ...]:
 
 def _first(skeleton: Skeleton, goals: Sequence[Goal], options: Mapping[str, Any]) -> str:
     for row in TABLE:
-        if all(_is_for(row, goal) for goal in goals) and options.keys() <= set(arguments_of(row.method)):
-            try:
-                tasks = tasks_to_come(row.method, skeleton, goals, checked_moving(skeleton, options.get("moving")))
-            except (TypeError, ValueError):  # the method does not take them
-                continue
-            if not row.free or not (options.get("sequence") or _is_limited(skeleton, tasks)):
-                return row.method
+        if not all(_is_for(row, goal) for goal in goals) or not _takes(row, options):
+            continue
+        try:
+            tasks_to_come(row.method, skeleton, goals, checked_moving(skeleton, options.get("moving")))
+        except (TypeError, ValueError):  # the method does not take the goals or the limits
+            continue
+        return row.method
     return _DEFAULT
+
+
+def _takes(row: Row, options: Mapping[str, Any]) -> bool:
+    return options.keys() <= set(arguments_of(row.method)) and (row.sequences or not options.get("sequence"))
 
 
 def _is_for(row: Row, goal: Goal) -> bool:
@@ -86,8 +89,3 @@ def _is_for(row: Row, goal: Goal) -> bool:
         and all(getattr(goal, name, None) is not None for name in row.needs)
         and all(getattr(goal, name, None) is None for name in row.without)
     )
-
-
-def _is_limited(skeleton: Skeleton, tasks: Sequence[Task]) -> bool:
-    """True if a joint that the tasks move has a limit."""
-    return any(skeleton.limits[joint] for task in tasks for joint in task.moving(skeleton))

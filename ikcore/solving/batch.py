@@ -194,7 +194,7 @@ class Batch:
         self.before: tuple[slice, ...] = (slice(None),) * sequence
 
     def solve(
-        self, method: str, options: tuple[float | None, ...], workers: int | None, *, judge: bool = False
+        self, method: str, options: tuple[float | None, ...], workers: int, *, judge: bool = False
     ) -> None:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
@@ -208,7 +208,7 @@ class Batch:
     def _stop(self) -> None:
         self.stopped[0] = 1
 
-    def _blocks(self, workers: int | None) -> list[slice]:
+    def _blocks(self, workers: int) -> list[slice]:
         size = _LARGEST_BLOCK
         if workers > 1:
             size = min(size, max(_SMALLEST_BLOCK, math.ceil(self.count / (2 * workers))))

@@ -29,7 +29,7 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
 
     - `two_bone` for limbs of two bones without limits whose goals are a position and a pole;
     - `aim` for single joints that look at a position;
-    - `fabrik` for positions alone, where no joint that moves has a limit, and without ``sequence=True``;
+    - `fabrik` for positions alone, without ``sequence=True``;
     - `dls` for everything else, and `ccd` where joints have caps.
 
     The choice depends on the kinds of goals, the skeleton and the names of options, never on target values.

@@ -38,7 +38,7 @@ Proposal = Pose | tuple[Pose, Any]
 def composed(
     *, takes: Collection[str], reaches: bool = False, clip: bool = False, options: Sequence[Option] = ()
 ) -> Callable[[Callable[..., Proposal]], Callable[..., Solution]]:
-    """Enter a function of Python into the table of methods, under its name, for `solve`, `solver` and `stages`.
+    """Enter a function of Python into the table of methods, under its name, for `solve`, `Solver` and `stages`.
 
     A second one of the same name replaces the first. A process that unpickles a `Solver` of it has to have entered it.
 
@@ -148,7 +148,7 @@ def _solve(
     *,
     clip: bool,
     moving: Any,
-    workers: int | None,
+    workers: int,
     goal_errors: bool,
     strict: bool,
     fps: float | None = None,

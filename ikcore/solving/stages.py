@@ -109,7 +109,7 @@ def stages(
         What is solved, in this order.
     moving : str, int or list of these, optional
         Who may move in stages that have no `moving` of their own, as in the methods.
-    workers : int, optional
+    workers : int or None, optional
         How many threads, None for all cores. The result is the same to the bit.
     sequence : bool, optional
         Axis 0 is time: in stages that iterate each frame starts from the solution of the frame before, carried over as
@@ -195,7 +195,7 @@ def _judged(
     pose: Pose,
     stages: Sequence[Stage],
     found: Sequence[Solution],
-    workers: int | None,
+    workers: int,
     *,
     goal_errors: bool,
 ) -> Solution:
@@ -257,7 +257,7 @@ def _as_found(solution: Solution) -> _After:
     return _After(missed, solution.error, solution.rotation_error, solution.goal_errors)
 
 
-def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int | None, *, goal_errors: bool) -> _After:
+def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_errors: bool) -> _After:
     if not is_iterative(stage.method):
         if not goal_errors:
             return _After(*closed.judged(stage.method, skeleton, last, whole_goals(stage.goals), stage.options), None)

@@ -217,7 +217,7 @@ moving : str, int or list of these, optional
     turns or slides. Default: all of these, where some goal is more than a guard (`Inside`, `Outside`) without chain.
 """,
     "workers": """\
-workers : int, optional
+workers : int or None, optional
     How many threads, None for all cores. The result is the same to the bit.
 """,
     "sequence": """\
