@@ -66,7 +66,7 @@ def test_the_published_problem_takes_as_long_as_published() -> None:
         assert found.iterations.mean() == pytest.approx(mean, abs=0.5)
         states, (low, high) = HUMAN.states(found.pose), HUMAN.linkage.limits
         assert max((low - states).max(), (states - high).max()) <= 1e-12
-    alone = ik.solvers.broyden(skeleton, start, goals, refresh=0, **given)
+    alone = ik.solvers.broyden(skeleton, start, goals, refresh=None, **given)
     there = solved(alone, ends)
     assert 38 <= there.sum() <= 50
     assert alone.iterations[there].mean() > 50

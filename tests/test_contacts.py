@@ -751,7 +751,7 @@ def test_curves_count_before_what_is_found() -> None:
     ("options", "said"),
     [
         ({"modes": "sometimes"}, "modes: expected some of auto, always, never, ground, got 'sometimes'"),
-        ({"modes": {"tail": "auto"}}, "modes: no leg is called 'tail'; there are left, right"),
+        ({"modes": {"tail": None}}, "modes: no leg is called 'tail'; there are left, right"),
         ({"curves": {"tail": [0]}}, "curves: there is no 'tail'; there are .*'left', 'heel'.*, and the legs"),
         ({"curves": {("left", "toe"): [0]}}, r"curves: there is no \('left', 'toe'\)"),
         ({"curves": {"left": [0.5] * 3}}, r"curves: 'left': expected shape \(61,\) or \(n, 2\)"),

@@ -193,9 +193,7 @@ class Batch:
         self.found = found.map(lambda array: array.reshape(*frames, self.count, *array.shape[len(shape) :]))
         self.before: tuple[slice, ...] = (slice(None),) * sequence
 
-    def solve(
-        self, method: str, options: tuple[float | None, ...], workers: int, *, judge: bool = False
-    ) -> None:
+    def solve(self, method: str, options: tuple[float | None, ...], workers: int, *, judge: bool = False) -> None:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
