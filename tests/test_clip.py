@@ -421,7 +421,7 @@ WALKS = [{}, {"speed": 0.8, "step": 0.5}, {"speed": 1.8, "step": 0.85, "fps": 12
 walks = pytest.mark.parametrize("options", WALKS, ids=["usual", "slow", "fast", "long"])
 
 
-def sole_points(walk: samples.Walk) -> dict[str, Array]:
+def sole_points(walk: samples.Sample) -> dict[str, Array]:
     """(frames, 3) paths of the points of the soles, one joint at a time."""
     found = walk.clip.skeleton.forward(walk.clip.pose)
     paths = {}

@@ -34,11 +34,11 @@ def seconds(clip: ik.Clip) -> Array:
     return np.arange(len(clip)) / clip.fps
 
 
-def on_the_spot(walk: ik.samples.Walk, speed: float) -> ik.Clip:
+def on_the_spot(walk: ik.samples.Sample, speed: float) -> ik.Clip:
     return moved(walk.clip, seconds(walk.clip)[:, np.newaxis] * [0, 0, -speed])
 
 
-def check(contacts: ik.Contacts, walk: ik.samples.Walk, *, late: float = 0.13, least: float = 0.86) -> None:
+def check(contacts: ik.Contacts, walk: ik.samples.Sample, *, late: float = 0.13, least: float = 0.86) -> None:
     """F1 over frames; and every true edge within a time, but for those too near to the clip's end to be seen.
 
     A heel that rises slowly over the ball is in contact a while longer, as it is low and hardly moves along.

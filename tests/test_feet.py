@@ -534,7 +534,7 @@ def test_a_foot_that_is_scaled_to_nothing(frames: slice) -> None:
 # --- soles -----------------------------------------------------------------------------------------------------------
 
 
-def check_soles_of_walk(clip: ik.Clip, feet: ik.Feet, truth: ik.samples.Walk, scale: float = 1.0) -> None:
+def check_soles_of_walk(clip: ik.Clip, feet: ik.Feet, truth: ik.samples.Sample, scale: float = 1.0) -> None:
     """Ball and toe to rounding; the heel, where there is nothing to see it by, at the right height."""
     found = feet.positions(clip.skeleton, clip.pose)
     points = [Sole(joint, tuple(at.tolist())) for joint, at in truth.soles.values()]

@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,31 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_every_public_name_exists_and_is_documented() -> None:
-    for name in ik.__all__:
-        assert getattr(ik, name).__doc__
+    for module in (ik, ik.closed_forms, ik.learned, ik.limits, ik.masses, ik.prepare, ik.rotations, ik.solvers):
+        for name in module.__all__:
+            assert getattr(module, name).__doc__
+
+
+def test_dir_shows_the_public_face_and_nothing_else() -> None:
+    modules = {name for name in dir(ik) if isinstance(getattr(ik, name), ModuleType)}
+    assert set(dir(ik)) - modules == set(ik.__all__)
+    for name in modules:
+        module = getattr(ik, name)
+        assert dir(module) == sorted(module.__all__)
+        assert all(hasattr(module, public) for public in dir(module))
+
+
+def test_no_two_names_differ_by_case_only() -> None:
+    for module in (ik, *(value for name in dir(ik) if isinstance(value := getattr(ik, name), ModuleType))):
+        names = [name.lower() for name in dir(module)]
+        assert len(set(names)) == len(names)
+
+
+def test_every_method_has_its_function_among_the_solvers() -> None:
+    forms = {"two_bone", "aim"}
+    for name, method in ik.methods().items():
+        if method.function.__module__.startswith("ikcore.") and name not in forms:
+            assert getattr(ik.solvers, name) is method.function
 
 
 def test_solving_does_not_wait_for_clips_feet_and_pages_to_be_imported() -> None:

@@ -194,7 +194,9 @@ def test_workers_that_cannot_be(workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_ends_the_work_after_the_running_blocks(workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_the_work_after_the_running_blocks(
+    workers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = itertools.count()
 
     def interrupted(*operands: Any) -> None:
@@ -582,7 +584,7 @@ def test_a_sequence_without_frames() -> None:
 def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
     common = ["moving", "workers", "sequence", "fps", "release", "history", "goal_errors", "strict"]
     for name, sentence, _ in _core.METHODS:
-        function = getattr(ik, name)
+        function = getattr(ik.solvers, name)
         parameters = inspect.signature(function).parameters
         table = {row[1]: row[2:] for row in _core.METHOD_OPTIONS if row[0] == name}
         assert list(parameters) == ["skeleton", "pose", "goals", *table, *common]
