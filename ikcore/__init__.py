@@ -82,7 +82,9 @@ if not TYPE_CHECKING:  # type checkers see the imports above, and report unknown
         elif name in _HOMES:
             value = getattr(import_module(f"ikcore.{_HOMES[name]}"), name)
         else:
-            said = f"module 'ikcore' has no attribute {name!r}{_meant_by(name)}"
+            homes = [module.__name__ for module in (solvers, closed_forms) if name in module.__all__]
+            hint = f"; it is {homes[0]}.{name}" if homes else _meant_by(name)
+            said = f"module 'ikcore' has no attribute {name!r}{hint}"
             raise AttributeError(said, name=name, obj=sys.modules[__name__])
         globals()[name] = value
         return value

@@ -76,6 +76,12 @@ def test_a_name_that_is_not_there_is_refused_as_of_any_module() -> None:
         from ikcore import clop  # type: ignore[attr-defined] # noqa: F401
 
 
+@pytest.mark.parametrize(("name", "home"), [("sdls", "solvers"), ("Stage", "solvers"), ("two_bone_2d", "closed_forms")])
+def test_the_module_of_a_name_is_told(name: str, home: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute {name!r}; it is ikcore.{home}.{name}$"):
+        getattr(ik, name)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
