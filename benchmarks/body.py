@@ -176,7 +176,7 @@ def start_rows() -> Iterator[list[str]]:
             start = nearest(seen, goals, rest) if count else rest
             off = np.linalg.norm(textbook.forward(HUMAN.linkage, HUMAN.states(start)).ends - wanted, axis=-1).mean()
             row = [f"`{name}`", str(count or "none"), f"{off:.3f} m"]
-            for body in (skeleton, ik.learned(skeleton, seen)):
+            for body in (skeleton, ik.learned.fit_skeleton(skeleton, seen)):
                 found = ik.solve(body, start, goals, name, **OPTIONS)
                 there = reached("B", truths, found.pose)
                 row += [str(there.sum()), f"{found.iterations[there].mean():.1f}" if there.any() else ""]
@@ -188,7 +188,7 @@ def start_rows() -> Iterator[list[str]]:
 def nearest(seen: ik.Pose, goals: list[ik.Reach], rest: ik.Pose) -> ik.Pose:
     """The nearest of these poses for every target."""
     asked = [replace(goal, position=...) for goal in goals]
-    return ik.Postures(HUMAN.skeleton, seen, asked).nearest(rest, *(goal.position for goal in goals))[0]
+    return ik.learned.Postures(HUMAN.skeleton, seen, asked).nearest(rest, *(goal.position for goal in goals))[0]
 
 
 def near_cells(name: str, drawn: Array, truths: Array, start: ik.Pose) -> list[str]:
@@ -200,7 +200,7 @@ def near_cells(name: str, drawn: Array, truths: Array, start: ik.Pose) -> list[s
         off = textbook.forward(HUMAN.linkage, here).ends - wanted[item]
         seen = HUMAN.pose(drawn[np.argsort((off**2).sum(axis=(-2, -1)))[:NEAR]])
         one = ik.Pose(*(x[item] for x in parts_of(start)))
-        found = ik.solve(ik.learned(HUMAN.skeleton, seen), one, HUMAN.goals(truth), name, **OPTIONS)
+        found = ik.solve(ik.learned.fit_skeleton(HUMAN.skeleton, seen), one, HUMAN.goals(truth), name, **OPTIONS)
         there.append(bool(reached("B", truth, found.pose)))
         iterations.append(int(found.iterations))
     return [str(sum(there)), f"{np.mean(np.array(iterations)[there]):.1f}" if any(there) else ""]

@@ -65,7 +65,7 @@ def clips(folder: Path) -> Iterator[tuple[str, ik.Clip]]:
 
 def read(path: str, animation: str | None, entry: dict[str, Any]) -> ik.Clip:
     """One clip, with Y up and in metres."""
-    clip = ik.Clip.read(path, animation, up=entry.get("up", "Y"), unit=entry.get("metres_per_unit", "auto"))
+    clip = ik.Clip.read(path, animation, up=entry.get("up", "Y"), unit=entry.get("metres_per_unit"))
     clip = clip[entry.get("skip_first_frames", 0) :]
     turned = metrics.turn(clip.pose.rotations[-1], clip.pose.rotations[0]).max()
     loop = len(clip) > 2 and bool(turned < math.radians(1))

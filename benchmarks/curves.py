@@ -58,7 +58,7 @@ def laid(*, moving: bool) -> Operands:
     through = np.cumsum(rng.uniform(0.2, 1, (1 if moving else ITEMS, 5, 3)), axis=1)
     through = through + 1e-4 * np.arange(ITEMS)[:, None, None] * rng.standard_normal((5, 3))
     chain = np.outer(np.arange(BONES + 1), [0.2, 0, 0])
-    return [np.tile(chain, (ITEMS, 1, 1)), ik.curve_through(through), *[np.empty(0)] * 7]
+    return [np.tile(chain, (ITEMS, 1, 1)), ik.closed_forms.curve_through(through), *[np.empty(0)] * 7]
 
 
 def turned() -> Operands:

@@ -100,7 +100,7 @@ def limb_variants(dtype: str) -> dict[str, Callable[[], Any]]:
 
     problems = random_problems(LIMBS, dtype)
     root, mid, end, target, pole = arrays_of(problems)
-    out = ik.Limb.empty(LIMBS, dtype)
+    out = ik.closed_forms.LimbSolution.empty(LIMBS, dtype)
     ik.two_bone(root, mid, end, target, pole=pole, out=out)
     variants: dict[str, Callable[[], Any]] = {
         "ikcore": lambda: ik.two_bone(root, mid, end, target, pole=pole),
@@ -128,7 +128,7 @@ def pose_variants() -> dict[str, Callable[[], Any]]:
     limb, body = limb_and_body()
     span = chain.reach(BONES)
     at, pole, near = span.root + np.array([0.3, 0.4, 0.2]) * span.outer, [0.0, 0, 9], [0.3, -0.6, 0.2]
-    solver = ik.solver(chain, [ik.Reach(BONES, position=...)])
+    solver = ik.Solver(chain, [ik.Reach(BONES, position=...)])
     one, one_at, count = ik.Pose(chain.rest.rotations[np.newaxis]), at[np.newaxis], itertools.count()
     return {
         "`fabrik`, ten bones": lambda: ik.fabrik(chain, chain.rest, [ik.Reach(BONES, at)]),
@@ -141,7 +141,7 @@ def pose_variants() -> dict[str, Callable[[], Any]]:
         ),
         "`dls`, ten bones": lambda: ik.dls(chain, chain.rest, [ik.Reach(BONES, at)]),
         "`solve`, ten bones": lambda: ik.solve(chain, chain.rest, [ik.Reach(BONES, at)]),
-        "`fabrik` by a `solver`": lambda: solver(chain.rest.rotations, at),
+        "`fabrik` by a `Solver`": lambda: solver(chain.rest.rotations, at),
         "`two_bone` of a skeleton": lambda: ik.solve(
             limb, limb.rest, [ik.Reach(2, near, chain=2, pole=pole)], "two_bone"
         ),

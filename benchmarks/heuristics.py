@@ -132,7 +132,7 @@ def sweeps(bones: int, damping: float = 0.4) -> str:
     """Iterations to the tolerance, with the same damping unless another is given."""
     skeleton, start = rope(bones)
     goals = [ik.Reach(bones, targets(bones, 0, 0.95))]
-    found = ik.spring(skeleton, start, goals, iterations=100_000, damping=damping)
+    found = ik.solvers.spring(skeleton, start, goals, iterations=100_000, damping=damping)
     assert not np.any(found.status)
     return significant(float(np.mean(found.iterations)))
 
@@ -143,7 +143,7 @@ def circled() -> Iterator[list[str]]:
         for dtype in (np.float32, np.float64):
             skeleton, start = rope(bones, dtype)
             wanted = targets(bones, 0, 1).astype(dtype)
-            found = ik.circle(skeleton, start, [ik.Reach(bones, wanted)])
+            found = ik.solvers.circle(skeleton, start, [ik.Reach(bones, wanted)])
             tips = skeleton.forward(ik.Pose(found.pose.rotations.astype(float))).positions[:, -1]
             off = np.linalg.norm(tips - wanted, axis=-1).max() / bones
             counts = found.iterations

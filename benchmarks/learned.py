@@ -57,7 +57,7 @@ def main() -> None:
     print("\n".join(table(["prior", "from rest", "from rbf"], list(prior_rows(problem, skeleton, poses, starts)))))
     print()
     few = Problem(skeleton, truth[::PARTICLES_EVERY])
-    searched = ik.particles(skeleton, few.rest, few.goals, count=100, iterations=30)
+    searched = ik.solvers.particles(skeleton, few.rest, few.goals, count=100, iterations=30)
     rows = [[f"`{name}`", cell(few, few.rest, name), cell(few, searched.pose, name)] for name in names]
     print("\n".join(table([f"method, {len(few.truth)} poses", "from rest", "from particles"], rows)))
 
@@ -88,16 +88,16 @@ class Problem:
 
 def starts_of(skeleton: ik.Skeleton, poses: ik.Pose, problem: Problem) -> dict[str, ik.Pose]:
     """The start poses of methods."""
-    postures = ik.Postures(skeleton, poses, GOALS)
-    nodes = ik.posture_map(skeleton, ik.Pose(poses.rotations), 2 if QUICK else 6, steps=100 if QUICK else 5000)
+    postures = ik.learned.Postures(skeleton, poses, GOALS)
+    nodes = ik.learned.posture_map(skeleton, ik.Pose(poses.rotations), 2 if QUICK else 6, steps=100 if QUICK else 5000)
     moved = np.broadcast_to(skeleton.offsets, (*nodes.rotations.shape[:-1], 3))
-    by_map = ik.Postures(skeleton, ik.Pose(nodes.rotations, moved), GOALS)
+    by_map = ik.learned.Postures(skeleton, ik.Pose(nodes.rotations, moved), GOALS)
     return {
         "rest": problem.rest,
         "the nearest": postures.nearest(problem.rest, *problem.ends)[0],
         "8 nearest": postures.blended(problem.rest, *problem.ends),
         "the map": by_map.nearest(problem.rest, *problem.ends)[0],
-        "rbf": ik.RbfPoses(skeleton, poses, GOALS, EXAMPLES).pose(problem.rest, *problem.ends),
+        "rbf": ik.learned.RbfPoses(skeleton, poses, GOALS, EXAMPLES).pose(problem.rest, *problem.ends),
     }
 
 
@@ -128,7 +128,7 @@ def prior_rows(
     problem: Problem, skeleton: ik.Skeleton, poses: ik.Pose, starts: dict[str, ik.Pose]
 ) -> Iterator[list[str]]:
     """Learned stiffness, and densities."""
-    willing = ik.learned(skeleton, poses)
+    willing = ik.learned.fit_skeleton(skeleton, poses)
     ways: dict[str, Callable[[ik.Pose], str]] = {
         "none: `dls`": lambda start: cell(problem, start, "dls"),
         "`learned`, `dls`": lambda start: cell(problem, start, "dls", willing),
@@ -139,7 +139,7 @@ def prior_rows(
     }
     rounds = 2 if QUICK else 50
     for count in (1, 2) if QUICK else (1, 8):
-        density = ik.PoseDensity(skeleton, poses, moving=INNER, components=count)
+        density = ik.learned.PoseDensity(skeleton, poses, moving=INNER, components=count)
         ways[f"`PoseDensity`, {count}"] = lambda start, density=density: said(  # type: ignore[misc]
             problem, density.solve(start, problem.goals, rounds=rounds)
         )

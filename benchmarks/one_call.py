@@ -72,8 +72,8 @@ def variants(floor: ModuleType) -> dict[str, Variant]:
     """All ways to solve the same limbs, one per call."""
     rows = list(zip(*arrays_of(random_problems(LIMBS, "float64")), strict=True))
     tuples = [[tuple(row.tolist()) for row in item] for item in rows]
-    out = ik.Limb.empty(())
-    outputs = tuple(getattr(out, name) for name in ik.Limb.__match_args__)
+    out = ik.closed_forms.LimbSolution.empty(())
+    outputs = tuple(getattr(out, name) for name in ik.closed_forms.LimbSolution.__match_args__)
     names = {"ik": ik, "floor": floor, "nothing": nothing, "gufunc": _core.two_bone, "out": out}
     names |= {"none": (np.empty(0),) * NOT_GIVEN, "outputs": outputs}
 
@@ -110,8 +110,8 @@ def pose_variants() -> dict[str, Variant]:
     span = chain.reach(BONES)
     targets, near = list(span.root + away * span.outer), list(away)
     rotations, pole = chain.rest.rotations, [0.0, 0, 9]
-    solvers = {method: ik.solver(chain, [ik.Reach(BONES, position=...)], method) for method in ("fabrik", "dls")}
-    limb_solver = ik.solver(limb, [ik.Reach(2, position=..., chain=2, pole=pole)], "two_bone")
+    solvers = {method: ik.Solver(chain, [ik.Reach(BONES, position=...)], method) for method in ("fabrik", "dls")}
+    limb_solver = ik.Solver(limb, [ik.Reach(2, position=..., chain=2, pole=pole)], "two_bone")
     alone, operands = solve_alone(chain, targets)
 
     def calling(call: Callable[[Any], object], items: list[Any]) -> Variant:
@@ -121,13 +121,13 @@ def pose_variants() -> dict[str, Variant]:
     return {
         "`fabrik`, ten bones": calling(lambda at: ik.fabrik(chain, chain.rest, [ik.Reach(BONES, at)]), targets),
         "`dls`, ten bones": calling(lambda at: ik.dls(chain, chain.rest, [ik.Reach(BONES, at)]), targets),
-        "`fabrik` by a `solver`": calling(lambda at: solvers["fabrik"](rotations, at), targets),
-        "`dls` by a `solver`": calling(lambda at: solvers["dls"](rotations, at), targets),
+        "`fabrik` by a `Solver`": calling(lambda at: solvers["fabrik"](rotations, at), targets),
+        "`dls` by a `Solver`": calling(lambda at: solvers["dls"](rotations, at), targets),
         KERNEL: calling(alone, operands),
         "`two_bone` of a skeleton": calling(
             lambda at: ik.solve(limb, limb.rest, [ik.Reach(2, at, chain=2, pole=pole)], "two_bone"), near
         ),
-        "`two_bone` by a `solver`": calling(lambda at: limb_solver(limb.rest.rotations, at), near),
+        "`two_bone` by a `Solver`": calling(lambda at: limb_solver(limb.rest.rotations, at), near),
         "`skeleton.forward`, ten bones": calling(lambda _: chain.forward(chain.rest), targets),
         "`Pose`": calling(lambda _: ik.Pose(rotations), targets),
         "the loop alone": calling(lambda _: None, targets),

@@ -35,7 +35,7 @@ def main() -> None:
     load = load_now()
     rows = [*legs(), *(row for robot in ROBOTS if robot.name in ARM_NAMES for row in arms(robot)), *bodies(), *bakes()]
     print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
-    print(f"- ikcore {ik.__version__} ({ik.isa()}), NumPy {np.__version__}, one thread, processor time\n")
+    print(f"- ikcore {ik.__version__} ({ik.solvers.isa()}), NumPy {np.__version__}, one thread, processor time\n")
     print("\n".join(table(["task", "solver", "solved", "time"], rows)))
 
 
@@ -60,7 +60,7 @@ def legs() -> Iterator[Row]:
 def leg_solvers(problems: Problems) -> dict[str, Callable[[], object]]:
     """Each solves all of them into arrays that are there."""
     root, mid, end, target, pole = arrays_of(problems)
-    out = ik.Limb.empty(LEGS, root.dtype)
+    out = ik.closed_forms.LimbSolution.empty(LEGS, root.dtype)
     solvers: dict[str, Callable[[], object]] = {
         "`two_bone`": lambda: ik.two_bone(root, mid, end, target, pole=pole, out=out),
         "law of cosines in NumPy": lambda: conventional_numpy(problems, out),
@@ -84,7 +84,7 @@ def arms(robot: Robot) -> Iterator[Row]:
 
     moved = ik.rotations.multiply(ik.rotations.conjugate(skeleton.rest.rotations), batch().pose.rotations)
     solved = robot.solved(2 * np.arctan2(moved[..., 3], moved[..., 0]), wanted)
-    solver = ik.solver(skeleton, [ik.Reach(len(skeleton) - 1, position=..., rotation=...)], "dls", **OPTIONS)
+    solver = ik.Solver(skeleton, [ik.Reach(len(skeleton) - 1, position=..., rotation=...)], "dls", **OPTIONS)
     items = list(zip(pose.rotations, wanted[:, :3, 3], np.asarray(goal.rotation), strict=True))[:ONE_CALL]
 
     def single() -> None:

@@ -23,7 +23,7 @@ FLAGS = ["-std=c17", "-O3", "-fno-math-errno", "-shared", "-fPIC"]
 C_TYPE = {"float32": "float", "float64": "double"}
 
 
-def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.Limb], Callable[[], None]]:
+def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.closed_forms.LimbSolution], Callable[[], None]]:
     """Compile conventional.c. The returned function prepares a call for given problems and results."""
     source = Path(__file__).with_name("conventional.c")
     library = Path(folder) / f"conventional_{dtype}.so"
@@ -32,7 +32,7 @@ def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.Limb], Cal
     solve = ctypes.CDLL(str(library)).conventional
     solve.restype = None
 
-    def prepare(problems: Problems, out: ik.Limb) -> Callable[[], None]:
+    def prepare(problems: Problems, out: ik.closed_forms.LimbSolution) -> Callable[[], None]:
         arrays = (*arrays_of(problems), out.root, out.mid, out.positions, out.status, out.error)
         arguments = [ctypes.c_ssize_t(len(problems.root)), *(ctypes.c_void_p(array.ctypes.data) for array in arrays)]
         return lambda: solve(*arguments)
@@ -40,7 +40,7 @@ def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.Limb], Cal
     return prepare
 
 
-def conventional_numpy(problems: Problems, out: ik.Limb) -> None:
+def conventional_numpy(problems: Problems, out: ik.closed_forms.LimbSolution) -> None:
     """The same with whole NumPy arrays, as in a typical paper."""
     root, mid, end, target, pole = arrays_of(problems)
     bone1, bone2, line, to_target = mid - root, end - mid, end - root, target - root

@@ -154,7 +154,7 @@ def own_cell(robot: Robot, name: str) -> str:
     turns = ik.rotations.from_axis_angle([0, 0, 1], start)
     rotations = ik.rotations.multiply(skeleton.rest.rotations, turns)
     hand, at, turned = len(skeleton) - 1, wanted[:, :3, 3], ik.rotations.from_matrix(wanted[:, :3, :3])
-    solver = ik.solver(skeleton, [ik.Reach(hand, position=..., rotation=...)], name, **OPTIONS)
+    solver = ik.Solver(skeleton, [ik.Reach(hand, position=..., rotation=...)], name, **OPTIONS)
 
     def batch(count: int) -> ik.Solution:
         goal = ik.Reach(hand, at[:count], turned[:count])

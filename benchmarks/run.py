@@ -79,7 +79,7 @@ def batch(problems: Problems, size: int, rival: Callable[..., Any]) -> dict[str,
     count = max(size, DISTINCT)
     blocks = [slice(start, start + size) for start in range(0, count, size)]
     dtype = problems.root.dtype.name
-    out = ik.Limb.empty(count, dtype)
+    out = ik.closed_forms.LimbSolution.empty(count, dtype)
     parts = [(problems.part(block), part_of(out, block)) for block in blocks]
 
     variants = {isa: Variant(solve_all(parts), functools.partial(_core.use_isa, isa)) for isa in isas()}
@@ -106,13 +106,13 @@ def best_isa() -> None:
     _core.use_isa(None)
 
 
-def solve(problems: Problems, out: ik.Limb, workers: int = 1) -> None:
+def solve(problems: Problems, out: ik.closed_forms.LimbSolution, workers: int = 1) -> None:
     """Solve a batch as a user does."""
     root, mid, end, target, pole = arrays_of(problems)
     ik.two_bone(root, mid, end, target, pole=pole, out=out, workers=workers)
 
 
-def solve_all(parts: list[tuple[Problems, ik.Limb]], workers: int = 1) -> Callable[[], None]:
+def solve_all(parts: list[tuple[Problems, ik.closed_forms.LimbSolution]], workers: int = 1) -> Callable[[], None]:
     """Solve one batch after another, with minimal overhead around the calls."""
     return run_all([functools.partial(solve, *part, workers=workers) for part in parts])
 
@@ -127,19 +127,19 @@ def run_all(calls: list[Callable[[], None]]) -> Callable[[], None]:
     return run
 
 
-def results_of(out: ik.Limb) -> tuple[np.ndarray, ...]:
+def results_of(out: ik.closed_forms.LimbSolution) -> tuple[np.ndarray, ...]:
     """The arrays of a result."""
     return out.root, out.mid, out.positions, out.status, out.error, out.flip, out.stretch
 
 
-def part_of(out: ik.Limb, block: slice) -> ik.Limb:
+def part_of(out: ik.closed_forms.LimbSolution, block: slice) -> ik.closed_forms.LimbSolution:
     """Some items of a result, as views."""
-    return ik.Limb(*(array[block] for array in results_of(out)))
+    return ik.closed_forms.LimbSolution(*(array[block] for array in results_of(out)))
 
 
 def moved_bytes(dtype: str) -> int:
     """Bytes that an item reads and writes if every number is touched once."""
-    arrays = (*arrays_of(random_problems(1, dtype)), *results_of(ik.Limb.empty(1, dtype)))
+    arrays = (*arrays_of(random_problems(1, dtype)), *results_of(ik.closed_forms.LimbSolution.empty(1, dtype)))
     return sum(array.nbytes for array in arrays)
 
 
@@ -157,7 +157,7 @@ def reach_all(limb: packages.Limb) -> None:
 
 def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verdict]:
     """Judge the answers of every solver. All must agree: the same rotations for almost every limb."""
-    out = ik.Limb.empty(len(problems.root), problems.root.dtype)
+    out = ik.closed_forms.LimbSolution.empty(len(problems.root), problems.root.dtype)
     solvers = {isa: functools.partial(solve, problems, out) for isa in isas()}
     solvers |= {"acos, C": rival(problems, out), "acos, NumPy": functools.partial(conventional_numpy, problems, out)}
     verdicts, first = {}, None

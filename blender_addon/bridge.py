@@ -70,7 +70,7 @@ def look(*args, **options):
     """The library's aim of one or several joints. Unusable items are flagged in its status."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", library.UnusableWarning)
-        return library.look(*args, **options)
+        return library.look_at(*args, **options)
 
 
 def origin(text):

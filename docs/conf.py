@@ -45,7 +45,7 @@ copybutton_prompt_is_regexp = True
 
 exclude_patterns = ["_templates"]
 
-for name in ikcore.__all__:  # modules that are public under a shorter name: ikcore.samples, say
+for name in dir(ikcore):  # modules that are public under a shorter name: ikcore.samples, say
     if isinstance(value := getattr(ikcore, name), ModuleType):
         sys.modules.setdefault(f"ikcore.{name}", value)
 

@@ -250,7 +250,7 @@ def tip() -> Figure:
 def branches() -> Figure:
     """Both arms that reach a point of the plane."""
     target = np.array([0.7, 1.3])
-    arm = ik.two_bone_2d(1, 1, target)
+    arm = ik.closed_forms.two_bone_2d(1, 1, target)
     figure, (panel,) = scenes("", x=(-1.2, 2.2), y=(-0.15, 1.5))
     line(panel, [(0, 0, 0), (1.3, 0, 0)], GREY, width=1, style=":")
     for (first, second), color, name in zip(arm.angles, (BLUE, ORANGE), ("angles[0]", "angles[1]"), strict=True):
@@ -302,7 +302,7 @@ def look() -> Figure:
     figure, panels = scenes("weights=[1, 2, 3, 4]", "the head alone", "clamp=0.85", x=(-0.45, 0.85), y=(-0.05, 1.65))
     for panel, options in zip(panels, ({"weights": [1, 2, 3, 4]}, {"weights": [0, 0, 0, 1]}, cone), strict=True):
         target = (0.55, 1.5, 0)
-        found = ik.look(spine, target=target, **rest, **options)
+        found = ik.look_at(spine, target=target, **rest, **options)
         turn = functools.reduce(ik.rotations.multiply, found.deltas)
         eyes = ik.rotations.rotate(turn, rest["offset"]) + found.positions[-1]
         gaze = ik.rotations.rotate(turn, rest["forward"])
@@ -316,7 +316,7 @@ def look() -> Figure:
 def spline() -> Figure:
     """A tail on its curve; on one that ends before it; stretched over all of one."""
     tail = np.stack([np.linspace(0, 2, 9), np.full(9, 1.6), np.zeros(9)], axis=-1)
-    long = ik.curve_through([[0, 0.6, 0], [0.6, 1.1, 0], [1.3, 0.1, 0], [2, 0.6, 0], [2.3, 1.2, 0]])
+    long = ik.closed_forms.curve_through([[0, 0.6, 0], [0.6, 1.1, 0], [1.3, 0.1, 0], [2, 0.6, 0], [2.3, 1.2, 0]])
     figure, panels = scenes("", "TOO_SHORT", 'stretch="even"', x=(-0.15, 2.45), y=(-0.15, 1.75))
     options: list[dict[str, Any]] = [{}, {}, {"stretch": "even"}]
     for panel, curve, more in zip(panels, (long, long[:4], long), options, strict=True):
@@ -390,12 +390,12 @@ def leader() -> Figure:
     scene.set(xlim=(-2.8, 8.4), ylim=(-0.6, 7.2), aspect="equal")
     scene.axis("off")
     for iterations, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.3), (2, BLUE, 0.5), (200, BLUE, 1)]:
-        found = ik.follow(rope, start, [ik.Reach(8, near)], iterations=iterations, textbook=True)
+        found = ik.solvers.follow(rope, start, [ik.Reach(8, near)], iterations=iterations, textbook=True)
         chain(scene, rope.forward(found.pose).positions, color, shade)
     dot(scene, near, GREEN)
     runs: list[tuple[str, Any, float, str]] = [
-        ("follow", ik.follow, 0.5, BLUE),
-        ("textbook", functools.partial(ik.follow, textbook=True), 0.5, GREEN),
+        ("follow", ik.solvers.follow, 0.5, BLUE),
+        ("textbook", functools.partial(ik.solvers.follow, textbook=True), 0.5, GREEN),
         ("textbook FABRIK", functools.partial(ik.fabrik, textbook=True), 1, ORANGE),
     ]
     for name, solve, passes, color in runs:
@@ -420,16 +420,16 @@ def spring() -> Figure:
         scene.margins(0.08)
         scene.axis("off")
     for iterations, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.2), (2, BLUE, 0.35), (5, BLUE, 0.55), (200, BLUE, 1)]:
-        found = ik.spring(tail, start, [ik.Reach(8, target)], iterations=iterations)
+        found = ik.solvers.spring(tail, start, [ik.Reach(8, target)], iterations=iterations)
         chain(scenes[0], tail.forward(found.pose).positions, color, shade)
     drawn: list[tuple[dict[str, Any], str]] = [({"effector_strength": 64}, GREEN), ({"root_strength": 64}, ORANGE)]
     for springs, color in drawn:
-        found = ik.spring(tail, start, [ik.Reach(8, target)], **springs)
+        found = ik.solvers.spring(tail, start, [ik.Reach(8, target)], **springs)
         chain(scenes[1], tail.forward(found.pose).positions, color, 0.8)
     for scene in scenes:
         dot(scene, target, GREEN)
     for damping, color in ((0.1, GREEN), (0.4, BLUE), (0.5, ORANGE)):
-        found = ik.spring(tail, start, [ik.Reach(8, far)], damping=damping, history=True)
+        found = ik.solvers.spring(tail, start, [ik.Reach(8, far)], damping=damping, history=True)
         assert found.history is not None
         panel.semilogy(found.history / 8, color=color, linewidth=1.5, alpha=0.8, label=f"{damping}")
     panel.set(xlabel="iterations", ylabel="error / reach", ylim=(5e-6, 1))
@@ -449,7 +449,7 @@ def circle() -> Figure:
     above: dict[str, Any] = {"pole": [0, 50, 0]}
     tail = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
     for distance, shade in zip((0.3, 2, 4, 5.4, 6), (0.3, 0.45, 0.6, 0.8, 1), strict=True):
-        found = ik.circle(tail, tail.rest, [ik.Reach(6, [distance, 0, 0], **above)])
+        found = ik.solvers.circle(tail, tail.rest, [ik.Reach(6, [distance, 0, 0], **above)])
         chain(scenes[0], tail.forward(found.pose).positions, BLUE, shade)
         dot(scenes[0], (distance, 0, 0), GREEN)
     for scene, lengths, target in (
@@ -458,7 +458,7 @@ def circle() -> Figure:
     ):
         arm = ik.Skeleton.chain([[x, 0, 0] for x in np.cumsum([0, *lengths])])
         for iterations, shade in ((1, 0.3), (2, 0.5), (50, 1)):
-            found = ik.circle(arm, arm.rest, [ik.Reach(len(lengths), target, **above)], iterations=iterations)
+            found = ik.solvers.circle(arm, arm.rest, [ik.Reach(len(lengths), target, **above)], iterations=iterations)
             points = arm.forward(found.pose).positions
             chain(scene, points, BLUE, shade)
         middle, radius = circle_through(points[0], points[1], points[-1])
@@ -665,8 +665,8 @@ def postures() -> Figure:
     titles = ["from rest", "from the nearest", "as willing, too"]
     figure, panels = scenes(*titles, x=(-0.5, 6.5), y=(-0.5, 4.2))
     target = [4, 3, 0]
-    near = ik.Postures(TAIL, tails(), [ik.Reach(6, position=...)]).nearest(TAIL.rest, target)[0]
-    ways = [(TAIL, TAIL.rest), (TAIL, near), (ik.learned(TAIL, tails()), near)]
+    near = ik.learned.Postures(TAIL, tails(), [ik.Reach(6, position=...)]).nearest(TAIL.rest, target)[0]
+    ways = [(TAIL, TAIL.rest), (TAIL, near), (ik.learned.fit_skeleton(TAIL, tails()), near)]
     for panel, (skeleton, start) in zip(panels, ways, strict=True):
         chain(panel, TAIL.forward(TAIL.rest).positions, GREY, 0.5)
         chain(panel, TAIL.forward(start).positions, BLUE, 0.35)
@@ -681,9 +681,9 @@ def rbf() -> Figure:
     figure, panels = scenes("the nearest of 20", "between 20 (rbf)", x=(-0.5, 6.5), y=(-2.9, 2.9))
     goal, shades = ik.Reach(6, position=...), np.linspace(0.2, 1, 7)
     targets = np.linspace([5, -2.4, 0], [5, 2.4, 0], 7)
-    made = ik.RbfPoses(TAIL, tails(), [goal], 20)
+    made = ik.learned.RbfPoses(TAIL, tails(), [goal], 20)
     examples = ik.Pose(tails().rotations[made.examples])
-    nearest = ik.Postures(TAIL, examples, [goal]).nearest(TAIL.rest, targets)[0]
+    nearest = ik.learned.Postures(TAIL, examples, [goal]).nearest(TAIL.rest, targets)[0]
     for panel, poses in zip(panels, (nearest, made.pose(TAIL.rest, targets)), strict=True):
         for positions, target, shade in zip(TAIL.forward(poses).positions, targets, shades, strict=True):
             chain(panel, positions, BLUE, shade)
@@ -701,7 +701,7 @@ def motion_matching() -> Figure:
     panel.plot(time, asked, color=GREY, linewidth=1.5, linestyle=":")
     for price, color in ((0.0, ORANGE), (12.0, BLUE)):
         options: dict[str, Any] = {"times": [step, 2 * step], "weights": {"path": 5}, "transition": price}
-        library = ik.MotionMatching(clips, ["LeftFoot", "RightFoot"], **options)
+        library = ik.learned.MotionMatching(clips, ["LeftFoot", "RightFoot"], **options)
         row, played = 40, []
         for speed in asked:
             row = int(library.search(library.next(row), [[0, speed * step], [0, 2 * speed * step]], [0, 0])[0])
@@ -719,7 +719,7 @@ def broyden() -> Figure:
     counts, goals = range(0, 41, 2), [ik.Reach(6, [-1, 2, 1])]
     for refresh, color in ((1, GREEN), (5, BLUE), (0, ORANGE)):
         options: dict[str, Any] = {"refresh": refresh, "tolerance": 1e-8}
-        errors = [float(ik.broyden(arm, arm.rest, goals, iterations=n, **options).error) for n in counts]
+        errors = [float(ik.solvers.broyden(arm, arm.rest, goals, iterations=n, **options).error) for n in counts]
         panel.semilogy(counts, np.maximum(errors, 1e-9), color=color, linewidth=2, label=f"refresh={refresh}")
     panel.legend(frameon=False)
     return figure
@@ -732,7 +732,7 @@ def particles() -> Figure:
     figure, panel = plot("iterations", "distance / reach")
     counts = (5, 10, 20, 40, 80)
     for count, color in ((10, ORANGE), (50, BLUE), (250, GREEN)):
-        found = [ik.particles(TAIL, TAIL.rest, goals, count=count, iterations=n).error / 6 for n in counts]
+        found = [ik.solvers.particles(TAIL, TAIL.rest, goals, count=count, iterations=n).error / 6 for n in counts]
         panel.loglog(counts, [np.median(error) for error in found], color=color, linewidth=2, label=f"count={count}")
     panel.set_xticks(counts, [str(n) for n in counts])
     panel.minorticks_off()
@@ -744,7 +744,7 @@ def density() -> Figure:
     """The solution of dls from rest, and the likeliest pose that reaches the same; some known poses are pale."""
     figure, panels = scenes("dls", "the likeliest", x=(-0.5, 6.5), y=(-2.2, 3.4))
     target = [4, 3, 0]
-    made = ik.PoseDensity(TAIL, tails(), directions=6)
+    made = ik.learned.PoseDensity(TAIL, tails(), directions=6)
     goals = [ik.Reach(6, target)]
     for panel, found in zip(panels, (ik.dls(TAIL, TAIL.rest, goals), made.solve(TAIL.rest, goals)), strict=True):
         for positions in TAIL.forward(tails(12)).positions:
@@ -761,7 +761,7 @@ def bounds() -> Figure:
     hinge = ik.Limit.hinge([0, 0, 1], -np.pi / 6, np.pi / 6)
     tail = ik.Skeleton(range(-1, 8), [[0, 0, 0], *[[1, 0, 0]] * 8], limits=[hinge] * 8 + [None])
     target = [-1.0, 4.0, 0]
-    pose = ik.sns(tail, tail.rest, [ik.Reach(8, target)]).pose
+    pose = ik.solvers.sns(tail, tail.rest, [ik.Reach(8, target)]).pose
     joints, turned = tail.forward(pose).positions, np.linalg.norm(ik.rotations.log(pose.rotations), axis=-1)
     chain(held, joints, BLUE)
     for joint in np.flatnonzero(turned > np.pi / 6 - 1e-6):
@@ -807,7 +807,7 @@ def newton() -> Figure:
     errors.set(xlabel="iteration", ylabel="squared error", title="above the least")
     errors.spines[["top", "right"]].set_visible(False)
     errors.legend(frameon=False, fontsize=7)
-    in_line(stays, ik.newton)
+    in_line(stays, ik.solvers.newton)
     return figure
 
 
@@ -826,7 +826,7 @@ def lbfgsb() -> Figure:
     errors.legend(frameon=False, fontsize=7)
     hinge = ik.Limit.hinge([0, 0, 1], -np.pi / 4, np.pi / 4)
     tail = ik.Skeleton(range(-1, 8), [[0, 0, 0], *[[1, 0, 0]] * 8], limits=[hinge] * 8 + [None])
-    pose = ik.lbfgsb(tail, tail.rest, [ik.Reach(8, [-5, 0, 0])]).pose
+    pose = ik.solvers.lbfgsb(tail, tail.rest, [ik.Reach(8, [-5, 0, 0])]).pose
     joints, turned = tail.forward(pose).positions, np.linalg.norm(ik.rotations.log(pose.rotations), axis=-1)
     chain(bounds, joints, BLUE)
     for joint in np.flatnonzero(turned > np.pi / 4 - 1e-6):
@@ -834,7 +834,7 @@ def lbfgsb() -> Figure:
     dot(bounds, [-5, 0, 0], GREEN)
     bounds.set(aspect="equal", title="at their bounds", xmargin=0.1, ymargin=0.1)
     bounds.axis("off")
-    in_line(stays, ik.lbfgsb)
+    in_line(stays, ik.solvers.lbfgsb)
     return figure
 
 
@@ -1111,7 +1111,7 @@ def ground() -> Figure:
 # The leg
 
 
-def leg(target: ArrayLike, **options: Any) -> ik.Limb:
+def leg(target: ArrayLike, **options: Any) -> ik.closed_forms.LimbSolution:
     """Solve it."""
     return ik.two_bone(HIP, KNEE, ANKLE, target, **options)
 
@@ -1153,7 +1153,9 @@ def plot(x: str, y: str) -> tuple[Figure, Axes]:
     return figure, panel
 
 
-def before_after(panel: Axes, limb: ik.Limb, target: ArrayLike, before: Any = (HIP, KNEE, ANKLE)) -> None:
+def before_after(
+    panel: Axes, limb: ik.closed_forms.LimbSolution, target: ArrayLike, before: Any = (HIP, KNEE, ANKLE)
+) -> None:
     """The pose that came in, pale, and the solution; the target red where it is missed."""
     chain(panel, before, GREY, 0.5)
     chain(panel, limb.positions)

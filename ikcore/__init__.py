@@ -12,74 +12,69 @@ from typing import TYPE_CHECKING, Any
 
 try:
     from ikcore import starting as starting  # before what takes time
-    from ikcore._core import __version__, isa
+    from ikcore._core import __version__
 except ModuleNotFoundError as error:
     raise ImportError(
         f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
-from ikcore import limits, rotations
-from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_bone_2d
+from ikcore import closed_forms as closed_forms
+from ikcore import limits as limits
+from ikcore import rotations as rotations
+from ikcore import solvers as solvers
+from ikcore.closed_forms import aim, look_at, spline, spread_twist, two_bone
 from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Posture, Reach, Relative
-from ikcore.learning.broyden import broyden
-from ikcore.learning.density import PoseDensity
-from ikcore.learning.particles import particles
-from ikcore.learning.posture_map import posture_map
-from ikcore.learning.postures import Postures, learned
-from ikcore.learning.rbf import RbfPoses
 from ikcore.limits import Limit
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World, jacobian
-from ikcore.solving.by_name import Solver, solve, solver
-from ikcore.solving.bodies import full_body
-from ikcore.solving.composed import composed
-from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
-from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
+from ikcore.skeleton import Skeleton
+from ikcore.solvers import ccd, dls, fabrik
+from ikcore.solving.by_name import Solver, solve
 from ikcore.solving.solution import Solution
-from ikcore.solving.stages import Stage, stages
-from ikcore.solving.table import Method, Methods, Option, meant_by, methods
+from ikcore.solving.table import meant_by as _meant_by
+from ikcore.solving.table import methods
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 if TYPE_CHECKING:
-    from ikcore import feet, prepare
+    from ikcore import feet as feet
+    from ikcore import grounds as grounds
+    from ikcore import learned as learned
+    from ikcore import masses as masses
+    from ikcore import prepare as prepare
     from ikcore.bake import Baked, BakeSettings, bake_feet
-    from ikcore.clips import bvh, gltf, samples
+    from ikcore.clips import bvh as bvh
+    from ikcore.clips import gltf as gltf
+    from ikcore.clips import samples as samples
     from ikcore.clips.clip import Clip, FormatError
-    from ikcore.clips.smoothing import Smoothed, smooth
+    from ikcore.clips.smoothing import smooth
     from ikcore.feet import Contacts, Feet, Leg
     from ikcore.feet.foot_placer import FootPlacer, FootRays, PlacedFeet
-    from ikcore.grounds import terrain
-    from ikcore.grounds.ground import Ground, Hits, Surface
-    from ikcore.learning.matching import MotionMatching
-    from ikcore.masses import as_strong, momentum
-    from ikcore.pages import report
-    from ikcore.splines import Spline, curve_through, spline
-    from ikcore.twists import Twists, spread_twist
+    from ikcore.grounds import terrain as terrain
+    from ikcore.grounds.ground import Ground
+    from ikcore.pages import report as report
 
-# Clips, ground, feet, pages and curves are imported when they are first named: who only solves does not wait for them.
+# Imported at first use, so that a program that only solves does not wait for clips, grounds, feet and pages.
 _MODULES = {
     "bvh": "clips.bvh",
     "feet": "feet",
     "gltf": "clips.gltf",
+    "grounds": "grounds",
+    "learned": "learned",
+    "masses": "masses",
     "prepare": "prepare",
     "report": "pages.report",
     "samples": "clips.samples",
     "terrain": "grounds.terrain",
 }
 _HOMES = {
-    **dict.fromkeys(("as_strong", "momentum"), "masses"),
     **dict.fromkeys(("Baked", "BakeSettings", "bake_feet"), "bake"),
     **dict.fromkeys(("FootPlacer", "FootRays", "PlacedFeet"), "feet.foot_placer"),
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
-    **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
+    "smooth": "clips.smoothing",
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
-    "MotionMatching": "learning.matching",
-    **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
-    **dict.fromkeys(("Spline", "curve_through", "spline"), "splines"),
-    **dict.fromkeys(("Twists", "spread_twist"), "twists"),
+    "Ground": "grounds.ground",
 }
 
-if not TYPE_CHECKING:  # checkers see the imports above, and say so where a name is wrong
+if not TYPE_CHECKING:  # type checkers see the imports above, and report unknown names
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
@@ -87,18 +82,21 @@ if not TYPE_CHECKING:  # checkers see the imports above, and say so where a name
         elif name in _HOMES:
             value = getattr(import_module(f"ikcore.{_HOMES[name]}"), name)
         else:
-            said = f"module 'ikcore' has no attribute {name!r}{meant_by(name)}"
+            homes = [module.__name__ for module in (solvers, closed_forms) if name in module.__all__]
+            hint = f"; it is {homes[0]}.{name}" if homes else _meant_by(name)
+            said = f"module 'ikcore' has no attribute {name!r}{hint}"
             raise AttributeError(said, name=name, obj=sys.modules[__name__])
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_HOMES})
+    """The names of `__all__` and the public modules, without `feet`: no two names differ by case only."""
+    modules = {"closed_forms", "limits", "rotations", "solvers", *_MODULES} - {"feet"}
+    return sorted({*__all__, *modules})
 
 
 __all__ = [
-    "Aim",
     "BakeSettings",
     "Baked",
     "CentreOfMass",
@@ -109,86 +107,35 @@ __all__ = [
     "FootPlacer",
     "FootRays",
     "FormatError",
-    "Gaze",
     "Goal",
     "Ground",
-    "Hits",
     "Inside",
     "Leg",
-    "Limb",
     "Limit",
     "Look",
-    "Method",
-    "Methods",
-    "MotionMatching",
-    "Option",
     "Outside",
     "PlacedFeet",
-    "PlanarLimb",
     "Pose",
-    "PoseDensity",
     "Posture",
-    "Postures",
-    "RbfPoses",
     "Reach",
     "Relative",
     "Skeleton",
-    "Smoothed",
     "Solution",
     "Solver",
-    "Spline",
-    "Stage",
     "Status",
-    "Surface",
-    "Twists",
     "UnusableError",
     "UnusableWarning",
-    "World",
     "__version__",
     "aim",
-    "as_strong",
     "bake_feet",
-    "broyden",
-    "bvh",
     "ccd",
-    "circle",
-    "composed",
-    "curve_through",
     "dls",
     "fabrik",
-    "feet",
-    "follow",
-    "full_body",
-    "gauss_seidel",
-    "gltf",
-    "isa",
-    "jacobian",
-    "lbfgsb",
-    "learned",
-    "limits",
-    "look",
+    "look_at",
     "methods",
-    "momentum",
-    "newton",
-    "particles",
-    "pinv",
-    "posture_map",
-    "prepare",
-    "report",
-    "rotations",
-    "samples",
-    "sdls",
     "smooth",
-    "sns",
     "solve",
-    "solver",
     "spline",
     "spread_twist",
-    "spring",
-    "stages",
-    "svf",
-    "terrain",
-    "transpose",
     "two_bone",
-    "two_bone_2d",
 ]

@@ -177,7 +177,9 @@ def _shape(row: tuple[int, ...]) -> str:
     return f"({', '.join(['...', *map(str, row)])})"
 
 
-def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int = 1) -> Any:
+def call(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int | None = 1
+) -> Any:
     """Run a gufunc, on several threads if requested and worthwhile.
 
     If the leading axes do not broadcast, the error names the arguments.
@@ -350,21 +352,19 @@ _MOST_WORKERS = 1024
 _WORTH_A_THREAD = 131_072
 
 
-def thread_count(workers: int) -> int:
-    """The number of threads; -1 means one for every core that this process may use."""
+def thread_count(workers: int | None) -> int:
+    """The number of threads; None means one for every core that this process may use."""
     if type(workers) is int and workers == 1:  # the usual case
         return 1
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     try:
         workers = whole_number(workers)
     except TypeError:
-        raise TypeError(f"workers: expected a whole number, got {shown(workers)}") from None
-    if workers < -1 or workers == 0:
-        raise ValueError(f"workers: expected a positive number, or -1 for all cores, got {shown(workers)}")
-    if workers > _MOST_WORKERS:
-        raise ValueError(f"workers: expected {_MOST_WORKERS} at most, or -1 for all cores, got {shown(workers)}")
-    if workers > 0:
-        return workers
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+        raise TypeError(f"workers: expected a whole number, or None for all cores, got {shown(workers)}") from None
+    if not 1 <= workers <= _MOST_WORKERS:
+        raise ValueError(f"workers: expected 1 to {_MOST_WORKERS}, or None for all cores, got {shown(workers)}")
+    return workers
 
 
 def _call_in_blocks(
@@ -407,7 +407,7 @@ def _longest_list(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> int:
     return max((array.shape[-len(row)] for array, row in given if row and row[0] == "n"), default=1)
 
 
-def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None]) -> None:
+def in_blocks(items: int, work: int, workers: int | None, solve: Callable[[slice], None]) -> None:
     """Solve all items, on several threads if requested and worthwhile.
 
     `work` is the cost of an item relative to a closed form.
@@ -434,7 +434,10 @@ _LISTENS_EVERY = 0.05
 
 
 def on_threads(
-    blocks: Sequence[slice], workers: int, solve: Callable[[slice], None], stop: Callable[[], None] = lambda: None
+    blocks: Sequence[slice],
+    workers: int,
+    solve: Callable[[slice], None],
+    stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Solve all blocks on `workers` threads, including this one.
 

@@ -82,7 +82,7 @@ class Reach(Goal):
     >>> hand = ik.Reach("hand.L", position=[0.4, 1.2, 0.3], chain="upper_arm.L")
     >>> upright = ik.Reach("head", rotation=[1, 0, 0, 0], chain=0)
 
-    In `ikcore.solver` an ellipsis stands for an array that is given in the call:
+    In `ikcore.Solver` an ellipsis stands for an array that is given in the call:
 
     >>> spec = ik.Reach("hand.L", position=..., chain=2)
     """

@@ -140,8 +140,8 @@ class Limit:
         *,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
-        speed: ArrayLike = np.inf,
-        acceleration: ArrayLike = np.inf,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """Every rotation is allowed.
 
@@ -173,7 +173,7 @@ class Limit:
 
     @staticmethod
     def locked(
-        *, position: ArrayLike | None = None, speed: ArrayLike = np.inf, acceleration: ArrayLike = np.inf
+        *, position: ArrayLike | None = None, speed: ArrayLike | None = None, acceleration: ArrayLike | None = None
     ) -> Limit:
         """Only rest is allowed.
 
@@ -203,8 +203,8 @@ class Limit:
         *,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
-        speed: ArrayLike = np.inf,
-        acceleration: ArrayLike = np.inf,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The joint turns about an axis, within a range.
 
@@ -243,8 +243,8 @@ class Limit:
         twist: tuple[float, float] | None = None,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
-        speed: ArrayLike = np.inf,
-        acceleration: ArrayLike = np.inf,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The axis leans by at most an angle, and twists within a range.
 
@@ -284,8 +284,8 @@ class Limit:
         twist: tuple[float, float] | None = None,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
-        speed: ArrayLike = np.inf,
-        acceleration: ArrayLike = np.inf,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The axis leans by different angles to four sides, and twists within a range.
 
@@ -329,8 +329,8 @@ class Limit:
         *,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
-        speed: ArrayLike = np.inf,
-        acceleration: ArrayLike = np.inf,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The three angles about the joint's own axes stay within ranges.
 
@@ -374,8 +374,8 @@ class Limit:
         twist: tuple[float, float] | None = None,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
-        speed: ArrayLike = np.inf,
-        acceleration: ArrayLike = np.inf,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The axis stays within a sequence of cones, or on the path from one to the next, and twists within a range.
 
@@ -607,8 +607,8 @@ def _made(
     kind: Kind,
     stiffness: ArrayLike,
     position: ArrayLike | None,
-    speed: ArrayLike,
-    acceleration: ArrayLike,
+    speed: ArrayLike | None,
+    acceleration: ArrayLike | None,
     **parts: Any,
 ) -> Limit:
     given = rows("stiffness", stiffness, np.dtype(np.float64))
@@ -624,8 +624,10 @@ def _made(
     return Limit(kind, stiffness=stiff, **parts)
 
 
-def _pair(name: str, value: ArrayLike) -> tuple[float, ...]:
-    """Values for turning and for sliding; one number stands for both."""
+def _pair(name: str, value: ArrayLike | None) -> tuple[float, ...]:
+    """Values for turning and for sliding; one number stands for both, and None for no bound."""
+    if value is None:
+        return (np.inf, np.inf)
     given = rows(name, value, np.dtype(np.float64))
     if given.shape not in ((), (2,)) or not (given > 0).all():
         raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(value)}")
@@ -816,3 +818,10 @@ def _is_left(side: str) -> bool:
 
 def _angles(*degrees: float) -> Any:
     return tuple(np.pi / 180 * angle for angle in degrees)
+
+
+__all__ = ["Limit", "human_arm", "human_leg"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -16,7 +16,9 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors, check_unscaled
 
 
-def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, *, workers: int = 1) -> NDArray[Any]:
+def momentum(
+    skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, *, workers: int | None = 1
+) -> NDArray[Any]:
     """Return the centroidal momentum matrix: the momentum of all masses per velocity of each joint.
 
     Multiplied by joint velocities it gives the momentum of all masses and the angular momentum about their centre. Its
@@ -31,8 +33,8 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
         One or many, without scales. The result has its type, float32 or float64.
     inertias : (joints, 3, 3) array_like, optional
         The inertia of every mass about its own centre, in the axes of its joint (default: that of the skeleton).
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
+    workers : int or None, optional
+        Number of threads, None for all cores. The result is the same to the bit.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, 
     >>> import ikcore as ik
     >>> rod = ik.Skeleton.chain([[0, 0, 0], [2, 0, 0]])
     >>> rod = ik.Skeleton(rod.parents, rod.offsets, masses=[1, 3])
-    >>> H = ik.momentum(rod, rod.rest)
+    >>> H = ik.masses.momentum(rod, rod.rest)
     >>> H.shape
     (6, 12)
     >>> # about z at the first joint: 3 kg go along y by 2 m/s; both turn about what is between them
@@ -133,7 +135,7 @@ def as_strong(skeleton: Skeleton, strengths: Mapping[Any, ArrayLike]) -> Skeleto
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [3, 0, 0], [5, 0, 0], [6, 0, 0]])
-    >>> strong = ik.as_strong(arm, {0: 80, 1: [70, 50, 50], 2: 12})
+    >>> strong = ik.masses.as_strong(arm, {0: 80, 1: [70, 50, 50], 2: 12})
     >>> [
     ...     tuple(round(s, 3) for s in limit.stiffness) if limit else None
     ...     for limit in strong.limits
@@ -164,3 +166,10 @@ def _strength(joint: Any, value: ArrayLike) -> NDArray[np.float64]:
     if strength.shape not in ((), (3,)) or not np.all(np.isfinite(strength) & (strength > 0)):
         raise ValueError(f"strengths: expected one number or three, more than 0, for {joint!r}, got {value!r}")
     return np.broadcast_to(strength, 3)
+
+
+__all__ = ["as_strong", "momentum"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,7 +4,7 @@ Quaternions are (w, x, y, z), Hamilton: ``multiply(a, b)`` applies b first. Angl
 Results are float32 if all rotations and vectors given are, else float64.
 
 Every function takes ``out=``: where to write the result, an array (or a pair of them) of its shape and type. It may be
-an input. ``workers=`` is the number of threads, -1 for all cores; the result is the same to the bit. `continuous`,
+an input. ``workers=`` is the number of threads, None for all cores; the result is the same to the bit. `continuous`,
 `to_xyzw` and `from_xyzw` have no ``workers``, because they compute nearly nothing.
 
 A quaternion of any length stands for the rotation it points to, and zero for the identity. Only `multiply` and
@@ -32,7 +32,9 @@ from ikcore._arrays import call, is_rotation, number_type, optional_rows, rows
 Array = NDArray[Any]
 
 
-def _one(solver: np.ufunc, dtype: np.dtype[Any], out: Array | None, workers: int, **operands: tuple[Any, ...]) -> Array:
+def _one(
+    solver: np.ufunc, dtype: np.dtype[Any], out: Array | None, workers: int | None, **operands: tuple[Any, ...]
+) -> Array:
     """Call a gufunc with one result. An operand is a value and the shape of its rows."""
     if out is None and workers == 1 and type(workers) is int and (made := _plain(solver, dtype, operands)) is not None:
         return made
@@ -57,7 +59,11 @@ def _plain(solver: np.ufunc, dtype: np.dtype[Any], operands: dict[str, tuple[Any
 
 
 def _two(
-    solver: np.ufunc, dtype: np.dtype[Any], out: tuple[Array, Array] | None, workers: int, **operands: tuple[Any, ...]
+    solver: np.ufunc,
+    dtype: np.dtype[Any],
+    out: tuple[Array, Array] | None,
+    workers: int | None,
+    **operands: tuple[Any, ...],
 ) -> tuple[Array, Array]:
     """Call a gufunc with two results."""
     first, second = _call(solver, dtype, () if out is None else out, workers, operands)
@@ -68,7 +74,7 @@ def _call(
     solver: np.ufunc,
     dtype: np.dtype[Any],
     outputs: tuple[Array, ...],
-    workers: int,
+    workers: int | None,
     operands: dict[str, tuple[Any, ...]],
 ) -> Any:
     places = tuple([_checked(array, dtype) for array in outputs])
@@ -95,7 +101,7 @@ def _written(result: Array, out: Array | None) -> Array:
     return out
 
 
-def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Product of two quaternions: the rotation b, then a. Neither is brought to unit length.
 
     Parameters
@@ -118,7 +124,7 @@ def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: i
     return _one(_core.quat_multiply, number_type(a, b), out, workers, a=(a, 4), b=(b, 4))
 
 
-def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """The inverse of a unit quaternion: x, y and z change sign.
 
     Parameters
@@ -141,7 +147,7 @@ def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     return _one(_core.quat_conjugate, number_type(q), out, workers, q=(q, 4))
 
 
-def normalize(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def normalize(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """The same rotation with unit length and the same sign. A unit quaternion keeps its bits.
 
     Parameters
@@ -165,7 +171,7 @@ def normalize(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     return _one(_core.quat_normalize, number_type(q), out, workers, q=(q, 4))
 
 
-def canonical(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def canonical(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """The one of a rotation's two unit quaternions that has w >= 0.
 
     Parameters
@@ -222,7 +228,7 @@ def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
     return _written(np.where(np.isnan(keys), keys.dtype.type(np.nan), keys * signs[..., None] + 0), out)
 
 
-def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Vectors rotated by quaternions.
 
     Parameters
@@ -248,7 +254,7 @@ def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int
 
 
 def shortest_arc(
-    a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, out: Array | None = None, workers: int = 1
+    a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, out: Array | None = None, workers: int | None = 1
 ) -> Array:
     """The smallest rotation that takes the direction a to the direction b.
 
@@ -275,7 +281,7 @@ def shortest_arc(
     return _one(_core.quat_shortest_arc, number_type(a, b), out, workers, a=(a, 3), b=(b, 3), axis=(axis, 3))
 
 
-def exp(v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def exp(v: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Rotation vectors, axis times angle, as quaternions.
 
     Parameters
@@ -300,7 +306,7 @@ def exp(v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     return _one(_core.quat_exp, number_type(v), out, workers, v=(v, 3))
 
 
-def log(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def log(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Rotation vectors of quaternions, by the shorter way.
 
     Parameters
@@ -324,7 +330,7 @@ def log(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     return _one(_core.quat_log, number_type(q), out, workers, q=(q, 4))
 
 
-def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Interpolate from a to b by the shorter way, at constant speed.
 
     Parameters
@@ -352,7 +358,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None,
 
 
 def swing_twist(
-    q: ArrayLike, axis: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int = 1
+    q: ArrayLike, axis: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int | None = 1
 ) -> tuple[Array, Array]:
     """Split rotations in two: a twist about an axis, then a swing of that axis.
 
@@ -380,7 +386,7 @@ def swing_twist(
     return _two(_core.quat_swing_twist, number_type(q), out, workers, q=(q, 4), axis=(axis, 3))
 
 
-def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Rotation matrices, which multiply column vectors.
 
     Parameters
@@ -405,7 +411,7 @@ def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Ar
     return _one(_core.quat_to_matrix, number_type(q), out, workers, q=(q, 4))
 
 
-def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Quaternions of rotation matrices.
 
     Parameters
@@ -429,7 +435,9 @@ def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int = 1
     return _one(_core.quat_from_matrix, number_type(matrix), out, workers, matrix=(matrix, 3, 3))
 
 
-def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int = 1) -> tuple[Array, Array]:
+def to_axis_angle(
+    q: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int | None = 1
+) -> tuple[Array, Array]:
     """Unit axis and angle of rotations, by the shorter way.
 
     Parameters
@@ -458,7 +466,7 @@ def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None, worke
     return _two(_core.quat_to_axis_angle, number_type(q), out, workers, q=(q, 4))
 
 
-def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Rotations by an angle about an axis.
 
     Parameters
@@ -484,7 +492,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
     return _one(_core.quat_from_axis_angle, number_type(axis), out, workers, axis=(axis, 3), angle=(angle,))
 
 
-def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """The first two columns of the matrix, one after the other: a continuous representation, for learning.
 
     Parameters
@@ -511,7 +519,7 @@ def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     return _one(_core.quat_to_6d, number_type(q), out, workers, q=(q, 4))
 
 
-def from_6d(columns: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
+def from_6d(columns: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Rotations from two vectors, as a network predicts them.
 
     Parameters
@@ -535,7 +543,7 @@ def from_6d(columns: ArrayLike, *, out: Array | None = None, workers: int = 1) -
     return _one(_core.quat_from_6d, number_type(columns), out, workers, columns=(columns, 6))
 
 
-def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int = 1) -> Array:
+def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Three angles about coordinate axes.
 
     Parameters
@@ -569,7 +577,7 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int
     return angles
 
 
-def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, workers: int = 1) -> Array:
+def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, workers: int | None = 1) -> Array:
     """Rotations from three angles about coordinate axes.
 
     Parameters
@@ -663,7 +671,7 @@ def best_fit(
     weights: ArrayLike | None = None,
     *,
     out: tuple[Array, Array] | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
 ) -> tuple[Array, Array]:
     """The rotation about the origin that brings points nearest to their targets: least squares, never a reflection.
 
@@ -701,3 +709,33 @@ def best_fit(
     count = moved.shape[-2:-1] or ("n",)
     operands = {"points": (moved, *count, 3), "targets": (targets, *count, 3), "weights": (weights, *count)}
     return _two(_core.quat_best_fit, dtype, out, workers, **operands)
+
+
+__all__ = [
+    "best_fit",
+    "canonical",
+    "conjugate",
+    "continuous",
+    "exp",
+    "from_6d",
+    "from_axis_angle",
+    "from_euler",
+    "from_matrix",
+    "from_xyzw",
+    "log",
+    "multiply",
+    "normalize",
+    "rotate",
+    "shortest_arc",
+    "slerp",
+    "swing_twist",
+    "to_6d",
+    "to_axis_angle",
+    "to_euler",
+    "to_matrix",
+    "to_xyzw",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

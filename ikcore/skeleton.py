@@ -88,7 +88,7 @@ class Skeleton:
            [0. , 0.1, 0. ]])
     """
 
-    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_names", "_prepared", "_rest")
+    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_methods", "_names", "_prepared", "_rest")
 
     def __init__(
         self,
@@ -119,6 +119,7 @@ class Skeleton:
         self._rest = Pose(self._data.rests)
         self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were requested
         self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single.py
+        self._methods: dict[tuple[Any, ...], str] = {}  # see solving/auto.py
 
     @classmethod
     def chain(cls, points: ArrayLike, *, names: Sequence[str] | None = None, limits: Limits | None = None) -> Skeleton:
@@ -243,7 +244,7 @@ class Skeleton:
         """The joints whose parent is this one, ascending."""
         return tuple(np.flatnonzero(self.parents == self.index(joint)).tolist())
 
-    def forward(self, pose: Pose, *, workers: int = 1) -> World:
+    def forward(self, pose: Pose, *, workers: int | None = 1) -> World:
         """World positions and rotations of the joints: forward kinematics, composed as glTF does.
 
         A joint's matrix is its parent's times translation, rotation and scale. Children of a non-uniformly scaled joint
@@ -254,8 +255,8 @@ class Skeleton:
         ----------
         pose : Pose
             One pose or many. The result has its type, float32 or float64.
-        workers : int, optional
-            Number of threads, -1 for all cores. The result is the same to the bit.
+        workers : int or None, optional
+            Number of threads, None for all cores. The result is the same to the bit.
 
         Returns
         -------
@@ -281,15 +282,15 @@ class Skeleton:
         self._run(_core.forward, parts, workers)
         return world
 
-    def local(self, world: World, *, workers: int = 1) -> Pose:
+    def local(self, world: World, *, workers: int | None = 1) -> Pose:
         """The pose, without scales, whose `forward` is this world.
 
         Parameters
         ----------
         world : World
             Positions and rotations of all joints. Rotations may have any length.
-        workers : int, optional
-            Number of threads, -1 for all cores.
+        workers : int or None, optional
+            Number of threads, None for all cores.
 
         Returns
         -------
@@ -413,7 +414,7 @@ class Skeleton:
         """Arrays with rows of these sizes, one row for every joint."""
         return _core.empty(tuple([((*shape, len(self), size), dtype.char) for size in sizes]))
 
-    def _run(self, function: Any, arrays: tuple[NDArray[Any] | None, ...], workers: int) -> None:
+    def _run(self, function: Any, arrays: tuple[NDArray[Any] | None, ...], workers: int | None) -> None:
         """Call C on arrays of one shape (except for their last axis), with all leading axes merged into one."""
         first = arrays[0]
         assert first is not None
@@ -508,7 +509,7 @@ def is_name_or_number(value: Any) -> bool:
 
 
 def jacobian(
-    skeleton: Skeleton, pose: Pose, joint: str | int, offset: ArrayLike | None = None, *, workers: int = 1
+    skeleton: Skeleton, pose: Pose, joint: str | int, offset: ArrayLike | None = None, *, workers: int | None = 1
 ) -> NDArray[Any]:
     """Derivative of the position and rotation of a joint, or of a point fixed to it, by the joint rotations.
 
@@ -522,8 +523,8 @@ def jacobian(
         The joint, by name or index.
     offset : (3,) array_like, optional
         The point, in the space of the joint (default: the joint).
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
+    workers : int or None, optional
+        Number of threads, None for all cores. The result is the same to the bit.
 
     Returns
     -------
@@ -537,7 +538,7 @@ def jacobian(
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
-    >>> J = ik.jacobian(arm, arm.rest, 2)
+    >>> J = ik.solvers.jacobian(arm, arm.rest, 2)
     >>> J.shape
     (6, 9)
     >>> # about z at the first joint: the end moves along y, twice as fast as it turns

@@ -217,7 +217,7 @@ class Making:
 
     def _rows(self, name: str, value: Any) -> NDArray[Any]:
         if value is ...:
-            raise TypeError(f"{self.where}.{name}: an ellipsis stands for an array in the goals of ikcore.solver only")
+            raise TypeError(f"{self.where}.{name}: an ellipsis stands for an array in the goals of ikcore.Solver only")
         return rows(f"{self.where}.{name}", value, self.dtype, *GOAL_ARRAYS[name])
 
     def _influence(self) -> NDArray[Any] | None:

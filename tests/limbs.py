@@ -21,19 +21,21 @@ Pose = tuple[Any, Any, Any]
 Inputs = dict[str, Any]  # arrays by the name of the argument
 
 
-def solve(*args: ArrayLike, **options: Any) -> ik.Limb:
+def solve(*args: ArrayLike, **options: Any) -> ik.closed_forms.LimbSolution:
     """Solve and let no floating-point error pass."""
     with np.errstate(all="raise"):
         return ik.two_bone(*args, **options)
 
 
-def solve_quietly(*args: ArrayLike, **options: Any) -> ik.Limb:
+def solve_quietly(*args: ArrayLike, **options: Any) -> ik.closed_forms.LimbSolution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ik.UnusableWarning)
         return solve(*args, **options)
 
 
-def check(limb: ik.Limb, root: ArrayLike, mid: ArrayLike, end: ArrayLike, target: ArrayLike) -> None:
+def check(
+    limb: ik.closed_forms.LimbSolution, root: ArrayLike, mid: ArrayLike, end: ArrayLike, target: ArrayLike
+) -> None:
     """The forward check: the deltas alone rebuild what the limb says, and the status is the truth about it."""
     number = limb.error.dtype.type
     epsilon, tolerance = np.finfo(number).eps, TOLERANCE[number]
@@ -75,7 +77,9 @@ def check(limb: ik.Limb, root: ArrayLike, mid: ArrayLike, end: ArrayLike, target
     every(~close | (distance < np.abs(upper - lower)), "not too near")
 
 
-def checked(root: ArrayLike, mid: ArrayLike, end: ArrayLike, target: ArrayLike, **options: Any) -> ik.Limb:
+def checked(
+    root: ArrayLike, mid: ArrayLike, end: ArrayLike, target: ArrayLike, **options: Any
+) -> ik.closed_forms.LimbSolution:
     limb = solve(root, mid, end, target, **options)
     check(limb, root, mid, end, target)
     return limb

@@ -37,7 +37,7 @@ def two_bone(
     return root + upper * turn(line, unit(np.cross(line, towards)), angle), root + distance * line
 
 
-def forward(limb: ik.Limb, root: ArrayLike, mid: ArrayLike, end: ArrayLike) -> Array:
+def forward(limb: ik.closed_forms.LimbSolution, root: ArrayLike, mid: ArrayLike, end: ArrayLike) -> Array:
     """Positions (..., 3, 3) rebuilt from the deltas: the mid bone turns by root * mid."""
     root, mid, end = (np.asarray(point, np.float64) for point in (root, mid, end))
     upper = rotate(limb.root, mid - root)

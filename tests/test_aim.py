@@ -38,7 +38,7 @@ def random(dtype: Any, count: int = 500, seed: int = 1) -> dict[str, Any]:
     }
 
 
-def ray_after(aimed: ik.Aim, joint: dict[str, Any]) -> tuple[Any, Any]:
+def ray_after(aimed: ik.closed_forms.AimSolution, joint: dict[str, Any]) -> tuple[Any, Any]:
     """Start (from the joint) and direction of the axis after the turn, rebuilt in doubles."""
     turned = ref.multiply(aimed.delta, ref.unit(np.asarray(joint["rotation"], float)))
     offset = np.asarray(joint.get("offset", np.zeros(3)), float)

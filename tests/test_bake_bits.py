@@ -411,7 +411,7 @@ def test_the_recorded_bits() -> None:
     assert baked() == RECORDED
 
 
-@pytest.mark.parametrize("workers", [2, 5, -1])
+@pytest.mark.parametrize("workers", [2, 5, None])
 def test_threads_give_the_same_bits(workers: int) -> None:
     assert baked(workers) == baked()
 

@@ -26,7 +26,7 @@ STEP = 0.16
 
 
 @functools.cache
-def walk() -> samples.Walk:
+def walk() -> samples.Sample:
     return samples.walk(seconds=4)
 
 

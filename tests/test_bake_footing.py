@@ -14,11 +14,11 @@ from test_bake import FLOOR, SIDES, Array, apart, box, feet, soles, walk
 import ikcore as ik
 from ikcore import terrain
 from ikcore.bake.floors import floors_of, planted_of
+from ikcore.bake.foot import Foot, Pivot, Stance
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import legs_of
 from ikcore.bake.planting import planted_on
 from ikcore.bake.scene import Scene
-from ikcore.bake.foot import Foot, Pivot, Stance
 from ikcore.feet.leg import Sole
 
 POINTS = ("heel", "ball", "toe", "inner", "outer")

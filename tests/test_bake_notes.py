@@ -18,9 +18,9 @@ import ikcore as ik
 from ikcore import prepare, samples, terrain
 from ikcore._arrays import plain
 from ikcore.bake import notes
+from ikcore.bake.foot import Pivot, Stance
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.scene import Scene
-from ikcore.bake.foot import Pivot, Stance
 from ikcore.command import cli
 from ikcore.feet import metrics, verdicts
 
@@ -148,7 +148,7 @@ def test_feet_that_are_left_deeper_than_in_the_clip_are_said() -> None:
 @pytest.mark.parametrize("height", [0.0, 0.2])
 @pytest.mark.skipif(not MOCAP.is_dir(), reason="IKCORE_MOCAP names no folder of clips")
 def test_no_foot_of_a_capture_is_left_deeper_without_a_note(file: str, height: float) -> None:
-    clip = ik.Clip.read(MOCAP / f"{file}.bvh", up="auto", unit="auto").convert(up="Y", unit=1)
+    clip = ik.Clip.read(MOCAP / f"{file}.bvh", up=None, unit=None).convert(up="Y", unit=1)
     baked = ik.bake_feet(clip, ik.Ground.plane(height=height))
     _, after = baked.measured()
     assert after.own is not None

@@ -15,11 +15,11 @@ import ikcore as ik
 from ikcore import _core
 
 
-def arrays_of(limb: ik.Limb) -> list[np.ndarray]:
-    return [getattr(limb, name) for name in ik.Limb.__match_args__]
+def arrays_of(limb: ik.closed_forms.LimbSolution) -> list[np.ndarray]:
+    return [getattr(limb, name) for name in ik.closed_forms.LimbSolution.__match_args__]
 
 
-def solved(count: int, dtype: Any = float, seed: int = 0) -> ik.Limb:
+def solved(count: int, dtype: Any = float, seed: int = 0) -> ik.closed_forms.LimbSolution:
     return ik.two_bone(**limbs(dtype, seed, count))
 
 
@@ -118,7 +118,7 @@ def test_a_result_outlives_its_call_in_threads() -> None:
     wrong: list[int] = []
 
     def work(seed: int) -> None:
-        mine: list[ik.Limb] = []
+        mine: list[ik.closed_forms.LimbSolution] = []
         for _ in range(60):
             mine = [*mine[-2:], solved(3_000, seed=seed)]
             if any((limb.positions != expected[seed]).any() for limb in mine):
@@ -135,7 +135,7 @@ def test_a_result_outlives_its_call_in_threads() -> None:
 def test_new_arrays_have_the_bits_of_out(dtype: Any) -> None:
     for count in (1, 300, 5_000):
         given = limbs(dtype, 3, count)
-        out = ik.Limb.empty(count, dtype)
+        out = ik.closed_forms.LimbSolution.empty(count, dtype)
         ik.two_bone(**given, out=out)
         for array, there in zip(arrays_of(ik.two_bone(**given)), arrays_of(out), strict=True):
             assert array.dtype == there.dtype
@@ -149,7 +149,7 @@ def test_other_results_are_blocks_as_well() -> None:
     world = skeleton.forward(poses)
     found = ik.dls(skeleton, poses, [ik.Reach(3, [1, 1, 1])], goal_errors=True)
     spine = np.array([[0, 1.2, 0], [0, 1.45, 0], [0, 1.6, 0.02]])
-    gaze = ik.look(np.tile(spine, (50, 1, 1)), [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1])
+    gaze = ik.look_at(np.tile(spine, (50, 1, 1)), [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1])
     for arrays in ((world.positions, world.rotations), (gaze.deltas, gaze.positions, gaze.status, gaze.error)):
         assert len({id(array.base) for array in arrays}) == 1
         assert all(array.flags.writeable for array in arrays)

@@ -12,8 +12,8 @@ from human import Human
 from numpy.testing import assert_allclose
 
 import ikcore as ik
-from ikcore.learning.coordinates import Coordinates
 from ikcore.solving.checks import tasks_of
+from ikcore.solving.coordinates import Coordinates
 
 HUMAN = Human()
 BENT = ik.Limit.hinge([0, 1, 1], -1, 2)
@@ -60,13 +60,13 @@ def test_the_published_problem_takes_as_long_as_published() -> None:
     reach = float(skeleton.reach(goals[0].joint).outer)
     given: dict[str, Any] = {"damping": 0.1 / reach, "max_error": 0.2 / reach, "tolerance": 1e-3 / reach}
     for refresh, mean in ((1, 9.6), (3, 11.3), (5, 13.5)):
-        found = ik.broyden(skeleton, start, goals, refresh=refresh, **given)
+        found = ik.solvers.broyden(skeleton, start, goals, refresh=refresh, **given)
         assert solved(found, ends).all()
         assert found.reached.all()
         assert found.iterations.mean() == pytest.approx(mean, abs=0.5)
         states, (low, high) = HUMAN.states(found.pose), HUMAN.linkage.limits
         assert max((low - states).max(), (states - high).max()) <= 1e-12
-    alone = ik.broyden(skeleton, start, goals, refresh=0, **given)
+    alone = ik.solvers.broyden(skeleton, start, goals, refresh=None, **given)
     there = solved(alone, ends)
     assert 38 <= there.sum() <= 50
     assert alone.iterations[there].mean() > 50
@@ -92,7 +92,7 @@ def test_coordinates_move_ends_as_their_jacobian_says() -> None:
 
 def test_limits_hold_and_a_batch_changes_no_bit() -> None:
     goals = [ik.Reach(4, TARGETS)]
-    found = ik.broyden(CRANE, CRANE.rest, goals)
+    found = ik.solvers.broyden(CRANE, CRANE.rest, goals)
     assert found.reached.tolist() == [True, True, False]
     assert found.status[2] & ik.Status.TOO_FAR
     for joint in (1, 2):
@@ -102,14 +102,14 @@ def test_limits_hold_and_a_batch_changes_no_bit() -> None:
     slid = found.pose.translations[:, 0] - CRANE.offsets[0]
     assert ((slid >= [-1, 0, 0]) & (slid <= [1, 0, 0.5])).all()
     for item, target in enumerate(TARGETS):
-        one = ik.broyden(CRANE, CRANE.rest, [ik.Reach(4, target)])
+        one = ik.solvers.broyden(CRANE, CRANE.rest, [ik.Reach(4, target)])
         assert one.pose.rotations.tobytes() == found.pose.rotations[item].tobytes()
         assert one.iterations == found.iterations[item]
 
 
 def test_a_step_that_did_what_was_expected_corrects_nothing() -> None:
     """The rule: a Jacobian that explains the step, and is as before across it."""
-    from ikcore.learning.broyden import _correction
+    from ikcore.solving.broyden import _correction
 
     random = np.random.default_rng(0)
     rows, step, done = random.normal(size=(4, 6, 9)), random.normal(size=(4, 9)), random.normal(size=(4, 2, 3))
@@ -124,4 +124,4 @@ def test_it_stands_in_the_table() -> None:
     assert ik.methods()["broyden"].options["refresh"].default == 5
     assert ik.solve(CRANE, CRANE.rest, [ik.Reach(4, TARGETS[0])], "broyden", refresh=1).reached
     with pytest.raises(ValueError, match="broyden takes no Reach rotation"):
-        ik.broyden(CRANE, CRANE.rest, [ik.Reach(4, TARGETS[0], [1, 0, 0, 0])])
+        ik.solvers.broyden(CRANE, CRANE.rest, [ik.Reach(4, TARGETS[0], [1, 0, 0, 0])])

@@ -385,7 +385,7 @@ def test_from_a_posture_it_ends_near_one() -> None:
     rng = np.random.default_rng(6)
     skeleton, _ = rope(6)
     seen = rotations.exp(rng.normal(size=(1500, 7, 3)) * 0.5)
-    postures = ik.Postures(skeleton, ik.Pose(seen), [ik.Reach(6, position=...)])
+    postures = ik.learned.Postures(skeleton, ik.Pose(seen), [ik.Reach(6, position=...)])
     targets = forward(skeleton, rotations.exp(rng.normal(size=(40, 7, 3)) * 0.5))[0][:, 6]
     start, _ = postures.nearest(skeleton.rest, targets)
     tips = forward(skeleton, seen)[0][:, 6]

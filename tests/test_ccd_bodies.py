@@ -58,8 +58,8 @@ def spread(count: Array) -> tuple[float, float, float]:
 def chain_after_chain(pose: ik.Pose) -> ik.Pose:
     """A sweep over all that is above one tip, then over all that is above the other."""
     goals = [ik.Reach(tip, TARGETS[:, i]) for i, tip in enumerate(TIPS)]
-    return ik.stages(
-        Y, pose, [ik.Stage("ccd", [goal], iterations=1, tolerance=0, textbook=True) for goal in goals]
+    return ik.solvers.stages(
+        Y, pose, [ik.solvers.Stage("ccd", [goal], iterations=1, tolerance=0, textbook=True) for goal in goals]
     ).pose
 
 
@@ -79,7 +79,9 @@ def trunk_then_limbs(pose: ik.Pose, sweeps: int, *, textbook: bool = True) -> ik
     """The trunk by the roots of its limbs, where these must move; then every limb by its own joints."""
     limbs = [ik.Reach(tip, TARGETS[:, i], chain=2) for i, (_, tip) in enumerate(LIMBS)]
     options: dict[str, Any] = {"iterations": sweeps, "tolerance": 1e-12, "textbook": textbook}
-    return ik.stages(Y, pose, [ik.Stage("ccd", trunk_goals(pose), **options), ik.Stage("ccd", limbs, **options)]).pose
+    return ik.solvers.stages(
+        Y, pose, [ik.solvers.Stage("ccd", trunk_goals(pose), **options), ik.solvers.Stage("ccd", limbs, **options)]
+    ).pose
 
 
 def test_chain_after_chain_takes_the_published_number_of_rounds() -> None:

@@ -55,7 +55,7 @@ PUBLISHED = [(5, 1.0, 3.0, 38.668282492534), (10, 1.0, 2.0, 29.808425485864), (1
 @pytest.mark.parametrize(("bones", "length", "distance", "angle"), [*PUBLISHED, (7, 2.0, 0.0, 360 / 7)])
 def test_equal_bones_turn_alike(bones: int, length: float, distance: float, angle: float) -> None:
     skeleton = tail(np.full(bones, length))
-    found = ik.circle(skeleton, skeleton.rest, [ik.Reach(bones, [0, 0, distance])])
+    found = ik.solvers.circle(skeleton, skeleton.rest, [ik.Reach(bones, [0, 0, distance])])
     turned = np.degrees(ik.rotations.to_axis_angle(found.pose.rotations[1:bones])[1])
     assert found.status == 0
     assert_allclose(turned, angle, rtol=1e-12)
@@ -71,7 +71,7 @@ def test_joints_are_on_the_one_circle(bones: int, share: float) -> None:
         distance = inner + share * (lengths.sum() - inner)
         target = distance * ref.unit(rng.normal(size=3))
         skeleton = tail(lengths)
-        found = ik.circle(skeleton, skeleton.rest, [ik.Reach(bones, target)])
+        found = ik.solvers.circle(skeleton, skeleton.rest, [ik.Reach(bones, target)])
         points = forward(skeleton, found.pose.rotations)[0]
         assert found.status == 0
         assert_allclose(points[-1], target, atol=1e-12 * lengths.sum())
@@ -86,12 +86,14 @@ def test_whatever_is_in_reach_is_reached_but_for_rounding(bones: int, near: floa
     rng = np.random.default_rng(bones)
     skeleton = ik.Skeleton(np.arange(bones + 1) - 1, rng.normal(size=(bones + 1, 3)))
     start, target = rng.normal(size=(20, bones + 1, 4)), within(skeleton, 7, 20, near, far)
-    found = ik.circle(skeleton, ik.Pose(start), [ik.Reach(bones, target)])
+    found = ik.solvers.circle(skeleton, ik.Pose(start), [ik.Reach(bones, target)])
     reach = np.linalg.norm(skeleton.offsets[1:], axis=-1).sum()
     assert not np.any(found.status)
     assert np.max(found.error) <= 1e-12 * reach
     assert np.max(found.iterations) <= 10
-    floats = ik.circle(skeleton, ik.Pose(start.astype(np.float32)), [ik.Reach(bones, target.astype(np.float32))])
+    floats = ik.solvers.circle(
+        skeleton, ik.Pose(start.astype(np.float32)), [ik.Reach(bones, target.astype(np.float32))]
+    )
     assert np.max(floats.error) <= (10 + bones) * 2.0**-23 * reach  # rounding, joint by joint
 
 
@@ -108,7 +110,7 @@ def test_a_longest_bone_lies_across() -> None:
     """Longer than all others together, the target near: the centre is beyond it."""
     lengths = np.array([1.0, 6.0, 2.0, 1.5])
     skeleton, target = tail(lengths), np.array([0.2, 1.7, 0.3])
-    found = ik.circle(skeleton, skeleton.rest, [ik.Reach(4, target)])
+    found = ik.solvers.circle(skeleton, skeleton.rest, [ik.Reach(4, target)])
     points = forward(skeleton, found.pose.rotations)[0]
     assert_allclose(points[-1], target, atol=1e-14 * 100)
     assert_allclose(radii(points), radius_of(lengths, float(np.linalg.norm(target))), rtol=1e-9)
@@ -116,7 +118,7 @@ def test_a_longest_bone_lies_across() -> None:
 
 def test_out_of_reach_it_is_straight_or_folded() -> None:
     skeleton = tail([1.0, 5, 1.5])
-    found = ik.circle(
+    found = ik.solvers.circle(
         skeleton, skeleton.rest, [ik.Reach(3, np.array([[0, 9, 0], [0, 0.5, 0], [0, 7.5, 0], [0, 2.5, 0]]))]
     )
     assert found.status.tolist() == [ik.Status.TOO_FAR, ik.Status.TOO_NEAR, 0, 0]
@@ -128,15 +130,15 @@ def test_out_of_reach_it_is_straight_or_folded() -> None:
 def test_the_shape_it_comes_in_matters_for_its_side_alone() -> None:
     skeleton, start = arm(6)
     target, pole = within(skeleton, 10, 1, 0.5, 0.6)[0], np.array([3.0, 1, 2])
-    found = ik.circle(skeleton, ik.Pose(start), [ik.Reach(6, target, pole=pole)])
+    found = ik.solvers.circle(skeleton, ik.Pose(start), [ik.Reach(6, target, pole=pole)])
     points = forward(skeleton, found.pose.rotations)[0]
     assert_allclose(points, np.broadcast_to(points[0], points.shape), atol=1e-9)
     line = ref.unit(target - points[0, 0])
     side = ref.unit(pole - points[0, 0] - line * ((pole - points[0, 0]) @ line))
     belly = (points[0] - points[0, 0]).sum(axis=0)
     assert_allclose(ref.unit(belly - line * (belly @ line)), side, atol=1e-9)
-    plain = ik.circle(skeleton, ik.Pose(start), [ik.Reach(6, target)])
-    again = ik.circle(skeleton, plain.pose, [ik.Reach(6, target)])
+    plain = ik.solvers.circle(skeleton, ik.Pose(start), [ik.Reach(6, target)])
+    again = ik.solvers.circle(skeleton, plain.pose, [ik.Reach(6, target)])
     assert_allclose(forward(skeleton, again.pose.rotations)[0], forward(skeleton, plain.pose.rotations)[0], atol=1e-9)
 
 
@@ -145,7 +147,7 @@ def test_along_a_path_it_moves_as_the_target_does() -> None:
     skeleton = tail([1.0, 1.3, 0.8, 1.1, 0.9, 1.2])
     t = np.linspace(0, 2 * np.pi, 4001)[:, None]
     path = np.array([2.5, 0.5, 0.4]) + np.array([2.2, 3.0, 2.0]) * np.sin(np.array([1, 2, 3]) * t)
-    found = ik.circle(skeleton, skeleton.rest, [ik.Reach(6, path, pole=[0, 0, 50.0])], sequence=True)
+    found = ik.solvers.circle(skeleton, skeleton.rest, [ik.Reach(6, path, pole=[0, 0, 50.0])], sequence=True)
     points = forward(skeleton, found.pose.rotations)[0]
     moved = np.linalg.norm(np.diff(points, axis=0), axis=-1).max(axis=-1)
     assert np.all((found.status == 0) | (np.linalg.norm(path, axis=-1) > 6.3))
@@ -162,7 +164,7 @@ def test_a_straight_chain_bends_to_where_it_lies(line: Sequence[float]) -> None:
     across = np.linalg.svd(np.atleast_2d(line))[2][1:]
     for along, beside in ((2.5, 0.5), (0, 3), (-3, 1)):
         around = np.outer(np.cos(turned), across[0]) + np.outer(np.sin(turned), across[1])
-        found = ik.circle(skeleton, skeleton.rest, [ik.Reach(5, np.multiply(along, line) + beside * around)])
+        found = ik.solvers.circle(skeleton, skeleton.rest, [ik.Reach(5, np.multiply(along, line) + beside * around)])
         positions = skeleton.forward(found.pose).positions
         steps = np.linalg.norm(np.diff(positions, axis=0), axis=-1)
         out = np.linalg.norm(positions - np.outer(positions @ line, line).reshape(positions.shape), axis=-1)
@@ -173,13 +175,13 @@ def test_a_straight_chain_bends_to_where_it_lies(line: Sequence[float]) -> None:
 def test_a_ring_stays_where_it_is() -> None:
     """Closed onto its base, where there is no line to the target, it goes on in its plane."""
     skeleton = tail(np.ones(6))
-    ring = ik.circle(skeleton, skeleton.rest, [ik.Reach(6, [0.0, 0, 0], pole=[1.0, 2, 3])])
-    again = ik.circle(skeleton, ring.pose, [ik.Reach(6, [0.0, 0, 0])])
+    ring = ik.solvers.circle(skeleton, skeleton.rest, [ik.Reach(6, [0.0, 0, 0], pole=[1.0, 2, 3])])
+    again = ik.solvers.circle(skeleton, ring.pose, [ik.Reach(6, [0.0, 0, 0])])
     assert_allclose(forward(skeleton, again.pose.rotations)[0], forward(skeleton, ring.pose.rotations)[0], atol=1e-7)
 
 
 def test_a_goal_of_no_weight_leaves_it_as_it_is() -> None:
     skeleton, start = arm(5)
-    found = ik.circle(skeleton, ik.Pose(ref.unit(start)), [ik.Reach(5, UP, weight=0)])
+    found = ik.solvers.circle(skeleton, ik.Pose(ref.unit(start)), [ik.Reach(5, UP, weight=0)])
     assert_allclose(np.abs(np.sum(found.pose.rotations * ref.unit(start), axis=-1)), 1, atol=1e-12)
     assert not np.any(found.iterations)

@@ -339,7 +339,7 @@ def angular_momentum(clip: ik.Clip) -> Array:
     turns = np.zeros((len(clip.skeleton), 3))
     turns[0] = [1, 0, 0]
     velocities = np.stack([turns, np.zeros_like(turns)]).reshape(-1)
-    return np.asarray(ik.momentum(clip.skeleton, clip.pose)[:, 3:] @ velocities)
+    return np.asarray(ik.masses.momentum(clip.skeleton, clip.pose)[:, 3:] @ velocities)
 
 
 def middle(clip: ik.Clip) -> Array:
@@ -421,7 +421,7 @@ WALKS = [{}, {"speed": 0.8, "step": 0.5}, {"speed": 1.8, "step": 0.85, "fps": 12
 walks = pytest.mark.parametrize("options", WALKS, ids=["usual", "slow", "fast", "long"])
 
 
-def sole_points(walk: samples.Walk) -> dict[str, Array]:
+def sole_points(walk: samples.Sample) -> dict[str, Array]:
     """(frames, 3) paths of the points of the soles, one joint at a time."""
     found = walk.clip.skeleton.forward(walk.clip.pose)
     paths = {}

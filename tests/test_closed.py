@@ -198,7 +198,7 @@ def test_options_reach_the_limb() -> None:
     with pytest.raises(ValueError, match="soften: expected 0 to 1, got 3"):
         ik.solve(BODY, BODY.rest, goal, "two_bone", soften=3)
     with pytest.raises(
-        TypeError, match=r"'sequence' here; .*; frames are a leading axis like others, or ikcore.stages"
+        TypeError, match=r"'sequence' here; .*; frames are a leading axis like others, or ikcore.solvers.stages"
     ):
         ik.solve(BODY, BODY.rest, goal, "two_bone", sequence=True)
     with pytest.raises(TypeError, match="two_bone: no option 'iterations' here; expected tolerance"):
@@ -469,7 +469,7 @@ def test_aim_in_words() -> None:
 
 
 def test_a_solver_aims() -> None:
-    look = ik.solver(LOOKER, [ik.Look("head", Z, ..., chain=0, up=Y, pole=...)], "aim")
+    look = ik.Solver(LOOKER, [ik.Look("head", Z, ..., chain=0, up=Y, pole=...)], "aim")
     assert look.signature == "(j,q),(p),(p)->(j,q),(),()"
     rotations, error, status = look(LOOKER.rest.rotations, places(3), [0, 9, 0])
     assert rotations.shape == (3, 5, 4)
@@ -700,11 +700,11 @@ def test_stretch_by_a_solver_in_stages_and_of_what_cannot_be_used() -> None:
     assert_array_equal(found.pose.translations[1:], np.stack([BODY.offsets] * 2))
     assert_array_equal(found.pose.rotations[1], BODY.rest.rotations)
     assert_array_equal(found.status, [0, ik.Status.NOT_FINITE, 0])
-    solver = ik.solver(BODY, [ik.Reach("foot.L", ..., chain=2)], "two_bone", stretch_max=1.5)
+    solver = ik.Solver(BODY, [ik.Reach("foot.L", ..., chain=2)], "two_bone", stretch_max=1.5)
     assert solver.signature == "(j,q),(p)->(j,q),(j,p),(),()"
-    stage = ik.Stage("two_bone", [ik.Reach("foot.L", target[0], chain=2)], stretch_max=1.5)
-    other = ik.Stage("two_bone", [ik.Reach("foot.R", ANKLES[1] + np.array([0, 0.1, 0]), chain=2)])
-    staged = ik.stages(BODY, BODY.rest, [stage, other])
+    stage = ik.solvers.Stage("two_bone", [ik.Reach("foot.L", target[0], chain=2)], stretch_max=1.5)
+    other = ik.solvers.Stage("two_bone", [ik.Reach("foot.R", ANKLES[1] + np.array([0, 0.1, 0]), chain=2)])
+    staged = ik.solvers.stages(BODY, BODY.rest, [stage, other])
     for moved in (solver(BODY.rest.rotations, target[0])[1], solver(BODY.rest.rotations, target[::2])[1][0]):
         assert_array_equal(moved, found.pose.translations[0])
     assert staged.status == 0

@@ -18,7 +18,7 @@ from ikcore.solving.table import METHODS, enter_method
 
 ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], limits={1: ik.Limit.hinge([0, 0, 1], -1, 1)})
 SEEN = ik.Pose(ik.rotations.exp(np.random.default_rng(0).normal(size=(500, 4, 3))))
-LIBRARY = ik.Postures(ARM, SEEN, [ik.Reach(3, position=...)])
+LIBRARY = ik.learned.Postures(ARM, SEEN, [ik.Reach(3, position=...)])
 TARGETS = np.random.default_rng(1).normal(size=(6, 3))
 
 
@@ -26,8 +26,8 @@ TARGETS = np.random.default_rng(1).normal(size=(6, 3))
 def toys() -> Iterator[None]:
     """The toys are in the table while a test runs."""
     before = dict(METHODS)
-    ik.composed(takes=["Reach position", "limit"])(nearest_pose)
-    ik.composed(takes=["Reach position"], clip=True)(smoothed_joint)
+    ik.solvers.composed(takes=["Reach position", "limit"])(nearest_pose)
+    ik.solvers.composed(takes=["Reach position"], clip=True)(smoothed_joint)
     yield
     for name in set(METHODS) - set(before):
         del METHODS[name]
@@ -97,7 +97,7 @@ def test_an_item_that_cannot_be_used_keeps_its_pose_and_does_not_reach_the_funct
     targets = np.where(np.arange(6)[:, np.newaxis] == 4, np.nan, TARGETS)
     given = []
 
-    @ik.composed(takes=["Reach position"])
+    @ik.solvers.composed(takes=["Reach position"])
     def counted(skeleton: Any, pose: Any, goals: Any) -> Any:
         """Count the items."""
         given.append((pose.shape, goals[0].position.shape, np.isfinite(goals[0].position).all()))
@@ -112,7 +112,7 @@ def test_an_item_that_cannot_be_used_keeps_its_pose_and_does_not_reach_the_funct
 
 
 def test_a_proposal_that_is_not_finite_is_not_taken_and_one_of_another_shape_refused() -> None:
-    @ik.composed(takes=["Reach position"])
+    @ik.solvers.composed(takes=["Reach position"])
     def broken(skeleton: Any, pose: Any, goals: Any, *, what: Any) -> Any:
         """Propose nonsense."""
         return what(pose)
@@ -137,14 +137,14 @@ def test_influence_fades_it_as_any_other_method() -> None:
 
 def test_stages_and_solvers_go_through_it() -> None:
     stages = [
-        ik.Stage("nearest_pose", [ik.Reach(3, TARGETS)], postures=LIBRARY),
-        ik.Stage("dls", [ik.Reach(3, TARGETS)]),
+        ik.solvers.Stage("nearest_pose", [ik.Reach(3, TARGETS)], postures=LIBRARY),
+        ik.solvers.Stage("dls", [ik.Reach(3, TARGETS)]),
     ]
-    together = ik.stages(ARM, ARM.rest, stages, sequence=True)
+    together = ik.solvers.stages(ARM, ARM.rest, stages, sequence=True)
     start = ik.solve(ARM, ARM.rest, [ik.Reach(3, TARGETS)], "nearest_pose", postures=LIBRARY)
     after = ik.dls(ARM, start.pose, [ik.Reach(3, TARGETS)], sequence=True, release=np.inf)
     assert (together.pose.rotations == after.pose.rotations).all()
-    solver = ik.solver(ARM, [ik.Reach(3, position=...)], "nearest_pose", postures=LIBRARY)
+    solver = ik.Solver(ARM, [ik.Reach(3, position=...)], "nearest_pose", postures=LIBRARY)
     turned, error, status = pickle.loads(pickle.dumps(solver))(ARM.rest.rotations, TARGETS[0])
     assert (turned == start.pose.rotations[0]).all()
     assert (error, status) == (start.error[0], start.status[0])
@@ -162,7 +162,7 @@ def test_what_it_does_not_take_is_refused_and_it_is_recommended_to_nobody() -> N
     with pytest.raises(ValueError, match="nearest_pose takes no Reach rotation; use "):
         ik.solve(ARM, ARM.rest, [ik.Reach(3, TARGETS, rotation=[1, 0, 0, 0])], "nearest_pose", postures=LIBRARY)
     with pytest.raises(ValueError, match="follow takes no limit; ") as said:
-        ik.follow(ARM, ARM.rest, [ik.Reach(3, TARGETS)])
+        ik.solvers.follow(ARM, ARM.rest, [ik.Reach(3, TARGETS)])
     assert "nearest_pose" not in str(said.value)
     with pytest.raises(TypeError, match="nearest_pose: no option 'posture' here"):
         ik.solve(ARM, ARM.rest, [ik.Reach(3, TARGETS)], "nearest_pose", posture=LIBRARY)
@@ -179,11 +179,13 @@ def test_a_row_of_the_core_is_not_replaced_and_numbers_keep_their_bounds() -> No
         return pose
 
     with pytest.raises(ValueError, match="dls: expected a name that no method of the core has"):
-        ik.composed(takes=[])(dls)
+        ik.solvers.composed(takes=[])(dls)
     with pytest.raises(ValueError, match="takes: expected words of"):
-        ik.composed(takes=["Reach"])
+        ik.solvers.composed(takes=["Reach"])
 
-    @ik.composed(takes=["Reach position"], options=[ik.Option("share", 0.5, 0.0, 1.0, "how far it goes")])
+    @ik.solvers.composed(
+        takes=["Reach position"], options=[ik.solvers.Option("share", 0.5, 0.0, 1.0, "how far it goes")]
+    )
     def part(skeleton: Any, pose: Any, goals: Any, *, share: float = 0.5) -> Any:
         """Go part of the way."""
         assert type(share) is float

@@ -34,11 +34,11 @@ def seconds(clip: ik.Clip) -> Array:
     return np.arange(len(clip)) / clip.fps
 
 
-def on_the_spot(walk: ik.samples.Walk, speed: float) -> ik.Clip:
+def on_the_spot(walk: ik.samples.Sample, speed: float) -> ik.Clip:
     return moved(walk.clip, seconds(walk.clip)[:, np.newaxis] * [0, 0, -speed])
 
 
-def check(contacts: ik.Contacts, walk: ik.samples.Walk, *, late: float = 0.13, least: float = 0.86) -> None:
+def check(contacts: ik.Contacts, walk: ik.samples.Sample, *, late: float = 0.13, least: float = 0.86) -> None:
     """F1 over frames; and every true edge within a time, except edges too near to the end of the clip.
 
     A heel that rises slowly over the ball is in contact longer, because it is low and nearly still.
@@ -751,7 +751,7 @@ def test_curves_count_before_what_is_found() -> None:
     ("options", "said"),
     [
         ({"modes": "sometimes"}, "modes: expected some of auto, always, never, ground, got 'sometimes'"),
-        ({"modes": {"tail": "auto"}}, "modes: no leg is called 'tail'; there are left, right"),
+        ({"modes": {"tail": None}}, "modes: no leg is called 'tail'; there are left, right"),
         ({"curves": {"tail": [0]}}, "curves: there is no 'tail'; there are .*'left', 'heel'.*, and the legs"),
         ({"curves": {("left", "toe"): [0]}}, r"curves: there is no \('left', 'toe'\)"),
         ({"curves": {"left": [0.5] * 3}}, r"curves: 'left': expected shape \(61,\) or \(n, 2\)"),

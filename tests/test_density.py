@@ -30,13 +30,13 @@ def goals(targets: Any = TARGETS) -> list[ik.Reach]:
     return [ik.Reach(4, targets)]
 
 
-def vectors_of(density: ik.PoseDensity, poses: ik.Pose) -> Any:
+def vectors_of(density: ik.learned.PoseDensity, poses: ik.Pose) -> Any:
     return density._log(poses.rotations)
 
 
 def test_one_gaussian_is_that_of_the_examples() -> None:
     stats = pytest.importorskip("scipy.stats")
-    density = ik.PoseDensity(ARM, seen(), directions=3)
+    density = ik.learned.PoseDensity(ARM, seen(), directions=3)
     x = vectors_of(density, seen())
     values, vectors = np.linalg.eigh(np.cov(x.T, bias=True))
     values[:-3] = values[:-3].mean()
@@ -48,15 +48,15 @@ def test_one_gaussian_is_that_of_the_examples() -> None:
 
 def test_it_finds_the_directions_and_the_noise_that_made_the_examples() -> None:
     few, enough = (
-        ik.PoseDensity(ARM, seen(2000), directions=q).log_likelihood(seen(500, seed=2)).mean() for q in (1, 3)
+        ik.learned.PoseDensity(ARM, seen(2000), directions=q).log_likelihood(seen(500, seed=2)).mean() for q in (1, 3)
     )
     assert enough > few + 1
-    assert ik.PoseDensity(ARM, seen(2000), directions=3)._gaussians[0]._rest == pytest.approx(0.02**2, rel=0.3)
+    assert ik.learned.PoseDensity(ARM, seen(2000), directions=3)._gaussians[0]._rest == pytest.approx(0.02**2, rel=0.3)
 
 
 def test_a_mixture_is_likelier_where_there_are_two_kinds_of_poses() -> None:
     both = ik.Pose(np.concatenate([seen(200, 0.5).rotations, seen(100, -0.5, seed=3).rotations]))
-    one, two = (ik.PoseDensity(ARM, both, directions=3, components=n) for n in (1, 2))
+    one, two = (ik.learned.PoseDensity(ARM, both, directions=3, components=n) for n in (1, 2))
     held = ik.Pose(np.concatenate([seen(40, 0.5, seed=8).rotations, seen(20, -0.5, seed=9).rotations]))
     assert two.log_likelihood(held).mean() > one.log_likelihood(held).mean() + 2
     assert repr(two) == "PoseDensity(2 Gaussians over 5 joints)"
@@ -64,7 +64,7 @@ def test_a_mixture_is_likelier_where_there_are_two_kinds_of_poses() -> None:
 
 @pytest.mark.parametrize("components", [1, 3])
 def test_the_gradient_is_that_of_the_likelihood(components: int) -> None:
-    density = ik.PoseDensity(ARM, seen(60), directions=4, components=components)
+    density = ik.learned.PoseDensity(ARM, seen(60), directions=4, components=components)
     x, small = vectors_of(density, seen(5, seed=4)), 1e-6
     up = density._gradient(x)
     for n in (0, 6, 14):
@@ -74,7 +74,7 @@ def test_the_gradient_is_that_of_the_likelihood(components: int) -> None:
 
 @pytest.mark.parametrize("components", [1, 3])
 def test_goals_stay_as_they_are_and_likelihood_never_falls(components: int) -> None:
-    density = ik.PoseDensity(ARM, seen(), directions=3, components=components)
+    density = ik.learned.PoseDensity(ARM, seen(), directions=3, components=components)
     before = ik.dls(ARM, ARM.rest, goals(), tolerance=1e-11)
     likelihood = density.log_likelihood(before.pose)
     for rounds in (0, 1, 2, 5, 20):
@@ -90,7 +90,7 @@ def test_goals_stay_as_they_are_and_likelihood_never_falls(components: int) -> N
 def test_nothing_that_reaches_the_goal_nearby_is_likelier() -> None:
     """Random poses near it, each brought back to the goal; with about equal variance in all directions."""
     bends = np.random.default_rng(5).normal(0.3, [[0.2], [0.3], [0.4], [0.3], [0.2]], size=(300, 5, 3))
-    density = ik.PoseDensity(ARM, ik.Pose(rotations.exp(bends)), directions=3)
+    density = ik.learned.PoseDensity(ARM, ik.Pose(rotations.exp(bends)), directions=3)
     found = density.solve(ARM.rest, goals(TARGETS[0]), rounds=200)
     best = density.log_likelihood(found.pose)
     random = np.random.default_rng(0)
@@ -104,13 +104,13 @@ def test_nothing_that_reaches_the_goal_nearby_is_likelier() -> None:
 def test_limits_hold() -> None:
     cone = ik.Limit.cone([1, 0, 0], 0.3)
     arm = ik.Skeleton(ARM.parents, ARM.offsets, limits=[None, cone, cone, None, None])
-    found = ik.PoseDensity(arm, seen(about=0.6), directions=3).solve(arm.rest, goals(TARGETS[:2]))
+    found = ik.learned.PoseDensity(arm, seen(about=0.6), directions=3).solve(arm.rest, goals(TARGETS[:2]))
     assert found.reached.all()
     assert np.max(cone.violation(found.pose.rotations[:, 1:3])) <= 1e-9
 
 
 def test_a_batch_changes_no_bit_and_it_pickles() -> None:
-    density = ik.PoseDensity(ARM, seen(), moving=[0, 1, 2, 3], directions=3, components=2)
+    density = ik.learned.PoseDensity(ARM, seen(), moving=[0, 1, 2, 3], directions=3, components=2)
     again = pickle.loads(pickle.dumps(density))
     found = density.solve(ARM.rest, goals(), rounds=5)
     for item, target in enumerate(TARGETS):
@@ -120,7 +120,7 @@ def test_a_batch_changes_no_bit_and_it_pickles() -> None:
 
 def test_examples_that_are_alike_are_a_density_too() -> None:
     one = ik.Pose(np.repeat(seen(1).rotations, 5, axis=0))
-    density = ik.PoseDensity(ARM, one, components=3)
+    density = ik.learned.PoseDensity(ARM, one, components=3)
     assert repr(density).startswith("PoseDensity(1 Gaussian over")
     assert density.log_likelihood(one[0]) > density.log_likelihood(ARM.rest)
 
@@ -131,11 +131,11 @@ NONE: Any = None
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: ik.PoseDensity(NONE, seen()), "skeleton: expected a Skeleton, got NoneType"),
-        (lambda: ik.PoseDensity(ARM, seen(1)), "poses: expected two or more, got 1"),
-        (lambda: ik.PoseDensity(ARM, seen(), directions=0), "directions: expected 1 or more, got 0"),
-        (lambda: ik.PoseDensity(ARM, seen(), components=-1), "components: expected 1 or more, got -1"),
-        (lambda: ik.PoseDensity(ARM, seen(), moving="tail"), "moving: "),
+        (lambda: ik.learned.PoseDensity(NONE, seen()), "skeleton: expected a Skeleton, got NoneType"),
+        (lambda: ik.learned.PoseDensity(ARM, seen(1)), "poses: expected two or more, got 1"),
+        (lambda: ik.learned.PoseDensity(ARM, seen(), directions=0), "directions: expected 1 or more, got 0"),
+        (lambda: ik.learned.PoseDensity(ARM, seen(), components=-1), "components: expected 1 or more, got -1"),
+        (lambda: ik.learned.PoseDensity(ARM, seen(), moving="tail"), "moving: "),
     ],
 )
 def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
@@ -153,7 +153,7 @@ def test_clips_left_out_are_nearer_with_than_without() -> None:
     turned = np.array(truth.rotations)
     turned[:, inner] = skeleton.rest.rotations[inner]
     asked = [replace(goal, position=at) for goal, at in zip(GOALS, ends_of(skeleton, truth), strict=True)]
-    density = ik.PoseDensity(skeleton, poses, moving=INNER)
+    density = ik.learned.PoseDensity(skeleton, poses, moving=INNER)
     without = ik.dls(skeleton, truth.turned(turned), asked, tolerance=1e-11)
     found = density.solve(truth.turned(turned), asked)
     assert_allclose(found.error, without.error, rtol=0, atol=1e-9)

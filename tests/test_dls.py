@@ -86,7 +86,7 @@ def levenberg_marquardt(skeleton: ik.Skeleton, start: Array, target: Array, most
         world = skeleton.forward(ik.Pose(pose))
         error = target - world.positions[-1]
         off.append(float(np.linalg.norm(error)))
-        columns = ik.jacobian(skeleton, ik.Pose(pose), count - 1)[:3]
+        columns = ik.solvers.jacobian(skeleton, ik.Pose(pose), count - 1)[:3]
         normal = columns.T @ columns
         if damping < 0:
             damping = 0.1 * float((columns @ columns.T).diagonal().max())

@@ -36,7 +36,7 @@ def body(places: Places, turn: Array | None = None) -> ik.Skeleton:
     if turn is not None:
         at = ik.rotations.rotate(turn, at)
     bare = ik.Skeleton(parents, np.zeros((len(names), 3)), names=names)
-    local = bare.local(ik.World(at, world))
+    local = bare.local(ik.skeleton.World(at, world))
     assert local.translations is not None
     return ik.Skeleton(parents, local.translations, local.rotations, names)
 
@@ -534,7 +534,7 @@ def test_a_foot_that_is_scaled_to_nothing(frames: slice) -> None:
 # --- soles -----------------------------------------------------------------------------------------------------------
 
 
-def check_soles_of_walk(clip: ik.Clip, feet: ik.Feet, truth: ik.samples.Walk, scale: float = 1.0) -> None:
+def check_soles_of_walk(clip: ik.Clip, feet: ik.Feet, truth: ik.samples.Sample, scale: float = 1.0) -> None:
     """Ball and toe to rounding; the heel, where there is nothing to see it by, at the right height."""
     found = feet.positions(clip.skeleton, clip.pose)
     points = [Sole(joint, tuple(at.tolist())) for joint, at in truth.soles.values()]

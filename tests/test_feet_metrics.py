@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import _core, samples
 from ikcore.feet import metrics
-from ikcore.feet.metrics import Measure, Track, measure
+from ikcore.feet.metrics import Measure, Track, measure_leg
 
 Array = NDArray[Any]
 RATES = [30.0, 60.0, 120.0]
@@ -24,7 +24,7 @@ SOLE = ("Heel", "Ball", "Toe")
 
 
 @functools.cache
-def walk(fps: float = 60.0) -> samples.Walk:
+def walk(fps: float = 60.0) -> samples.Sample:
     return samples.walk(seconds=4, speed=SPEED, fps=fps)
 
 
@@ -469,7 +469,7 @@ def known(found: Measure) -> dict[str, float]:
 
 
 def test_the_record_says_all_it_has() -> None:
-    said = repr(measure(leg(moved=SINK), planted(), fps=60)).splitlines()
+    said = repr(measure_leg(leg(moved=SINK), planted(), fps=60)).splitlines()
     assert [line.split()[0] for line in said[1:]] == list(Measure.__dataclass_fields__)
     assert "  penetration       30.0 mm" in said
     assert "  extension         99.0 %" in said
@@ -477,7 +477,7 @@ def test_the_record_says_all_it_has() -> None:
 
 @pytest.mark.parametrize("fps", RATES)
 def test_the_clean_walk_has_no_fault(fps: float) -> None:
-    found = known(measure(leg(fps), planted(fps), fps=fps))
+    found = known(measure_leg(leg(fps), planted(fps), fps=fps))
     assert 0.9 < found.pop("extension") < 0.992
     assert all(math.isnan(found.pop(name)) for name in metrics.BESIDE)
     assert_allclose(list(found.values()), 0, atol=1e-9)
@@ -485,7 +485,7 @@ def test_the_clean_walk_has_no_fault(fps: float) -> None:
 
 @pytest.mark.parametrize("fps", RATES)
 def test_what_is_its_own_source_is_not_beside_it(fps: float) -> None:
-    found = known(measure(leg(fps), planted(fps), fps=fps, source=leg(fps)))
+    found = known(measure_leg(leg(fps), planted(fps), fps=fps, source=leg(fps)))
     assert 0.1 < found.pop("knee_acceleration") <= 1
     assert found.pop("ankle_jerk") == found.pop("pelvis_jerk") == 1
     assert_allclose([found[name] for name in metrics.BESIDE if name in found], 0, atol=1e-9)
@@ -503,9 +503,9 @@ def test_what_is_its_own_source_is_not_beside_it(fps: float) -> None:
 def test_a_fault_reads_as_large_as_it_is_and_nothing_else_does(
     fps: float, moved: Array, expected: dict[str, float]
 ) -> None:
-    clean = known(measure(leg(fps), planted(fps), fps=fps, source=leg(fps)))
+    clean = known(measure_leg(leg(fps), planted(fps), fps=fps, source=leg(fps)))
     assert clean["skating_by_height"] == 0
-    found = known(measure(leg(fps, moved), planted(fps), fps=fps, source=leg(fps)))
+    found = known(measure_leg(leg(fps, moved), planted(fps), fps=fps, source=leg(fps)))
     assert found.pop("skating_by_height") <= 0.06 * (moved[1] < 0)  # what is lower is low for longer
     del clean["skating_by_height"]
     lifts = [sole(fps)[start:stop, :, 1].min(axis=1).max() for start, stop in metrics.runs(~planted(fps).any(axis=1))]
@@ -522,27 +522,27 @@ def test_faults_of_the_source_are_not_those_of_the_result(fps: float) -> None:
     t = seconds(fps)
     wave = np.outer(0.02 * np.sin(9 * t), [0, 1, 0])
     bad = leg(fps, wave)
-    same = measure(bad, planted(fps), fps=fps, source=bad)
+    same = measure_leg(bad, planted(fps), fps=fps, source=bad)
     assert (same.penetration, same.penetration_swing, same.floating, same.sole_angle, same.skating_by_height) == (
         0,
     ) * 5
-    alone = measure(bad, planted(fps), fps=fps)
+    alone = measure_leg(bad, planted(fps), fps=fps)
     assert min(alone.penetration, alone.floating) > 0.01
     for down, name in ((-0.004, "penetration"), (0.004, "floating")):
-        more = measure(leg(fps, wave + np.array([0, down, 0])), planted(fps), fps=fps, source=bad)
+        more = measure_leg(leg(fps, wave + np.array([0, down, 0])), planted(fps), fps=fps, source=bad)
         assert getattr(more, name) == pytest.approx(0.004)
     turned = ik.rotations.rotate(ik.rotations.from_axis_angle([1, 0, 0], 0.1), soles_up(fps))
     tilted = Track.on(chain(fps), sole(fps), soles=turned)
-    assert measure(tilted, planted(fps), fps=fps).sole_angle == pytest.approx(0.1)
-    assert measure(leg(fps), planted(fps), fps=fps, source=tilted).sole_angle == 0
+    assert measure_leg(tilted, planted(fps), fps=fps).sole_angle == pytest.approx(0.1)
+    assert measure_leg(leg(fps), planted(fps), fps=fps, source=tilted).sole_angle == 0
 
 
 def test_beside_a_source_without_what_is_beyond_it() -> None:
     """A result that is as bad as its source: all there is as without one, how it is beside it as with one."""
     wave = np.outer(0.02 * np.sin(9 * seconds(60)), [0, 1, 0])
     bad, worse = leg(60, wave), leg(60, 2 * wave)
-    alone, beside = (measure(worse, planted(60), fps=60, source=given) for given in (None, bad))
-    found = measure(worse, planted(60), fps=60, source=bad, beyond=False)
+    alone, beside = (measure_leg(worse, planted(60), fps=60, source=given) for given in (None, bad))
+    found = measure_leg(worse, planted(60), fps=60, source=bad, beyond=False)
     assert beside.penetration < alone.penetration
     for name in (*metrics.BEYOND, *metrics.BESIDE):
         expected = beside if name in metrics.BESIDE else alone
@@ -555,8 +555,10 @@ def test_a_foot_that_rolls_off_at_the_end_of_its_contact_does_not_float() -> Non
     down = planted().any(axis=1)
     late = down & ~metrics.standing(down, fps=60)
     assert late.sum() > 0.2 * down.sum()
-    assert measure(leg(moved=np.outer(late, [0, 0.02, 0])), planted(), fps=60).floating == pytest.approx(0, abs=1e-9)
-    assert measure(leg(moved=np.outer(down, [0, 0.005, 0])), planted(), fps=60).floating == pytest.approx(0.005)
+    assert measure_leg(leg(moved=np.outer(late, [0, 0.02, 0])), planted(), fps=60).floating == pytest.approx(
+        0, abs=1e-9
+    )
+    assert measure_leg(leg(moved=np.outer(down, [0, 0.005, 0])), planted(), fps=60).floating == pytest.approx(0.005)
 
 
 def test_a_stance_is_never_all_arriving_and_leaving() -> None:
@@ -578,10 +580,10 @@ def bent_back(first: int, stop: int) -> Track:
 def test_knees_that_the_source_bends_backwards_are_no_flips_of_the_result(beyond: bool) -> None:
     """Nor if they come back 0.1 s later than there; later they are."""
     source, later, much_later = bent_back(200, 220), bent_back(203, 223), bent_back(200, 232)
-    assert measure(source, planted(), fps=60).knee_flips == 2
+    assert measure_leg(source, planted(), fps=60).knee_flips == 2
     for result, expected in ((source, 0), (later, 0), (much_later, 1)):
-        assert measure(result, planted(), fps=60, source=source, beyond=beyond).knee_flips == expected
-    assert measure(source, planted(), fps=60, source=leg(), beyond=beyond).knee_flips == 2
+        assert measure_leg(result, planted(), fps=60, source=source, beyond=beyond).knee_flips == expected
+    assert measure_leg(source, planted(), fps=60, source=leg(), beyond=beyond).knee_flips == 2
 
 
 def test_knees_that_no_longer_straighten_read_in_the_record() -> None:
@@ -591,7 +593,7 @@ def test_knees_that_no_longer_straighten_read_in_the_record() -> None:
     straight = np.percentile(knees, 95)
     assert_allclose(metrics.straightness_lost(np.minimum(knees, straight - 0.05), knees), 0.05)
     low = chain() * [1, 0.97, 1]
-    found = measure(Track.on(low, sole()), planted(), fps=60, source=leg()).straightness_lost
+    found = measure_leg(Track.on(low, sole()), planted(), fps=60, source=leg()).straightness_lost
     assert found == pytest.approx(float(straight - np.percentile(metrics.bends(low), 95)))
 
 
@@ -603,12 +605,12 @@ def test_a_pelvis_that_is_lowered_over_its_feet_reads_in_the_record() -> None:
     def lowered(pelvis: Array, ankles: Array | None) -> float:
         result = Track.on(chain(), sole(), pelvis=pelvis, ankles=ankles)
         source = Track.on(chain(), sole(), pelvis=hips, ankles=None if ankles is None else both)
-        return measure(result, planted(), fps=60, source=source).pelvis_lowered
+        return measure_leg(result, planted(), fps=60, source=source).pelvis_lowered
 
     assert lowered(hips + down, None) == lowered(hips + down, both) == pytest.approx(0.02)
     assert_allclose([lowered(hips + down, both + down), lowered(hips - down, both)], 0, atol=1e-12)
     assert lowered(hips + down, np.stack([ankle, other + down], axis=1)) == pytest.approx(0, abs=1e-12)
-    assert math.isnan(measure(Track.on(chain(), sole()), planted(), fps=60, source=leg()).pelvis_lowered)
+    assert math.isnan(measure_leg(Track.on(chain(), sole()), planted(), fps=60, source=leg()).pelvis_lowered)
 
 
 def test_what_was_over_no_ground_in_the_source_is_not_beyond_it() -> None:
@@ -623,27 +625,27 @@ def test_a_planted_foot_that_turns_reads_in_the_record() -> None:
     angle = np.radians(4) * (np.arange(len(sole())) >= (start + stop) // 2)
     turn, heel = ik.rotations.from_axis_angle([0, 1, 0], angle)[:, np.newaxis], sole()[:, :1]
     turned = heel + ik.rotations.rotate(turn, sole() - heel)
-    found = measure(Track.on(chain(), turned), planted(), fps=60)
+    found = measure_leg(Track.on(chain(), turned), planted(), fps=60)
     assert math.degrees(found.heading_drift) == pytest.approx(4)
     later = angle * (np.arange(len(sole())) >= stop)  # when the heel is up it may
     turn = ik.rotations.from_axis_angle([0, 1, 0], later)[:, np.newaxis]
     turned = heel + ik.rotations.rotate(turn, sole() - heel)
-    assert measure(Track.on(chain(), turned), planted(), fps=60).heading_drift == pytest.approx(0, abs=1e-9)
-    assert math.isnan(measure(Track.on(chain(), sole()[:, :1]), planted()[:, :1], fps=60).heading_drift)
+    assert measure_leg(Track.on(chain(), turned), planted(), fps=60).heading_drift == pytest.approx(0, abs=1e-9)
+    assert math.isnan(measure_leg(Track.on(chain(), sole()[:, :1]), planted()[:, :1], fps=60).heading_drift)
 
 
 def test_a_pelvis_off_its_path_and_a_jerky_one() -> None:
     aside = leg(moved=np.array([0.03, 0.5, 0.04]))
-    found = measure(aside, planted(), fps=60, source=leg())
+    found = measure_leg(aside, planted(), fps=60, source=leg())
     assert found.pelvis_path == pytest.approx(0.05 / 0.85)
     assert found.pelvis_jerk == pytest.approx(1)
     hips, ankle = joints()["Hips"], chain()[:, -1]
     shaken = hips + np.random.default_rng(0).normal(0, 0.01, hips.shape)
-    jerky = measure(Track.on(chain(), sole(), pelvis=shaken), planted(), fps=60, source=leg()).pelvis_jerk
+    jerky = measure_leg(Track.on(chain(), sole(), pelvis=shaken), planted(), fps=60, source=leg()).pelvis_jerk
     own = metrics.jerk(shaken, fps=60).mean()
     assert jerky == pytest.approx(own / metrics.jerk(hips, fps=60).mean())
     assert metrics.jerk_ratio(shaken, hips, ankle, fps=60) == pytest.approx(own / metrics.jerk(ankle, fps=60).mean())
-    assert math.isnan(measure(Track.on(chain(), sole()), planted(), fps=60, source=leg()).pelvis_path)
+    assert math.isnan(measure_leg(Track.on(chain(), sole()), planted(), fps=60, source=leg()).pelvis_path)
     gliding = np.linspace(0, 1, len(hips))[:, np.newaxis].astype(np.float32) * [0, 0, 1]
     assert metrics.jerk(gliding, fps=60).max() > 0  # by the digits of its numbers
     assert math.isnan(metrics.jerk_ratio(shaken, gliding, fps=60))
@@ -655,20 +657,20 @@ def test_ankles_out_of_the_reach_of_the_source_are_counted() -> None:
     far = chain().copy()
     far[50:53, 2] = far[50:53, 0] + 1.001 * 0.85 * np.array([0, -0.6, 0.8])
     far[60, 2] = far[60, 0] + 0.9999 * 0.85 * np.array([0, -0.6, 0.8])
-    assert measure(Track.on(far, sole()), planted(), fps=60, source=leg()).reach_violations == 3
-    assert measure(leg(), planted(), fps=60, source=leg()).reach_violations == 0
+    assert measure_leg(Track.on(far, sole()), planted(), fps=60, source=leg()).reach_violations == 3
+    assert measure_leg(leg(), planted(), fps=60, source=leg()).reach_violations == 0
 
 
 def test_a_lift_that_is_halved_reads_in_the_record() -> None:
     lower = sole() * [1, 0.5, 1]
-    found = measure(Track.on(chain(), lower), planted(), fps=60, source=leg())
+    found = measure_leg(Track.on(chain(), lower), planted(), fps=60, source=leg())
     assert found.lift_lost == pytest.approx(0.5)
 
 
 def test_fast_low_feet_skate_by_height() -> None:
     """All low points, whatever the contacts say; less what the source does."""
     slide = np.outer(seconds(60), [3.0, 0, 0])
-    found = measure(leg(moved=slide), planted() & False, fps=60, source=leg())
+    found = measure_leg(leg(moved=slide), planted() & False, fps=60, source=leg())
     assert found.skating == 0
     low = leg().heights < 0.05
     clean, fast = (metrics.skating_ratio(each.sole, low, fps=60) for each in (leg(), leg(moved=slide)))
@@ -676,13 +678,13 @@ def test_fast_low_feet_skate_by_height() -> None:
     assert 0.2 < clean < 0.3  # toes that swing are low
     assert found.skating_by_height > 0.4
     high = leg(moved=np.array([0.0, 1, 0]))
-    assert measure(leg(), planted(), fps=60, source=high).skating_by_height == clean
+    assert measure_leg(leg(), planted(), fps=60, source=high).skating_by_height == clean
 
 
 def test_a_slide_in_the_middle_of_a_stance_reads_in_the_record() -> None:
     start, stop = metrics.runs(planted()[:, 0])[1]
     slid = np.outer(np.arange(len(chain())) >= (start + stop) // 2, [0, 0, 0.005])
-    found = measure(leg(moved=slid), planted(), fps=60, source=leg())
+    found = measure_leg(leg(moved=slid), planted(), fps=60, source=leg())
     assert found.drift_most == pytest.approx(0.005)
     assert found.ankle_jerk > 1.01
 
@@ -690,15 +692,15 @@ def test_a_slide_in_the_middle_of_a_stance_reads_in_the_record() -> None:
 def test_a_slope_that_the_foot_does_not_follow() -> None:
     rise = math.tan(math.radians(10))
     normals = [0, 1, -rise]
-    found = measure(leg(ground=rise * sole()[..., 2], normals=normals), planted(), fps=60)
+    found = measure_leg(leg(ground=rise * sole()[..., 2], normals=normals), planted(), fps=60)
     assert math.degrees(found.sole_angle) == pytest.approx(10)
     climbing = leg(ground=rise * sole()[..., 2], normals=normals, moved=np.outer(chain()[:, 2, 2] * rise, [0, 1, 0]))
-    assert measure(climbing, planted(), fps=60).penetration < found.penetration
+    assert measure_leg(climbing, planted(), fps=60).penetration < found.penetration
 
 
 def test_ground_that_is_raised_is_sunk_into() -> None:
     down = np.any(planted(), axis=1)
-    found = measure(leg(ground=0.03 * down[:, np.newaxis]), planted(), fps=60)
+    found = measure_leg(leg(ground=0.03 * down[:, np.newaxis]), planted(), fps=60)
     assert found.penetration == pytest.approx(0.03)
     assert found.penetration_swing == pytest.approx(0, abs=1e-9)
 
@@ -707,9 +709,9 @@ def test_a_foot_that_slides_down_a_slope() -> None:
     slope = np.array([0, -0.6, 0.8])
     stances = metrics.runs(planted()[:, 1])
     moved = np.outer(np.arange(len(chain())) >= sum(stances[1]) / 2, 0.005 * slope)
-    found = measure(leg(moved=moved, normals=[0, 0.8, 0.6]), planted(), fps=60)
+    found = measure_leg(leg(moved=moved, normals=[0, 0.8, 0.6]), planted(), fps=60)
     assert found.drift_most == pytest.approx(0.005)
-    assert measure(leg(moved=moved), planted(), fps=60).drift_most == pytest.approx(0.004)
+    assert measure_leg(leg(moved=moved), planted(), fps=60).drift_most == pytest.approx(0.004)
 
 
 def test_one_bad_stance_of_many_is_the_most_but_not_the_percentile() -> None:
@@ -717,7 +719,7 @@ def test_one_bad_stance_of_many_is_the_most_but_not_the_percentile() -> None:
     points[50:] = [0.005, 0, 0]  # in the third
     contact = np.tile(np.arange(20) < 18, 40)[:, np.newaxis]
     standing = np.tile([[0, 1, 0], [0, 0.5, 0.1], [0, 0, 0]], (800, 1, 1))
-    found = measure(Track.on(standing, points), contact, fps=30)
+    found = measure_leg(Track.on(standing, points), contact, fps=30)
     assert (found.drift, found.drift_most) == (0, 0.005)
 
 
@@ -727,12 +729,12 @@ def test_a_knee_made_bad_reads_beside_the_source() -> None:
     bad[120, 1] = bad[120, ::2].sum(axis=0) - bad[120, 1]  # a knee bent back, then forth
     bad[180, 1] += bad[180, 1] - bad[180, ::2].mean(axis=0)  # and one that pops
     spoilt = Track.on(bad, sole(), soles=soles_up())
-    found = measure(spoilt, planted(), fps=60, source=clean)
+    found = measure_leg(spoilt, planted(), fps=60, source=clean)
     assert found.knee_flips == 2
     assert found.length_error > 0.09
     assert found.ankle_jerk > 1.05
     assert found.knee_pops == 3
-    other = measure(clean, planted(), fps=60, source=spoilt)
+    other = measure_leg(clean, planted(), fps=60, source=spoilt)
     assert (other.knee_flips, other.knee_pops) == (0, 0)
     assert other.ankle_jerk == pytest.approx(1 / found.ankle_jerk)
 
@@ -752,22 +754,22 @@ def test_accelerations_of_knees_are_beside_the_source_or_7000_degrees() -> None:
     still, slow, quick = kicks(0), kicks(4), kicks(40)
     assert highest(slow) < 7000 < highest(quick)
     for leg, source, beside in ((slow, still, 7000.0), (quick, slow, 7000.0), (slow, quick, highest(quick))):
-        found = measure(leg, np.full((60, 1), False), fps=30, source=source)
+        found = measure_leg(leg, np.full((60, 1), False), fps=30, source=source)
         assert found.knee_acceleration == pytest.approx(highest(leg) / beside)
 
 
 def test_a_foot_over_no_ground_floats_infinitely_high() -> None:
-    found = measure(leg(ground=np.where(np.arange(len(sole())) < 120, np.nan, 0)[:, np.newaxis]), planted(), fps=60)
+    found = measure_leg(leg(ground=np.where(np.arange(len(sole())) < 120, np.nan, 0)[:, np.newaxis]), planted(), fps=60)
     assert found.floating == math.inf
     assert found.penetration == pytest.approx(0, abs=1e-9)
 
 
 def test_where_there_is_nothing_to_judge_nothing_is_said() -> None:
-    found = measure(leg(), planted() & False, fps=60)
+    found = measure_leg(leg(), planted() & False, fps=60)
     assert all(map(math.isnan, [found.drift, found.drift_most, found.penetration, found.floating, found.sole_angle]))
     assert "drift             -\n" in repr(found)
     single = Track.on(chain()[:1], sole()[:1])
-    assert math.isnan(measure(single, planted()[:1], fps=60, source=single).ankle_jerk)
+    assert math.isnan(measure_leg(single, planted()[:1], fps=60, source=single).ankle_jerk)
 
 
 @pytest.mark.parametrize("angle", [0.7, 2.5])
@@ -783,8 +785,8 @@ def test_measures_do_not_depend_on_where_the_character_goes(angle: float) -> Non
     up = ik.rotations.rotate(turn, soles_up())
     other = Track.on(turned(noisy.chain), turned(noisy.sole), soles=up, pelvis=turned(noisy.pelvis))
     source = Track.on(turned(leg().chain), turned(leg().sole), soles=up, pelvis=turned(leg().pelvis))
-    here = known(measure(noisy, planted(), fps=60, source=leg()))
-    there = known(measure(other, planted(), fps=60, source=source))
+    here = known(measure_leg(noisy, planted(), fps=60, source=leg()))
+    there = known(measure_leg(other, planted(), fps=60, source=source))
     assert there == pytest.approx(here, rel=1e-6, abs=1e-9)
     assert here["drift"] > 0.003
 
@@ -796,7 +798,7 @@ def test_measures_agree_at_other_rates(fps: float) -> None:
     def faulty(rate: float) -> Measure:
         t = seconds(rate)
         moved = np.stack([0.01 * np.sin(7 * t), 0.01 * np.sin(5 * t), 0.05 * t], axis=-1)
-        return measure(leg(rate, moved), planted(rate), fps=rate, source=leg(rate))
+        return measure_leg(leg(rate, moved), planted(rate), fps=rate, source=leg(rate))
 
     at_120, found = known(faulty(120.0)), known(faulty(fps))
     for name in ("drift", "drift_most", "penetration", "penetration_swing", "floating", "extension", "deviation"):
@@ -846,12 +848,12 @@ def test_measures_agree_at_other_rates(fps: float) -> None:
             r"ground: expected shape \(241, 3\), got \(7, 3",
         ),
         (
-            lambda: measure(leg(), planted()[1:], fps=60),
+            lambda: measure_leg(leg(), planted()[1:], fps=60),
             ValueError,
             r"contact: expected shape \(241, 3\), got \(240, 3\)",
         ),
         (
-            lambda: measure(leg(), planted(), fps=60, source=leg(30.0)),
+            lambda: measure_leg(leg(), planted(), fps=60, source=leg(30.0)),
             ValueError,
             r"source: expected shape \(241, 3, 3\), got \(121, 3, 3\)",
         ),

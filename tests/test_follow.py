@@ -54,7 +54,7 @@ def test_an_iteration_is_half_of_one_of_fabrik(iterations: int) -> None:
     skeleton, start = arm(6)
     target = within(skeleton, 4, 40, 0.3, 0.9)
     goal = [ik.Reach(6, target)]
-    found = ik.follow(skeleton, ik.Pose(start), goal, iterations=iterations, tolerance=0.0, textbook=True)
+    found = ik.solvers.follow(skeleton, ik.Pose(start), goal, iterations=iterations, tolerance=0.0, textbook=True)
     points = forward(skeleton, ref.unit(start))[0]
     for item in range(40):
         for _ in range(iterations):
@@ -65,7 +65,7 @@ def test_an_iteration_is_half_of_one_of_fabrik(iterations: int) -> None:
 def test_the_error_never_grows_as_published() -> None:
     skeleton, start = arm(9)
     goal = [ik.Reach(9, within(skeleton, 5, 40, 0.0, 1.2))]
-    found = ik.follow(skeleton, ik.Pose(start), goal, textbook=True, history=True, iterations=60)
+    found = ik.solvers.follow(skeleton, ik.Pose(start), goal, textbook=True, history=True, iterations=60)
     assert found.history is not None
     assert not np.any(np.diff(found.history, axis=-1) > 1e-14)
 
@@ -77,7 +77,7 @@ def test_ten_links_take_as_many_iterations_as_in_numpy(seed: int, near: float, f
     skeleton, start = rope(10)
     target = ten_links(seed, near, far)
     options: dict[str, Any] = {"tolerance": 1e-5, "iterations": 1000}
-    found = ik.follow(skeleton, ik.Pose(start), [ik.Reach(10, target)], textbook=True, **options)
+    found = ik.solvers.follow(skeleton, ik.Pose(start), [ik.Reach(10, target)], textbook=True, **options)
     points, counts = forward(skeleton, start)[0], []
     for goal in target:
         now, count = points, 0
@@ -86,7 +86,7 @@ def test_ten_links_take_as_many_iterations_as_in_numpy(seed: int, near: float, f
         counts.append(count)
     assert found.iterations.tolist() == counts
     assert np.mean(counts) < 2 * fabrik
-    quick = ik.follow(skeleton, ik.Pose(start), [ik.Reach(10, target)], **options)
+    quick = ik.solvers.follow(skeleton, ik.Pose(start), [ik.Reach(10, target)], **options)
     assert not np.any(quick.status)
     assert np.mean(quick.iterations) < np.mean(counts)
 
@@ -95,7 +95,7 @@ def test_ten_links_take_as_many_iterations_as_in_numpy(seed: int, near: float, f
 def test_what_is_in_reach_is_reached(dtype: Any, bones: int) -> None:
     skeleton, start = arm(bones)
     near = within(skeleton, 6, 40, 0.05 if bones > 1 else 0, 0.98 if bones > 1 else 1).astype(dtype)
-    found = ik.follow(skeleton, ik.Pose(start.astype(dtype)), [ik.Reach(bones, near)], tolerance=1e-4)
+    found = ik.solvers.follow(skeleton, ik.Pose(start.astype(dtype)), [ik.Reach(bones, near)], tolerance=1e-4)
     assert not np.any(found.status)
     tips = forward(skeleton, found.pose.rotations)[0][:, bones]
     assert np.max(np.linalg.norm(tips - near, axis=-1)) < 1.1e-4 * np.linalg.norm(skeleton.offsets[1:], axis=-1).sum()
@@ -104,8 +104,8 @@ def test_what_is_in_reach_is_reached(dtype: Any, bones: int) -> None:
 def test_strides_halve_the_work_near_full_reach() -> None:
     skeleton, start = rope(10)
     goal = [ik.Reach(10, ten_links(3, 0.95, 0.999))]
-    quick = ik.follow(skeleton, ik.Pose(start), goal)
-    slow = ik.follow(skeleton, ik.Pose(start), goal, textbook=True, iterations=3000)
+    quick = ik.solvers.follow(skeleton, ik.Pose(start), goal)
+    slow = ik.solvers.follow(skeleton, ik.Pose(start), goal, textbook=True, iterations=3000)
     assert not np.any(quick.status | slow.status)
     assert np.mean(quick.iterations) < np.mean(slow.iterations) / 4
 
@@ -114,7 +114,7 @@ def test_the_best_pose_is_the_result() -> None:
     """Near the edge of reach strides overshoot now and then."""
     skeleton, start = rope(30)
     goal = [ik.Reach(30, ten_links(4, 0.998, 0.9996) * 3)]
-    found = [ik.follow(skeleton, ik.Pose(start), goal, iterations=last, history=True) for last in range(3, 40)]
+    found = [ik.solvers.follow(skeleton, ik.Pose(start), goal, iterations=last, history=True) for last in range(3, 40)]
     for one in found:
         assert one.history is not None
         assert_allclose(one.error, np.nanmin(one.history, axis=-1), atol=1e-11)
@@ -124,7 +124,7 @@ def test_the_best_pose_is_the_result() -> None:
 def test_a_target_out_of_reach_is_answered_at_once() -> None:
     lengths = [1.0, 5, 1.5]
     skeleton = ik.Skeleton.chain(np.r_[0, np.cumsum(lengths)][:, None] * [1.0, 0, 0])
-    found = ik.follow(skeleton, skeleton.rest, [ik.Reach(3, np.array([[0, 9, 0], [0, 0.5, 0], [0, 0, 1e30]]))])
+    found = ik.solvers.follow(skeleton, skeleton.rest, [ik.Reach(3, np.array([[0, 9, 0], [0, 0.5, 0], [0, 0, 1e30]]))])
     assert found.status.tolist() == [ik.Status.TOO_FAR, ik.Status.TOO_NEAR, ik.Status.TOO_FAR]
     assert found.iterations.tolist() == [0, 0, 0]
     points = forward(skeleton, found.pose.rotations)[0]
@@ -136,7 +136,7 @@ def test_a_target_out_of_reach_is_answered_at_once() -> None:
 def test_so_is_what_the_straight_chain_meets_within_tolerance(dtype: Any, short: float) -> None:
     skeleton, rotations = arm(100)
     target = within(skeleton, 4, 40, 1 - short, 1 - short)
-    found = ik.follow(skeleton, ik.Pose(rotations.astype(dtype)), [ik.Reach(100, target)])
+    found = ik.solvers.follow(skeleton, ik.Pose(rotations.astype(dtype)), [ik.Reach(100, target)])
     assert np.all(found.status == 0)
     assert np.all(found.iterations <= 1)
 
@@ -146,17 +146,17 @@ def test_a_chain_in_line_with_its_target_is_bent_first(distance: float) -> None:
     x = np.array([1.0, 0, 0])
     skeleton = ik.Skeleton.chain(np.arange(7)[:, None] * x)
     for side in (1, -1):
-        found = ik.follow(skeleton, skeleton.rest, [ik.Reach(6, side * distance * x)])
+        found = ik.solvers.follow(skeleton, skeleton.rest, [ik.Reach(6, side * distance * x)])
         assert found.status == 0
         assert found.error < 6e-5
-    published = ik.follow(skeleton, skeleton.rest, [ik.Reach(6, 3.5 * x)], textbook=True)
+    published = ik.solvers.follow(skeleton, skeleton.rest, [ik.Reach(6, 3.5 * x)], textbook=True)
     assert published.status != 0
 
 
 def test_bones_near_the_tip_turn_most() -> None:
     skeleton, start = rope(30)
     tip = forward(skeleton, start)[0][-1]
-    found = ik.follow(skeleton, ik.Pose(start), [ik.Reach(30, tip - [0, 1, 0])])
+    found = ik.solvers.follow(skeleton, ik.Pose(start), [ik.Reach(30, tip - [0, 1, 0])])
     turned = ik.rotations.to_axis_angle(ref.multiply(ref.conjugate(start), found.pose.rotations))[1]
     assert found.status == 0
     assert np.abs(turned[-6:]).sum() > 3 * np.abs(turned[:6]).sum()

@@ -90,12 +90,12 @@ def ramp(slope: float) -> ik.Ground:
 
 
 @pytest.fixture(scope="module")
-def walk() -> ik.samples.Walk:
+def walk() -> ik.samples.Sample:
     return ik.samples.walk(8, speed=0.7, step=0.35)
 
 
 @pytest.fixture(scope="module")
-def clip(walk: ik.samples.Walk) -> ik.Clip:
+def clip(walk: ik.samples.Sample) -> ik.Clip:
     return hung(walk.clip)
 
 
@@ -177,7 +177,7 @@ def test_legs_come_before_feet_that_are_their_targets(name: str) -> None:
     assert [leg.chain for leg in feet] == [(name.format(s), f"calf_{s}", f"foot_{s}", f"ball_{s}") for s in "lr"]
 
 
-def test_soles_and_contacts_are_those_of_the_legs(walk: ik.samples.Walk, clip: ik.Clip) -> None:
+def test_soles_and_contacts_are_those_of_the_legs(walk: ik.samples.Sample, clip: ik.Clip) -> None:
     feet, whole = ik.Feet.detect(clip.skeleton, clip=clip), ik.Feet.detect(walk.clip.skeleton, clip=walk.clip)
     there, here = whole.positions(walk.clip.skeleton, walk.clip.pose), feet.positions(clip.skeleton, clip.pose)
     for point in POINTS:
@@ -192,7 +192,7 @@ def test_soles_and_contacts_are_those_of_the_legs(walk: ik.samples.Walk, clip: i
 
 @pytest.mark.parametrize("ground", [stairs(), ramp(0.2), ramp(-0.2)], ids=["stairs", "up", "down"])
 @pytest.mark.parametrize("travels", [False, True])
-def test_feet_stand_where_they_are_put(walk: ik.samples.Walk, ground: ik.Ground, travels: bool) -> None:
+def test_feet_stand_where_they_are_put(walk: ik.samples.Sample, ground: ik.Ground, travels: bool) -> None:
     """When they stand the walk itself says: less a few frames in which they arrive and leave."""
     clip = hung(walk.clip, travels=travels)
     baked = ik.bake_feet(clip, ground)

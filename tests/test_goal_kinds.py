@@ -919,7 +919,7 @@ def test_a_method_does_what_it_takes_and_refuses_the_rest(method: str, word: str
     sentence = rf"^{where}{method} takes no {word}; {advice}$"
     for call in (
         lambda: ik.solve(skeleton, skeleton.rest, goals, method),
-        lambda: ik.solver(skeleton, goals, method),
+        lambda: ik.Solver(skeleton, goals, method),
     ):
         with pytest.raises(ValueError, match=sentence):
             call()
@@ -1061,7 +1061,7 @@ def test_a_solver_takes_every_array_of_every_kind(kind: str, items: tuple[int, .
     """In the order that its signature says, for one item and for several; and it pickles."""
     goal: Any = OPEN[kind]
     names = [name for name in ORDER if getattr(goal, name, None) is ...]
-    made = ik.solver(HEAVY, [ik.Reach(3, [1, 1, 1], offset=[0, 0, 0.2]), goal], "dls", iterations=20)
+    made = ik.Solver(HEAVY, [ik.Reach(3, [1, 1, 1], offset=[0, 0, 0.2]), goal], "dls", iterations=20)
     dimensions = ",".join(["(j,q)", *(DIMENSIONS.get(name, "()") for name in names)])
     assert made.signature == f"{dimensions}->(j,q),(),()"
     arrays = [np.broadcast_to(np.asarray(VALUES[name], float), (*items, *np.shape(VALUES[name]))) for name in names]
@@ -1091,7 +1091,7 @@ def test_an_ellipsis_is_for_solvers_only() -> None:
     for kind, goal in OPEN.items():
         if kind != "posture":
             with pytest.raises(
-                TypeError, match=r"goals\[0\]\.\w+: an ellipsis stands for an array in the goals of ikcore.solver"
+                TypeError, match=r"goals\[0\]\.\w+: an ellipsis stands for an array in the goals of ikcore.Solver"
             ):
                 ik.dls(HEAVY, HEAVY.rest, [goal])
 
@@ -1209,11 +1209,11 @@ def test_goals_that_do_not_fit_are_refused(goals: list[ik.Goal], sentence: str) 
 
 def test_what_cannot_be_is_refused_by_a_solver_when_it_is_made() -> None:
     with pytest.raises(ValueError, match=r"goals\[0\].pole: dls takes none but of a Reach"):
-        ik.solver(ARM, [ik.Look(3, [1, 0, 0], ..., pole=..., up=UP)], "dls")
+        ik.Solver(ARM, [ik.Look(3, [1, 0, 0], ..., pole=..., up=UP)], "dls")
     with pytest.raises(TypeError, match=r"goals\[0\].position: expected real numbers, got None"):
-        ik.solver(HEAVY, [ik.CentreOfMass(NONE)], "dls")
+        ik.Solver(HEAVY, [ik.CentreOfMass(NONE)], "dls")
     with pytest.raises(ValueError, match="nothing but postures"):
-        ik.solver(ARM, [ik.Posture(1, ...)], "dls")
+        ik.Solver(ARM, [ik.Posture(1, ...)], "dls")
 
 
 @pytest.mark.parametrize(
@@ -1234,7 +1234,7 @@ def test_what_nothing_moves_between_two_joints_is_refused(goal: Any) -> None:
     with pytest.raises(ValueError, match=said):
         ik.dls(ARM, ARM.rest, [goal])
     with pytest.raises(ValueError, match=said):
-        ik.solver(ARM, [goal], "dls")
+        ik.Solver(ARM, [goal], "dls")
 
 
 def test_what_another_goal_moves_between_two_joints_is_not() -> None:

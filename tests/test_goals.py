@@ -164,7 +164,7 @@ def test_a_goal_that_makes_no_sense_is_refused(arguments: dict[str, Any], senten
         ),
         (
             [ik.Reach("hand", ...)],
-            r"goals\[0\].position: an ellipsis stands for an array in the goals of ikcore.solver",
+            r"goals\[0\].position: an ellipsis stands for an array in the goals of ikcore.Solver",
         ),
         (
             [ik.Reach("hand", NEAR), ik.Reach("finger", NEAR), ik.Reach(4, NEAR + 1)],

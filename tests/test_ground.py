@@ -33,7 +33,7 @@ def rays(count: int, seed: int = 1, spread: float = 1.5) -> tuple[Array, Array]:
     return numbers.uniform(-spread, spread, (count, 3)), numbers.normal(size=(count, 3))
 
 
-def raw(hits: ik.Hits) -> list[bytes]:
+def raw(hits: ik.grounds.Hits) -> list[bytes]:
     return [getattr(hits, field).tobytes() for field in FIELDS]
 
 

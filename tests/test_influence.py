@@ -200,7 +200,7 @@ def test_errors_of_goals_are_from_their_share() -> None:
 
 @pytest.mark.parametrize("method", ["dls", "two_bone"])
 def test_a_solver_takes_it(method: str) -> None:
-    made = ik.solver(BODY, [ik.Reach("hand.L", position=..., chain=2, influence=...)], method)
+    made = ik.Solver(BODY, [ik.Reach("hand.L", position=..., chain=2, influence=...)], method)
     assert made.signature == "(j,q),(p),()->(j,q),(),()"
     for solver in (made, pickle.loads(pickle.dumps(made))):
         turned, _, status = solver(BODY.rest.rotations, AT, SHARES)
@@ -216,9 +216,9 @@ def test_a_pickled_goal_is_solved_by_the_same_function() -> None:
 
 
 def test_stages_take_it() -> None:
-    spine = ik.Stage("dls", [ik.Reach("chest", CHEST, influence=[0, 0.5, 1])])
-    arm = ik.Stage("two_bone", [ik.Reach("hand.R", OTHER, chain=2, influence=[1, 0.5, 1])])
-    found = ik.stages(BODY, BODY.rest, [spine, arm])
+    spine = ik.solvers.Stage("dls", [ik.Reach("chest", CHEST, influence=[0, 0.5, 1])])
+    arm = ik.solvers.Stage("two_bone", [ik.Reach("hand.R", OTHER, chain=2, influence=[1, 0.5, 1])])
+    found = ik.solvers.stages(BODY, BODY.rest, [spine, arm])
     world = BODY.forward(found.pose)
     assert_array_equal(found.status, [0, ik.Status.PARTIAL_INFLUENCE, 0])
     assert_allclose(world.positions[[0, 2], 7], [OTHER, OTHER], atol=1e-4)

@@ -151,10 +151,10 @@ def test_limits_hold_and_it_is_said_where_goals_weigh_nothing() -> None:
 
 
 def test_stages_say_it_and_still_count_what_they_reach() -> None:
-    lean = ik.Stage("dls", [ik.Reach("chest", rotation=rotations.exp([0, 0.2, 0]))])
-    for reach in (ik.Stage("dls", [HAND]), ik.Stage("two_bone", [HAND])):
+    lean = ik.solvers.Stage("dls", [ik.Reach("chest", rotation=rotations.exp([0, 0.2, 0]))])
+    for reach in (ik.solvers.Stage("dls", [HAND]), ik.solvers.Stage("two_bone", [HAND])):
         for order in ([reach, lean], [lean, reach]):
-            found = ik.stages(HINGED, bent(0.5), order)
+            found = ik.solvers.stages(HINGED, bent(0.5), order)
             conflict = int(Status.CONFLICT) if order[0] is reach else 0  # the chest takes the hand along
             assert found.status == OUTSIDE | conflict
 
@@ -207,7 +207,7 @@ def test_a_joint_in_between_may_be_left_out(method: str) -> None:
 def test_moving_is_the_same_in_batches_and_as_a_solver() -> None:
     targets = np.array(NEAR) + np.linspace(-0.1, 0.1, 21)[:, np.newaxis]
     found = ik.dls(BODY, BODY.rest, [ik.Reach("wrist", targets)], moving=["chest", "elbow"])
-    solve = ik.solver(BODY, [ik.Reach("wrist", position=...)], "dls", moving=["chest", "elbow"])
+    solve = ik.Solver(BODY, [ik.Reach("wrist", position=...)], "dls", moving=["chest", "elbow"])
     turned, _, _ = solve(BODY.rest.rotations, targets)
     np.testing.assert_array_equal(turned, found.pose.rotations)
     again = pickle.loads(pickle.dumps(solve))
@@ -231,9 +231,9 @@ def test_moving_holds_for_guards_and_for_joints_that_slide() -> None:
 
 def test_moving_of_stages_is_for_those_without_their_own() -> None:
     goals = [ik.Reach("wrist", NEAR)]
-    stages = [ik.Stage("dls", goals), ik.Stage("dls", goals, moving="elbow")]
-    assert moved(ik.stages(BODY, BODY.rest, stages, moving=["shoulder"]), BODY.rest) == ["shoulder", "elbow"]
-    assert moved(ik.stages(BODY, BODY.rest, stages[1:]), BODY.rest) == ["elbow"]
+    stages = [ik.solvers.Stage("dls", goals), ik.solvers.Stage("dls", goals, moving="elbow")]
+    assert moved(ik.solvers.stages(BODY, BODY.rest, stages, moving=["shoulder"]), BODY.rest) == ["shoulder", "elbow"]
+    assert moved(ik.solvers.stages(BODY, BODY.rest, stages[1:]), BODY.rest) == ["elbow"]
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_who_may_move_is_checked(moving: Any, said: str) -> None:
         with pytest.raises((TypeError, ValueError), match=said):
             solve(BODY, BODY.rest, [HAND], moving=moving)
     with pytest.raises((TypeError, ValueError), match=said):
-        ik.solver(BODY, [HAND], "dls", moving=moving)
+        ik.Solver(BODY, [HAND], "dls", moving=moving)
 
 
 def test_methods_refuse_joints_that_they_cannot_leave_out() -> None:

@@ -40,7 +40,7 @@ def moved(pose: ik.Pose, joint: int, axis: int, angle: float, end: int, offset: 
 @pytest.mark.parametrize("offset", [(0, 0, 0), (0.3, -0.2, 0.5)])
 def test_it_is_what_central_differences_come_to(end: int, offset: tuple[float, ...]) -> None:
     pose, step = random_pose(), 1e-5
-    found = ik.jacobian(TREE, pose, end, offset)
+    found = ik.solvers.jacobian(TREE, pose, end, offset)
     for joint in range(7):
         for axis in range(3):
             before, turned_before = moved(pose, joint, axis, -step, end, np.array(offset))
@@ -51,7 +51,7 @@ def test_it_is_what_central_differences_come_to(end: int, offset: tuple[float, .
 
 
 def test_joints_that_are_not_above_have_columns_of_zeros() -> None:
-    found = ik.jacobian(TREE, random_pose(), 3).reshape(6, 7, 3)
+    found = ik.solvers.jacobian(TREE, random_pose(), 3).reshape(6, 7, 3)
     assert np.all(found[:, [4, 5, 6]] == 0)
     assert np.all(np.any(found[:, [0, 1, 2, 3]] != 0, axis=(0, 2)))
 
@@ -59,17 +59,17 @@ def test_joints_that_are_not_above_have_columns_of_zeros() -> None:
 def test_batches_and_types() -> None:
     for dtype in (np.float32, np.float64):
         pose = random_pose(4, 3, dtype=dtype)
-        found = ik.jacobian(TREE, pose, "5", [0.1, 0, 0])
+        found = ik.solvers.jacobian(TREE, pose, "5", [0.1, 0, 0])
         assert found.shape == (4, 3, 6, 21)
         assert found.dtype == dtype
-        assert found[2, 1].tobytes() == ik.jacobian(TREE, pose[2, 1], 5, [0.1, 0, 0]).tobytes()
+        assert found[2, 1].tobytes() == ik.solvers.jacobian(TREE, pose[2, 1], 5, [0.1, 0, 0]).tobytes()
 
 
 def test_two_links_in_a_plane() -> None:
     """By hand: unit links at 30 and 90 degrees, hinges about z."""
     arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
     pose = ik.Pose(rotations.from_axis_angle([0, 0, 1], np.radians([30, 60, 0])))
-    about_z = ik.jacobian(arm, pose, 2)[:, 2::3]
+    about_z = ik.solvers.jacobian(arm, pose, 2)[:, 2::3]
     expected: Any = [[-1.5, -1, 0], [3**0.5 / 2, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 1, 1]]
     assert_allclose(about_z, expected, atol=1e-12)
 
@@ -97,7 +97,7 @@ def test_published_jacobians_of_chains_of_hinges() -> None:
         pose = ik.Pose(rotations.multiply(skeleton.rest.rotations, turns))
         world = skeleton.forward(pose).rotations
         offset = expected.get("location_in_tool_frame", case.get("location_in_tool_frame"))
-        found = ik.jacobian(skeleton, pose, len(joints), offset).reshape(6, -1, 3)
+        found = ik.solvers.jacobian(skeleton, pose, len(joints), offset).reshape(6, -1, 3)
         columns = np.einsum("ijk,jk->ij", found, rotations.rotate(world, axes))[:, :-1]
         if name == "jacobian_tool":
             columns = rotations.rotate(rotations.conjugate(world[-1]), columns.T.reshape(-1, 2, 3)).reshape(-1, 6).T
@@ -110,4 +110,4 @@ def test_published_jacobians_of_chains_of_hinges() -> None:
 def test_an_offset_that_is_no_point_is_refused(offset: Any) -> None:
     arm = ik.Skeleton.chain(np.eye(3))
     with pytest.raises(ValueError, match="offset: expected"):
-        ik.jacobian(arm, arm.rest, 2, offset)
+        ik.solvers.jacobian(arm, arm.rest, 2, offset)

@@ -176,7 +176,7 @@ def test_the_knee_keeps_its_digits_near_full_reach_in_floats(gap: float, isa: st
     a, b, c = (side.astype(float) for side in (upper, lower, distance))
     area = np.sqrt((a + b + c) * (a + b - c) * (c + a - b) * (c - a + b))
     exact = np.arctan2(area, c**2 - a**2 - b**2)  # 0 = straight
-    limb = ik.two_bone_2d(upper, lower, np.stack([distance, np.zeros_like(distance)], axis=-1))
+    limb = ik.closed_forms.two_bone_2d(upper, lower, np.stack([distance, np.zeros_like(distance)], axis=-1))
     inside = a + b > c
     assert inside.sum() > 200
     assert_allclose(limb.angles[inside, 0, 1], exact[inside], rtol=1e-6)
@@ -189,7 +189,7 @@ def test_the_angles_of_the_triangle_are_not_those_of_the_joints(isa: str) -> Non
     hip, knee = np.radians([21.024265942, 136.369904139])  # worked out apart from this project
     distance = np.sqrt(0.1**2 + 0.8**2 + 0.05**2)
     for direction in (0.0, 1.0, -2.5):
-        limb = ik.two_bone_2d(0.45, 0.42, distance * np.array([np.cos(direction), np.sin(direction)]))
+        limb = ik.closed_forms.two_bone_2d(0.45, 0.42, distance * np.array([np.cos(direction), np.sin(direction)]))
         expected = [[direction - hip, np.pi - knee], [direction + hip, knee - np.pi]]
         assert_allclose(limb.angles, expected, rtol=0, atol=1e-10)
 

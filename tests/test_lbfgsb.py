@@ -21,7 +21,7 @@ TURNED, TURNED_TOO = ref.unit(np.array([[1.0, 0.3, -0.2, 0.4], [0.5, -0.3, 0.8, 
 OFFSET = [0.3, -0.2, 0.1]
 
 
-def places(world: ik.World) -> float:
+def places(world: ik.skeleton.World) -> float:
     at = world.positions
     middle = TREE.masses / TREE.masses.sum() @ at
     tip = at[3] + ref.rotate(world.rotations[3], OFFSET)
@@ -29,7 +29,7 @@ def places(world: ik.World) -> float:
     return float(sum(e @ e for e in off))
 
 
-def turns(world: ik.World) -> float:
+def turns(world: ik.skeleton.World) -> float:
     pairs = ((world.rotations[3], TURNED), (world.rotations[5], TURNED_TOO))
     return float(sum(4 * np.arccos(abs(np.clip(a @ b, -1, 1))) ** 2 for a, b in pairs))
 
@@ -62,7 +62,7 @@ def test_the_first_step_is_down_the_gradient_by_differences(what: str, everywher
             for joint in range(6)
         ]
     ) / (2 * h)
-    found = ik.lbfgsb(TREE, ik.Pose(start), goals, iterations=1, max_step=4, textbook=True)
+    found = ik.solvers.lbfgsb(TREE, ik.Pose(start), goals, iterations=1, max_step=4, textbook=True)
     step = ik.rotations.log(ik.rotations.multiply(ref.conjugate(start), found.pose.rotations))
     moved = np.linalg.norm(step)
     assert moved > 0.01
@@ -77,7 +77,7 @@ MEANS = {(1, 0.0, 0.95): 14.5, (2, 0.0, 0.2): 12.5}
 @pytest.mark.parametrize("where", MEANS)
 def test_mean_iterations_of_ten_links_are_about_the_published_ones(where: tuple[Any, ...]) -> None:
     arm, start = rope(10)
-    found = ik.lbfgsb(arm, ik.Pose(start), [ik.Reach(10, in_shell(*where))], tolerance=1e-5, textbook=True)
+    found = ik.solvers.lbfgsb(arm, ik.Pose(start), [ik.Reach(10, in_shell(*where))], tolerance=1e-5, textbook=True)
     assert np.all(found.status == 0)
     assert_allclose(found.iterations.mean(), MEANS[where], rtol=0.1)
 
@@ -85,9 +85,9 @@ def test_mean_iterations_of_ten_links_are_about_the_published_ones(where: tuple[
 @pytest.mark.parametrize(("count", "published"), [(4, 200), (8, 199)])
 def test_hinges_within_limits_reach_what_is_published(count: int, published: int) -> None:
     arm, start, targets = planar(count, 45)
-    found = ik.lbfgsb(arm, ik.Pose(start), [ik.Reach(count, targets)], tolerance=1e-3 / count, textbook=True)
+    found = ik.solvers.lbfgsb(arm, ik.Pose(start), [ik.Reach(count, targets)], tolerance=1e-3 / count, textbook=True)
     assert np.count_nonzero(found.status == 0) >= published
-    assert np.all(ik.lbfgsb(arm, ik.Pose(start), [ik.Reach(count, targets)]).status == 0)
+    assert np.all(ik.solvers.lbfgsb(arm, ik.Pose(start), [ik.Reach(count, targets)]).status == 0)
 
 
 def angles_of(pose: ik.Pose, count: int) -> Array:
@@ -99,7 +99,7 @@ def test_what_cannot_be_reached_ends_where_no_hinge_could_go_on(everywhere: None
     count, limit = 4, np.pi / 4
     arm, start, targets = planar(count, 45)
     targets = 1.3 * targets
-    found = ik.lbfgsb(arm, ik.Pose(start), [ik.Reach(count, targets)])
+    found = ik.solvers.lbfgsb(arm, ik.Pose(start), [ik.Reach(count, targets)])
     away = found.status != 0
     angles = angles_of(found.pose, count)[away]
     assert np.count_nonzero(away) > 20
@@ -120,10 +120,10 @@ def test_a_chain_in_line_with_its_target_is_where_the_gradient_is_nothing() -> N
     """The published method stalls there; with perturbation it continues."""
     arm = ik.Skeleton.chain([[x, 0, 0] for x in range(5)])
     goal = ik.Reach(4, [2, 0, 0])
-    stuck = ik.lbfgsb(arm, arm.rest, [goal], textbook=True)
+    stuck = ik.solvers.lbfgsb(arm, arm.rest, [goal], textbook=True)
     assert ik.Status(int(stuck.status)) == ik.Status.ITERATION_LIMIT
     assert_array_equal(stuck.pose.rotations, arm.rest.rotations)
-    assert int(ik.lbfgsb(arm, arm.rest, [goal]).status) == 0
+    assert int(ik.solvers.lbfgsb(arm, arm.rest, [goal]).status) == 0
 
 
 def test_the_axes_of_the_world_are_in_no_answer() -> None:
@@ -133,8 +133,8 @@ def test_the_axes_of_the_world_are_in_no_answer() -> None:
     all_turned = bent.copy()
     all_turned[0] = ref.multiply(turn, bent[0])
     for iterations in (1, 5):
-        one = ik.lbfgsb(arm, ik.Pose(bent), [ik.Reach(5, reach)], iterations=iterations)
-        two = ik.lbfgsb(arm, ik.Pose(all_turned), [ik.Reach(5, ref.rotate(turn, reach))], iterations=iterations)
+        one = ik.solvers.lbfgsb(arm, ik.Pose(bent), [ik.Reach(5, reach)], iterations=iterations)
+        two = ik.solvers.lbfgsb(arm, ik.Pose(all_turned), [ik.Reach(5, ref.rotate(turn, reach))], iterations=iterations)
         ends = arm.forward(one.pose).positions, arm.forward(two.pose).positions
         assert_allclose(ref.rotate(turn, ends[0]), ends[1], atol=1e-9)
 
@@ -146,7 +146,7 @@ def test_a_pull_turns_what_is_unwilling_by_its_share(stiffness: float) -> None:
     limits = [ik.Limit.free(stiffness=[stiffness] * 3), None, None, None, None]
     shares = []
     for arm in (free, ik.Skeleton(free.parents, free.offsets, limits=limits)):
-        found = ik.lbfgsb(arm, arm.rest, [ik.Reach(4, [2, 2, 1])], iterations=1, textbook=True)
+        found = ik.solvers.lbfgsb(arm, arm.rest, [ik.Reach(4, [2, 2, 1])], iterations=1, textbook=True)
         turned = np.linalg.norm(ik.rotations.log(found.pose.rotations), axis=-1)
         shares.append(turned[0] / turned[1])
     assert_allclose(shares[1], (1 - stiffness) * shares[0], atol=1e-9)
@@ -160,7 +160,7 @@ def test_a_body_is_reached_and_angles_as_they_are_creep(everywhere: None) -> Non
     means = []
     for memory, textbook in ((6, True), (6, False), (20, False)):
         options: dict[str, Any] = {"memory": memory, "textbook": textbook, "tolerance": 2e-4, "iterations": 400}
-        found = ik.lbfgsb(human.skeleton, start, goals, **options)
+        found = ik.solvers.lbfgsb(human.skeleton, start, goals, **options)
         assert np.all(found.status == 0) or textbook
         means.append(found.iterations.mean())
     assert means[0] > 1.2 * means[1] > 1.3 * means[2]
@@ -170,8 +170,8 @@ def test_without_memory_it_goes_down_the_slope_and_with_one_it_starts_so() -> No
     arm, start = rope(10)
     goal = ik.Reach(10, in_shell(1, 0, 0.95)[:20])
     pose = ik.Pose(start)
-    one, other = (ik.lbfgsb(arm, pose, [goal], iterations=1, memory=m).pose.rotations for m in (0, 6))
+    one, other = (ik.solvers.lbfgsb(arm, pose, [goal], iterations=1, memory=m).pose.rotations for m in (0, 6))
     assert_array_equal(one, other)
-    slope, bent = (ik.lbfgsb(arm, pose, [goal], iterations=2000, memory=m) for m in (0, 6))
+    slope, bent = (ik.solvers.lbfgsb(arm, pose, [goal], iterations=2000, memory=m) for m in (0, 6))
     assert np.all(slope.status == 0)
     assert slope.iterations.mean() > 3 * bent.iterations.mean()

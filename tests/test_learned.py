@@ -35,7 +35,7 @@ def swings(*sizes: Array) -> Array:
 
 def test_joints_are_as_stiff_as_they_varied_less_than_the_one_that_varied_most() -> None:
     """By variances: 0.4 about x is all, 0.2 a quarter; what did not turn at all is willing a twentieth."""
-    known = ik.learned(ARM, turned(swings([0.4, 0, 0], [0, 0, 0.2], [0, 0.1, 0])))
+    known = ik.learned.fit_skeleton(ARM, turned(swings([0.4, 0, 0], [0, 0, 0.2], [0, 0.1, 0])))
     first, hinge, last = (limit.stiffness for limit in known.limits if limit)
     assert_allclose(first, [0, 0.95, 0.95], atol=1e-12)
     assert_allclose(hinge, [0.75] * 3, atol=1e-12)
@@ -46,7 +46,7 @@ def test_axes_are_those_of_the_limit() -> None:
     cone = ik.Limit.cone([0, 1, 0], 1.5)
     arm = ik.Skeleton([-1], [[0, 0, 0]], limits=[cone])
     twisted = ik.rotations.exp([[[0, 0.3, 0]], [[0, -0.3, 0]]])
-    (limit,) = ik.learned(arm, ik.Pose(twisted)).limits
+    (limit,) = ik.learned.fit_skeleton(arm, ik.Pose(twisted)).limits
     assert limit is not None
     assert_allclose(limit.stiffness, [0, 0.95, 0.95], atol=1e-12)
     assert replace(limit, stiffness=cone.stiffness) == cone
@@ -55,7 +55,9 @@ def test_axes_are_those_of_the_limit() -> None:
 def test_hinges_may_do_what_was_seen_and_a_tenth_more_within_their_range() -> None:
     for low, high, expected in ((0.3, 1.3, (0.2, 1.4)), (0.0, 1.9, (-0.19, 2.0)), (0.7, 0.7, (0.7, 0.7))):
         angles = np.linspace(low, high, 11)
-        known = ik.learned(ARM, turned(angles[:, None, None] * np.array([[0, 0, 0], [0, 0, 1], [0, 0, 0]])))
+        known = ik.learned.fit_skeleton(
+            ARM, turned(angles[:, None, None] * np.array([[0, 0, 0], [0, 0, 1], [0, 0, 0]]))
+        )
         assert known.limits[1] is not None
         assert_allclose(known.limits[1].twist, expected, atol=1e-9)
 
@@ -64,7 +66,7 @@ def test_means_are_preferred_and_all_else_stays(dtype: Any) -> None:
     vectors = np.array([[0.5, 0.2, 0], [0, 0, 0.6], [0, 0, 0]])
     poses = turned(vectors + swings([0.1, 0, 0], [0, 0, 0.1], [0, 0, 0]))
     signed = poses.rotations * np.array([1, -1])[:, None, None]
-    known = ik.learned(ARM, ik.Pose(signed.astype(dtype)))
+    known = ik.learned.fit_skeleton(ARM, ik.Pose(signed.astype(dtype)))
     expected = turned(vectors[None]).rotations[0]
     assert np.abs(np.sum(known.preferred.rotations * expected, axis=-1)).min() > 1 - 1e-4
     assert_allclose(known.preferred.rotations[1:], ref.multiply(REST, ik.rotations.exp(vectors))[1:], atol=1e-6)
@@ -76,12 +78,12 @@ def test_means_are_preferred_and_all_else_stays(dtype: Any) -> None:
 
 
 def test_poses_that_are_all_the_same_leave_joints_alike() -> None:
-    known = ik.learned(ARM, turned(np.full((5, 3, 3), 0.0)))
+    known = ik.learned.fit_skeleton(ARM, turned(np.full((5, 3, 3), 0.0)))
     assert len({limit.stiffness for limit in known.limits if limit}) == 1
 
 
 def test_a_preferred_rotation_is_within_its_limit() -> None:
-    known = ik.learned(ARM, turned(np.array([[[0, 0, 0], [0.5, 1.0, 2.8], [0, 0, 0]]])))
+    known = ik.learned.fit_skeleton(ARM, turned(np.array([[[0, 0, 0], [0.5, 1.0, 2.8], [0, 0, 0]]])))
     off = ref.multiply(ref.conjugate(REST[1]), known.preferred.rotations[1])
     assert float(HINGE.violation(off)) < 1e-12
 
@@ -97,7 +99,7 @@ def test_a_preferred_rotation_is_within_its_limit() -> None:
 )
 def test_what_is_wrong_is_refused(skeleton: Any, poses: Any, sentence: str) -> None:
     with pytest.raises((TypeError, ValueError), match=sentence):
-        ik.learned(skeleton, poses)
+        ik.learned.fit_skeleton(skeleton, poses)
 
 
 # The number of random poses and the mean error of the ends in the nearest of them (the rig's unit). Then the number of
@@ -122,7 +124,7 @@ def test_random_poses_are_worth_what_is_published(
     if count:
         draw = generator(4711)
         seen = human.pose(low + (high - low) * np.array([[next(draw) for _ in low] for _ in range(count)]))
-        postures = ik.Postures(human.skeleton, seen, [replace(goal, position=...) for goal in goals])
+        postures = ik.learned.Postures(human.skeleton, seen, [replace(goal, position=...) for goal in goals])
         near = postures.nearest(human.pose(starts), *(goal.position for goal in goals))[0]
         starts = np.clip(human.states(near), low, high)
     away = np.linalg.norm(forward(human.linkage, starts).ends - wanted, axis=-1)
@@ -147,9 +149,13 @@ def test_a_body_takes_half_the_iterations() -> None:
     truths, (low, high) = human.truths(40), human.linkage.limits
     draw = generator(4711)
     seen = human.pose(low + (high - low) * np.array([[next(draw) for _ in low] for _ in range(1000)]))
-    known, goals, rest = ik.learned(human.skeleton, seen), human.goals(truths), human.pose(human.starts(truths, "B"))
+    known, goals, rest = (
+        ik.learned.fit_skeleton(human.skeleton, seen),
+        human.goals(truths),
+        human.pose(human.starts(truths, "B")),
+    )
     asked = [replace(goal, position=...) for goal in goals]
-    near = ik.Postures(human.skeleton, seen, asked).nearest(rest, *(goal.position for goal in goals))[0]
+    near = ik.learned.Postures(human.skeleton, seen, asked).nearest(rest, *(goal.position for goal in goals))[0]
     means = {}
     for method in ("dls", "sdls"):
         for start, pose in (("rest", rest), ("near", near)):

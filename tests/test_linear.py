@@ -122,8 +122,8 @@ def test_mean_iterations_of_ten_links_are_the_published_ones(experiment: tuple[A
     given: dict[str, Any] = {"tolerance": tolerance / 10, "textbook": True, "iterations": 5000}
     reach: list[ik.Goal] = [ik.Reach(10, in_shell(*where))]
     found = (
-        ik.transpose(arm, ik.Pose(start), reach, max_step=np.pi / 6, **given),
-        ik.sdls(arm, ik.Pose(start), reach, soft=False, max_error=1, **given),
+        ik.solvers.transpose(arm, ik.Pose(start), reach, max_step=np.pi / 6, **given),
+        ik.solvers.sdls(arm, ik.Pose(start), reach, soft=False, max_error=1, **given),
     )
     for one, mean in zip(found, MEANS[experiment], strict=True):
         assert np.all(one.status == 0)
@@ -244,7 +244,7 @@ def test_with_a_gain_the_error_decays_exponentially() -> None:
     rate, step = 2.0, 0.01
     goal = ik.Reach(6, [1.5, 3, 1.0])
     given: dict[str, Any] = {"gain": 1 - np.exp(-rate * step), "iterations": 200, "textbook": True}
-    found = ik.pinv(arm_, ik.Pose(start), [goal], history=True, truncation=1e-4, **given)
+    found = ik.solvers.pinv(arm_, ik.Pose(start), [goal], history=True, truncation=1e-4, **given)
     assert found.history is not None
     error = found.history[20:]
     times = step * np.arange(20, 201)

@@ -78,7 +78,7 @@ def turned_by(deltas: Any) -> Any:
     return np.stack(turns, axis=-2)
 
 
-def ray_after(found: ik.Gaze, chain: dict[str, Any]) -> tuple[Any, Any]:
+def ray_after(found: ik.closed_forms.LookAtSolution, chain: dict[str, Any]) -> tuple[Any, Any]:
     """Start and direction of the axis, rebuilt in doubles from the deltas."""
     joints, turns = np.asarray(chain["joints"], float), turned_by(found.deltas)
     bones = ref.rotate(turns[..., :-1, :], np.diff(joints, axis=-2))
@@ -134,7 +134,7 @@ def test_the_slow_one_has_the_published_figures() -> None:
 
 def test_the_published_figures(isa: str) -> None:
     """After four passes the last joint does the 1.3457e-5 degrees that are left."""
-    found = ik.look(SPINE, NO_TURN, [1.5, 1.2, 0.8], **BODY)
+    found = ik.look_at(SPINE, NO_TURN, [1.5, 1.2, 0.8], **BODY)
     angles = np.degrees(angle_of(found.deltas))
     assert_allclose(angles[:3], [6.56225818, 12.906961603, 18.741473795], rtol=0, atol=1e-8)
     assert_allclose(angles[3], 23.608424061, rtol=0, atol=1.4e-5)
@@ -150,7 +150,7 @@ def test_the_published_clamp_of_a_target_behind(start: float, gaze: float, isa: 
     """Their second figure is that of two passes: two millionths of a degree off the end."""
     options: Any = BODY | {"reference": Z, "clamp": 0.5, "clamp_start": start}
     chain: dict[str, Any] = {"joints": SPINE, "rotation": NO_TURN, "target": [0.3, 0.6, -2]}
-    found = ik.look(**chain, **options)
+    found = ik.look_at(**chain, **options)
     along = ray_after(found, chain | BODY)[1]
     assert_allclose(np.degrees(angle(along, Z)), gaze, rtol=0, atol=2e-6)
     turns, left = slow(SPINE, NO_TURN, np.array(chain["target"]), **options)
@@ -173,7 +173,7 @@ def test_the_published_clamp(away: int, dtype: Any, isa: str) -> None:
     at = np.radians(away)
     options: Any = {"reference": 3 * Z, "clamp": 0.5, "clamp_start": 0.7}
     chain: Any = {"joints": np.zeros((1, 3), dtype), "rotation": np.array(NO_TURN, dtype), "forward": Z}
-    found = ik.look(**chain, target=[np.sin(at), 0, np.cos(at)], **options)
+    found = ik.look_at(**chain, target=[np.sin(at), 0, np.cos(at)], **options)
     assert_allclose(
         np.degrees(angle_of(found.deltas[0])), CLAMPED[away], rtol=0, atol=1e-6 if dtype is np.float64 else 2e-5
     )
@@ -195,7 +195,7 @@ def slow_batch(joints: int) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
 def test_the_slow_one(joints: int, isa: str) -> None:
     """All joints but the last turn as in the passes alone; that one is off by what they leave."""
     batch, passes = slow_batch(joints)
-    found = ik.look(**batch)
+    found = ik.look_at(**batch)
     for deltas, (turns, left) in zip(found.deltas, passes, strict=True):
         turned = turned_by(deltas)
         assert_allclose(
@@ -209,7 +209,7 @@ def test_the_slow_one(joints: int, isa: str) -> None:
 def test_one_joint_is_aim(drop: tuple[str, ...], dtype: Any, isa: str) -> None:
     batch = without(random(dtype, 500, 1), *CONE, "weights", *drop)
     batch["target"][::7] = batch["joints"][::7, 0] + dtype(0.01)  # too near for most
-    found = ik.look(**batch)
+    found = ik.look_at(**batch)
     aimed = ik.aim(batch["joints"][:, 0], **without(batch, "joints"))
     assert (found.status == aimed.status).all()
     assert "offset" in drop or (found.status == Status.TOO_NEAR).any()
@@ -224,7 +224,7 @@ def test_one_joint_is_aim(drop: tuple[str, ...], dtype: Any, isa: str) -> None:
 @pytest.mark.parametrize("drop", [(), ("offset",), UPRIGHT, (*UPRIGHT, "offset", "weights")], ids=str)
 def test_the_axis_points_at_the_target(drop: tuple[str, ...], joints: int, dtype: Any, isa: str) -> None:
     chain = without(random(dtype, 300 if joints < 40 else 20, joints), *CONE, *drop)
-    found = ik.look(**chain)
+    found = ik.look_at(**chain)
     start, along = ray_after(found, chain)
     left = angle(along, chain["target"] - start)
     assert (found.status == 0).sum() > 0.95 * len(left)
@@ -249,7 +249,7 @@ def test_a_skeleton_posed_by_the_deltas_is_where_it_says(dtype: Any, isa: str) -
     world, places = pose(local)
     chain = {"joints": places.astype(dtype), "rotation": world[:, 3].astype(dtype), "forward": X, "offset": 0.1 * Y}
     target = places[:, 3] + 3 * ref.unit(rng.standard_normal((50, 3)))
-    found = ik.look(**chain, target=target, weights=[1, 2, 0, 3])
+    found = ik.look_at(**chain, target=target, weights=[1, 2, 0, 3])
     parents = np.concatenate([np.tile(NO_TURN, (50, 1, 1)), world[:, :-1]], axis=1)
     turned = ref.multiply(ref.multiply(ref.conjugate(parents), found.deltas), ref.multiply(parents, local))
     world, places = pose(turned)
@@ -262,13 +262,13 @@ def test_a_skeleton_posed_by_the_deltas_is_where_it_says(dtype: Any, isa: str) -
 def test_joints_in_one_place_turn_by_their_weights(dtype: Any, isa: str) -> None:
     weights = np.array([1, 0, 3, 2, 4], dtype)
     joints = np.ones((5, 3), dtype)
-    found = ik.look(joints, np.array(NO_TURN, dtype), [3, 1, 1], forward=Z, weights=weights)
+    found = ik.look_at(joints, np.array(NO_TURN, dtype), [3, 1, 1], forward=Z, weights=weights)
     assert_allclose(
         angle_of(found.deltas), np.pi / 2 * weights / 10, rtol=0, atol=1e-6 if dtype is np.float32 else 1e-15
     )
-    same = ik.look(joints, np.array(NO_TURN, dtype), [3, 1, 1], forward=Z, weights=weights * dtype(1e-20))
+    same = ik.look_at(joints, np.array(NO_TURN, dtype), [3, 1, 1], forward=Z, weights=weights * dtype(1e-20))
     assert_allclose(same.deltas, found.deltas, rtol=0, atol=1e-6 if dtype is np.float32 else 1e-15)
-    up = ik.look(joints, np.array(NO_TURN, dtype), [1, 1, 3], forward=Z, weights=weights, up=Y, pole=[9, 1, 1])
+    up = ik.look_at(joints, np.array(NO_TURN, dtype), [1, 1, 3], forward=Z, weights=weights, up=Y, pole=[9, 1, 1])
     assert_allclose(angle_of(up.deltas), np.pi / 2 * weights / 10, rtol=0, atol=1e-6 if dtype is np.float32 else 1e-15)
     assert_allclose(up.deltas[:, 1:3], 0, rtol=0, atol=1e-6)
 
@@ -276,7 +276,7 @@ def test_joints_in_one_place_turn_by_their_weights(dtype: Any, isa: str) -> None
 def test_a_joint_without_a_weight_stays(dtype: Any, isa: str) -> None:
     chain = without(random(dtype, 200), *UPRIGHT, *CONE) | {"weights": [1, 0, -2, 3]}
     chain["weights"] = [[1, 0, 0, 3], [1, 2, 0, 0], [0, 0, 1, 0], [0, 1, -5, 0]] * 50
-    found = ik.look(**chain)
+    found = ik.look_at(**chain)
     moved = angle_of(found.deltas) > 0
     assert (moved == (np.array(chain["weights"]) > 0)).all()
     assert (found.status == 0).all()
@@ -287,7 +287,7 @@ def test_up_ends_on_the_side_of_the_pole(drop: tuple[str, ...], dtype: Any, isa:
     chain = without(random(dtype), *CONE, "offset")
     if drop != CONE:
         chain |= {"reference": Z, "clamp": 0.6}
-    found = ik.look(**chain)
+    found = ik.look_at(**chain)
     along = ray_after(found, chain)[1]
     turned = ref.multiply(turned_by(found.deltas)[:, -1], chain["rotation"])
     up, pole = ref.rotate(turned, chain["up"]), chain["pole"] - found.positions[:, -1].astype(float)
@@ -298,14 +298,14 @@ def test_up_ends_on_the_side_of_the_pole(drop: tuple[str, ...], dtype: Any, isa:
 
 
 def test_a_pole_on_the_line_says_nothing(isa: str) -> None:
-    found = ik.look(SPINE, NO_TURN, [0, 0.62, 4], forward=Z, up=Y, pole=[0, 0.62, 8])
+    found = ik.look_at(SPINE, NO_TURN, [0, 0.62, 4], forward=Z, up=Y, pole=[0, 0.62, 8])
     assert found.status == Status.POLE_UNDEFINED
-    found = ik.look(SPINE, NO_TURN, [0, 0.62, 4], forward=Z, up=0 * Y, pole=[0, 9, 0])
+    found = ik.look_at(SPINE, NO_TURN, [0, 0.62, 4], forward=Z, up=0 * Y, pole=[0, 9, 0])
     assert found.status == Status.POLE_UNDEFINED
 
 
 def test_a_chain_that_looks_there_already_stays_to_the_bit(dtype: Any, isa: str) -> None:
-    found = ik.look(SPINE.astype(dtype), np.array(NO_TURN, dtype), [0, 0.62, 4], forward=Z)
+    found = ik.look_at(SPINE.astype(dtype), np.array(NO_TURN, dtype), [0, 0.62, 4], forward=Z)
     assert (found.deltas == NO_TURN).all()
     assert found.status == 0
 
@@ -315,7 +315,7 @@ def test_straight_behind_is_half_a_turn(upright: bool, dtype: Any, isa: str) -> 
     """About up where it is given: nobody looks behind over the top of the head."""
     chain: Any = {"joints": np.zeros((3, 3), dtype), "rotation": np.array(NO_TURN, dtype), "forward": Z}
     options: dict[str, Any] = {"up": Y, "pole": 9 * Y} if upright else {}
-    found = ik.look(**chain, target=-2 * Z, **options)
+    found = ik.look_at(**chain, target=-2 * Z, **options)
     assert found.status == 0
     assert_allclose(angle_of(found.deltas), np.pi / 3, rtol=0, atol=1e-6)
     if upright:
@@ -324,7 +324,7 @@ def test_straight_behind_is_half_a_turn(upright: bool, dtype: Any, isa: str) -> 
 
 def test_opposite_the_reference_the_gaze_goes_to_the_side(dtype: Any, isa: str) -> None:
     chain: Any = {"joints": np.zeros((2, 3), dtype), "rotation": np.array(NO_TURN, dtype), "forward": Z}
-    found = ik.look(**chain, target=-2 * Z, up=Y, pole=9 * Y, reference=Z, clamp=0.5)
+    found = ik.look_at(**chain, target=-2 * Z, up=Y, pole=9 * Y, reference=Z, clamp=0.5)
     assert_allclose(np.abs(ray_after(found, chain)[1]), X, rtol=0, atol=1e-6)
     assert found.status == Status.AT_LIMIT
 
@@ -336,7 +336,7 @@ def test_opposite_the_reference_the_gaze_goes_to_the_side(dtype: Any, isa: str) 
 @pytest.mark.parametrize("drop", [(), UPRIGHT], ids=str)
 def test_the_gaze_stays_in_its_cone(drop: tuple[str, ...], joints: int, dtype: Any, isa: str) -> None:
     chain = without(random(dtype, 1000, joints), *drop)
-    found = ik.look(**chain)
+    found = ik.look_at(**chain)
     start, along = ray_after(found, chain)
     middle = ref.unit(chain["reference"].astype(float))
     most, share = np.pi * (1 - chain["clamp"].astype(float)), np.clip(chain["clamp_start"], 0, 1)
@@ -353,17 +353,17 @@ def test_the_gaze_stays_in_its_cone(drop: tuple[str, ...], joints: int, dtype: A
 
 def test_no_clamp_is_none(isa: str) -> None:
     chain = without(random(np.float64), *CONE)
-    free = ik.look(**chain)
+    free = ik.look_at(**chain)
     cones: list[dict[str, Any]] = [{"reference": Z, "clamp": 0}, {"reference": [0, 0, 0], "clamp": 0.9}]
     for cone in cones:
-        found = ik.look(**chain, **cone)
+        found = ik.look_at(**chain, **cone)
         assert_allclose(found.deltas, free.deltas, rtol=0, atol=1e-12)
         assert (found.status == free.status).all()
 
 
 def test_a_clamp_of_one_keeps_the_reference(isa: str) -> None:
     chain = without(random(np.float64), *CONE, *UPRIGHT)
-    found = ik.look(**chain, reference=X + Z, clamp=[[1], [7]])
+    found = ik.look_at(**chain, reference=X + Z, clamp=[[1], [7]])
     assert_allclose(angle(ray_after(found, chain)[1], X + Z), 0, rtol=0, atol=1e-12)
 
 
@@ -374,7 +374,7 @@ def test_a_target_passing_behind_turns_nothing_suddenly(start: float, isa: str) 
     behind = np.stack([1.5 * np.cos(at), 0.6 + 1.5 * np.sin(at), np.full(1001, -3.0)], axis=-1)
     around = np.stack([3 * np.sin(at), np.full(1001, 2.5), 3 * np.cos(at)], axis=-1)
     for path in (behind, around):
-        found = ik.look(SPINE, NO_TURN, path, **BODY, reference=Z, clamp=0.5, clamp_start=start)
+        found = ik.look_at(SPINE, NO_TURN, path, **BODY, reference=Z, clamp=0.5, clamp_start=start)
         step = angle_of(ref.multiply(found.deltas[1:], ref.conjugate(found.deltas[:-1])))
         assert step.max() < 4 * np.pi / 1000
 
@@ -386,7 +386,7 @@ def test_a_target_near_the_face_is_met_and_does_not_roll_the_spine_in(dtype: Any
     """Nearer to the eyes than these are to the hips: the passes aim farther away, the head does the rest."""
     steps = np.linspace(3, 0.15, 200)
     target = np.stack([0.3 * steps, 0.7 - 0.5 * steps, 0.13 + steps], axis=-1)
-    found = ik.look(SPINE.astype(dtype), np.array(NO_TURN, dtype), target, **BODY)
+    found = ik.look_at(SPINE.astype(dtype), np.array(NO_TURN, dtype), target, **BODY)
     assert (found.status == 0).all()
     assert angle_of(found.deltas).max() < 0.6
     assert angle_of(found.deltas[:, 0]).max() < 0.12
@@ -394,7 +394,7 @@ def test_a_target_near_the_face_is_met_and_does_not_roll_the_spine_in(dtype: Any
 
 def test_a_target_too_near_is_passed_as_near_as_possible(dtype: Any, isa: str) -> None:
     joints: Any = np.array([[0, -1, 0], [0, 0, 0]], dtype)
-    found = ik.look(
+    found = ik.look_at(
         joints, np.array(NO_TURN, dtype), found_at := [0.1, 0, 0.1], forward=X, offset=2 * Y, weights=[0, 1]
     )
     assert found.status == Status.TOO_NEAR
@@ -407,7 +407,7 @@ def test_a_target_too_near_is_passed_as_near_as_possible(dtype: Any, isa: str) -
 def test_a_target_inside_the_chain_is_data(at: Any, dtype: Any, isa: str) -> None:
     for more in ({}, {"up": Y, "pole": at}, {"reference": Z, "clamp": 0.5}):
         with np.errstate(all="raise"):
-            found = ik.look(SPINE.astype(dtype), np.array(NO_TURN, dtype), at, **BODY, **more)
+            found = ik.look_at(SPINE.astype(dtype), np.array(NO_TURN, dtype), at, **BODY, **more)
         assert found.status < _core.UNUSABLE
         assert np.isfinite(found.deltas).all()
         assert_allclose(np.linalg.norm(found.deltas, axis=-1), 1, rtol=0, atol=1e-6)
@@ -421,7 +421,7 @@ def test_the_unit_of_length_does_not_matter(scale: float, dtype: Any, isa: str) 
     chain = random(dtype, 200)
     size = dtype(2.0 ** np.round(np.log2(scale)))
     scaled = chain | {name: chain[name] * size for name in ("joints", "target", "offset", "pole")}
-    one, other = ik.look(**chain), ik.look(**scaled)
+    one, other = ik.look_at(**chain), ik.look_at(**scaled)
     assert other.deltas.tobytes() == one.deltas.tobytes()
     assert other.status.tobytes() == one.status.tobytes()
     assert other.positions.tobytes() == (one.positions * size).tobytes()
@@ -433,7 +433,7 @@ def test_the_world_axes_do_not_matter(isa: str) -> None:
     by, shift = ref.unit(np.array([1.0, -2, 0.5, 3])), np.array([3.0, -2, 1])
     moved = chain | {"rotation": ref.multiply(by, chain["rotation"]), "reference": ref.rotate(by, chain["reference"])}
     moved |= {name: ref.rotate(by, chain[name]) + shift for name in ("joints", "target", "pole")}
-    one, other = ik.look(**chain), ik.look(**moved)
+    one, other = ik.look_at(**chain), ik.look_at(**moved)
     expected = ref.multiply(ref.multiply(by, one.deltas), ref.conjugate(by))
     assert_allclose(
         other.deltas * np.where(np.sum(other.deltas * expected, -1, keepdims=True) < 0, -1, 1),
@@ -447,7 +447,7 @@ def test_the_world_axes_do_not_matter(isa: str) -> None:
 
 def test_weight_goes_part_of_the_way(dtype: Any, isa: str) -> None:
     chain = random(dtype, 50)
-    full, part = ik.look(**chain), ik.look(**chain, influence=0.3)
+    full, part = ik.look_at(**chain), ik.look_at(**chain, influence=0.3)
     mixed = ref.unit(0.7 * np.array(NO_TURN) + 0.3 * full.deltas.astype(float))
     assert_allclose(part.deltas, mixed, rtol=0, atol=1e-6 if dtype is np.float32 else 1e-15)
     assert (part.status & Status.PARTIAL_INFLUENCE != 0).all()
@@ -462,7 +462,7 @@ def test_weight_goes_part_of_the_way(dtype: Any, isa: str) -> None:
 def test_nothing_moves_without_weight_whatever_the_target(nothing: Any, bad: float, dtype: Any, isa: str) -> None:
     chain = random(dtype, 9) | {name: np.full(3, bad) for name in ("target", "pole", "reference")} | nothing
     with np.errstate(all="raise"):
-        found = ik.look(**chain)
+        found = ik.look_at(**chain)
     assert (found.deltas == NO_TURN).all()
     assert found.positions.tobytes() == chain["joints"].tobytes()
     assert (found.status & Status.PARTIAL_INFLUENCE != 0).all()
@@ -473,11 +473,11 @@ def test_nothing_moves_without_weight_whatever_the_target(nothing: Any, bad: flo
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_bad_number_stays_in_its_own_item(name: str, bad: float, isa: str) -> None:
     chain = random(np.float64, 9) | {"influence": np.full(9, 0.5)}
-    good = ik.look(**chain)
+    good = ik.look_at(**chain)
     chain[name] = chain[name].copy()
     chain[name].reshape(9, -1)[4, 0] = bad
     with pytest.warns(ik.UnusableWarning, match=r"look: 1 of 9 items"), np.errstate(all="raise"):
-        found = ik.look(**chain)
+        found = ik.look_at(**chain)
     assert found.status[4] == Status.NOT_FINITE
     assert (found.deltas[4] == NO_TURN).all()
     assert found.positions[4].tobytes() == chain["joints"][4].tobytes()
@@ -488,7 +488,7 @@ def test_a_bad_number_stays_in_its_own_item(name: str, bad: float, isa: str) -> 
 
 def test_no_axis_is_no_length(isa: str) -> None:
     with pytest.raises(ik.UnusableError, match="NO_LENGTH"):
-        ik.look(SPINE, NO_TURN, [1, 0, 0], forward=[0, 0, 0], strict=True)
+        ik.look_at(SPINE, NO_TURN, [1, 0, 0], forward=[0, 0, 0], strict=True)
 
 
 def test_the_core_takes_a_chain_without_joints(isa: str) -> None:
@@ -500,7 +500,7 @@ def test_the_core_takes_a_chain_without_joints(isa: str) -> None:
 # --- the same bits --------------------------------------------------------------------------------------------------
 
 
-def raw(found: ik.Gaze) -> list[bytes]:
+def raw(found: ik.closed_forms.LookAtSolution) -> list[bytes]:
     return [getattr(found, field).tobytes() for field in FIELDS]
 
 
@@ -515,10 +515,10 @@ def nasty(dtype: Any, count: int) -> dict[str, Any]:
     return chain
 
 
-def solve(chain: dict[str, Any]) -> ik.Gaze:
+def solve(chain: dict[str, Any]) -> ik.closed_forms.LookAtSolution:
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ik.UnusableWarning)
-        return ik.look(**chain)
+        return ik.look_at(**chain)
 
 
 @pytest.mark.parametrize("drop", [(), UPRIGHT, CONE, (*UPRIGHT, *CONE)], ids=str)
@@ -541,7 +541,7 @@ def test_every_instruction_set_and_place_gives_the_same_bytes(make: Any, drop: A
 def test_threads_give_the_same_bytes(dtype: Any) -> None:
     chain = without(random(dtype, 1000, 2), *CONE)
     many: dict[str, Any] = {name: np.tile(value, (140, *[1] * (value.ndim - 1))) for name, value in chain.items()}
-    assert raw(ik.look(**many, workers=3)) == raw(ik.look(**many))
+    assert raw(ik.look_at(**many, workers=3)) == raw(ik.look_at(**many))
 
 
 def test_every_nan_is_the_one_canonical_nan(dtype: Any, isa: str) -> None:
@@ -559,17 +559,17 @@ def test_every_nan_is_the_one_canonical_nan(dtype: Any, isa: str) -> None:
 
 
 def test_shapes_broadcast_and_are_named() -> None:
-    found = ik.look(np.tile(SPINE, (4, 1, 1, 1)), NO_TURN, np.full((5, 3), 3.0), forward=Z, weights=np.ones((5, 4)))
+    found = ik.look_at(np.tile(SPINE, (4, 1, 1, 1)), NO_TURN, np.full((5, 3), 3.0), forward=Z, weights=np.ones((5, 4)))
     assert found.deltas.shape == (*found.positions.shape[:-1], 4) == (4, 5, 4, 4)
     assert found.summary().startswith("20 of 20 chains reached")
     with pytest.raises(ValueError, match=r"weights: expected an array of shape \(\.\.\., 4\), got shape \(3,\)"):
-        ik.look(SPINE, NO_TURN, X, forward=Z, weights=[1, 2, 3])
+        ik.look_at(SPINE, NO_TURN, X, forward=Z, weights=[1, 2, 3])
     with pytest.raises(ValueError, match=r"joints: expected .* of one joint or more, got shape \(0, 3\)"):
-        ik.look(np.empty((0, 3)), NO_TURN, X, forward=Z)
+        ik.look_at(np.empty((0, 3)), NO_TURN, X, forward=Z)
     with pytest.raises(ValueError, match=r"joints: expected .* of one joint or more, got shape \(3,\)"):
-        ik.look([0, 0, 0], NO_TURN, X, forward=Z)
+        ik.look_at([0, 0, 0], NO_TURN, X, forward=Z)
     with pytest.raises(ValueError, match=r"look: leading axes do not broadcast"):
-        ik.look(np.zeros((2, 1, 3)), NO_TURN, np.ones((3, 3)), forward=Z)
+        ik.look_at(np.zeros((2, 1, 3)), NO_TURN, np.ones((3, 3)), forward=Z)
 
 
 @pytest.mark.parametrize(
@@ -584,4 +584,4 @@ def test_shapes_broadcast_and_are_named() -> None:
 )
 def test_what_goes_together_is_said(options: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        ik.look(SPINE, NO_TURN, X, forward=Z, **options)
+        ik.look_at(SPINE, NO_TURN, X, forward=Z, **options)

@@ -50,7 +50,7 @@ def at(pose: ik.Pose) -> tuple[Array, Array]:
 @pytest.mark.parametrize("inertias", [None, INERTIAS])
 def test_momentum_is_what_differences_come_to(inertias: Array) -> None:
     pose, h = any_pose(), 1e-5
-    found = ik.momentum(TREE, pose, inertias)
+    found = ik.masses.momentum(TREE, pose, inertias)
     assert found.shape == (6, 6 * COUNT)
     places, turned = at(pose)
     centre = MASSES @ places / MASSES.sum()
@@ -68,7 +68,7 @@ def test_momentum_is_what_differences_come_to(inertias: Array) -> None:
 def test_what_weighs_pulls_at_joints_by_the_slope_of_its_height() -> None:
     """And divided by all masses it is how their centre moves."""
     pose, h = any_pose(), 1e-5
-    found = ik.momentum(TREE, pose)[:3]
+    found = ik.masses.momentum(TREE, pose)[:3]
     for column in range(6 * COUNT):
         before, after = (MASSES @ at(moved(pose, column, by))[0] for by in (-h, h))
         assert_allclose(found[:, column] @ GRAVITY, (after - before) @ GRAVITY / (2 * h), atol=1e-7)
@@ -76,11 +76,11 @@ def test_what_weighs_pulls_at_joints_by_the_slope_of_its_height() -> None:
 
 def test_batches_and_types_of_momentum() -> None:
     pose = any_pose(3, 2)
-    whole = ik.momentum(TREE, pose, INERTIAS)
+    whole = ik.masses.momentum(TREE, pose, INERTIAS)
     assert whole.shape == (3, 2, 6, 6 * COUNT)
-    assert_allclose(whole[1, 1], ik.momentum(TREE, pose[1, 1], INERTIAS), rtol=1e-12, atol=1e-13)
+    assert_allclose(whole[1, 1], ik.masses.momentum(TREE, pose[1, 1], INERTIAS), rtol=1e-12, atol=1e-13)
     single = ik.Pose(pose.rotations.astype(np.float32), np.asarray(pose.translations, np.float32))
-    found = ik.momentum(TREE, single, INERTIAS)
+    found = ik.masses.momentum(TREE, single, INERTIAS)
     assert found.dtype == np.float32
     assert_allclose(found, whole, atol=2e-4)
 
@@ -97,9 +97,9 @@ def test_in_flight_a_body_turns_against_its_hand() -> None:
     start = body.forward(first).positions[hand]
     target = start + np.array([-0.1, 0.2, 0.1])
     for _ in range(40):
-        world, every = body.forward(pose), ik.momentum(body, pose)
+        world, every = body.forward(pose), ik.masses.momentum(body, pose)
         columns = [*range(18), *range(18, 21)]  # all turn, the hips slide
-        reach = np.concatenate([ik.jacobian(body, pose, hand)[:3], np.eye(3)], axis=1)
+        reach = np.concatenate([ik.solvers.jacobian(body, pose, hand)[:3], np.eye(3)], axis=1)
         kept, wanted = every[:, columns], target - world.positions[hand]
         step = np.linalg.pinv(np.concatenate([kept, reach])) @ np.concatenate([np.zeros(6), wanted])
         step /= max(1, np.abs(step).max() / 0.1)
@@ -117,17 +117,24 @@ def test_in_flight_a_body_turns_against_its_hand() -> None:
 
 def test_inertias_of_the_skeleton_count() -> None:
     heavy = ik.Skeleton(PARENTS, TREE.offsets, masses=MASSES, centres=CENTRES, inertias=INERTIAS)
-    assert_allclose(ik.momentum(heavy, any_pose()), ik.momentum(TREE, any_pose(), INERTIAS), rtol=1e-13, atol=1e-13)
-    assert_allclose(ik.momentum(heavy, any_pose(), 0 * INERTIAS), ik.momentum(TREE, any_pose()), rtol=1e-13, atol=1e-13)
+    assert_allclose(
+        ik.masses.momentum(heavy, any_pose()), ik.masses.momentum(TREE, any_pose(), INERTIAS), rtol=1e-13, atol=1e-13
+    )
+    assert_allclose(
+        ik.masses.momentum(heavy, any_pose(), 0 * INERTIAS),
+        ik.masses.momentum(TREE, any_pose()),
+        rtol=1e-13,
+        atol=1e-13,
+    )
 
 
 def test_momentum_without_masses_and_inertias_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="no joint weighs anything"):
-        ik.momentum(ik.Skeleton([-1, 0], np.eye(3)[:2]), ik.Pose([[1.0, 0, 0, 0]] * 2))
+        ik.masses.momentum(ik.Skeleton([-1, 0], np.eye(3)[:2]), ik.Pose([[1.0, 0, 0, 0]] * 2))
     with pytest.raises(ValueError, match="inertias: expected shape"):
-        ik.momentum(TREE, TREE.rest, INERTIAS[:2])
+        ik.masses.momentum(TREE, TREE.rest, INERTIAS[:2])
     with pytest.raises(ValueError, match="without scales"):
-        ik.momentum(TREE, ik.Pose(TREE.rest.rotations, scales=np.full((COUNT, 3), 2.0)))
+        ik.masses.momentum(TREE, ik.Pose(TREE.rest.rotations, scales=np.full((COUNT, 3), 2.0)))
 
 
 # --- strength ---------------------------------------------------------------------------------------------------------
@@ -144,8 +151,8 @@ def turned_by(found: ik.Solution) -> Array:
     "method", ["dls", "pinv", "svf", "sdls", "sns", "newton", "gauss_seidel", "transpose", "lbfgsb"]
 )
 def test_a_weak_joint_turns_less_and_the_hand_is_there_all_the_same(method: str) -> None:
-    even = ik.as_strong(ARM, dict.fromkeys(range(3), 55))
-    weak = ik.as_strong(ARM, {0: 80, 1: 8, 2: 80})
+    even = ik.masses.as_strong(ARM, dict.fromkeys(range(3), 55))
+    weak = ik.masses.as_strong(ARM, {0: 80, 1: 8, 2: 80})
     plain, same, less = (ik.solve(skeleton, ARM.rest, GOAL, method, iterations=1000) for skeleton in (ARM, even, weak))
     assert plain.status == same.status == less.status == 0
     assert_allclose(same.pose.rotations, plain.pose.rotations, atol=1e-9)  # as strong as each other: as without
@@ -155,7 +162,7 @@ def test_a_weak_joint_turns_less_and_the_hand_is_there_all_the_same(method: str)
 def test_stiffness_is_what_is_lacking_to_the_strongest() -> None:
     hinge = ik.Limit.hinge([0, 1, 0], 0, 2, stiffness=0.3)
     arm = ik.Skeleton.chain(np.eye(3), names=["shoulder", "elbow", "hand"], limits=[None, hinge, hinge])
-    strong = ik.as_strong(arm, {"shoulder": [40, 80, 20], 1: 1})
+    strong = ik.masses.as_strong(arm, {"shoulder": [40, 80, 20], 1: 1})
     shoulder, elbow = strong.limits[0], strong.limits[1]
     assert shoulder is not None
     assert elbow is not None
@@ -163,19 +170,19 @@ def test_stiffness_is_what_is_lacking_to_the_strongest() -> None:
     assert_allclose(elbow.stiffness, 0.95)
     assert elbow.twist == hinge.twist
     assert strong.limits[2] == hinge
-    assert_array_equal(ik.as_strong(TREE, {}).masses, MASSES)
-    assert ik.as_strong(TREE, {}) == TREE
+    assert_array_equal(ik.masses.as_strong(TREE, {}).masses, MASSES)
+    assert ik.masses.as_strong(TREE, {}) == TREE
 
 
 @pytest.mark.parametrize("strength", [0, -1, np.nan, [1, 2], "much"])
 def test_what_is_no_strength_is_refused(strength: Any) -> None:
     with pytest.raises(ValueError, match=r"strengths: expected one number or three"):
-        ik.as_strong(ARM, {0: strength})
+        ik.masses.as_strong(ARM, {0: strength})
     with pytest.raises(TypeError, match="expected a mapping"):
-        ik.as_strong(ARM, [1, 2, 3])  # type: ignore[arg-type]
+        ik.masses.as_strong(ARM, [1, 2, 3])  # type: ignore[arg-type]
 
 
 def test_a_joint_has_one_strength() -> None:
     arm = ik.Skeleton.chain(np.eye(3), names=["shoulder", "elbow", "hand"])
     with pytest.raises(ValueError, match="every joint once"):
-        ik.as_strong(arm, {"shoulder": 40, "elbow": 70, 0: 80})
+        ik.masses.as_strong(arm, {"shoulder": 40, "elbow": 70, 0: 80})

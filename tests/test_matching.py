@@ -18,8 +18,8 @@ CLIPS = [ik.samples.walk(3, speed=speed, fps=FPS).clip for speed in (0.8, 1.3, 1
 TIMES = [0.2, 0.4]
 
 
-def library(**options: Any) -> ik.MotionMatching:
-    return ik.MotionMatching(CLIPS, FEET, times=TIMES, **options)
+def library(**options: Any) -> ik.learned.MotionMatching:
+    return ik.learned.MotionMatching(CLIPS, FEET, times=TIMES, **options)
 
 
 def turned(clip: ik.Clip, angle: float, *, by: Any = (0, 1, 0), moved: Any = (0, 0, 0)) -> ik.Clip:
@@ -84,12 +84,12 @@ def test_the_nearest_row_is_the_one_that_comparing_finds() -> None:
 
 def test_where_a_clip_is_and_how_it_is_turned_means_nothing() -> None:
     other = [turned(clip, 2.0, moved=[3, 0, -1]) for clip in CLIPS]
-    assert_allclose(ik.MotionMatching(other, FEET, times=TIMES)._table.keys, library()._table.keys, atol=1e-9)
+    assert_allclose(ik.learned.MotionMatching(other, FEET, times=TIMES)._table.keys, library()._table.keys, atol=1e-9)
 
 
 def test_z_may_be_up() -> None:
     upright = [clip.convert(up="Z") for clip in CLIPS]
-    made = ik.MotionMatching(upright, FEET, times=TIMES)
+    made = ik.learned.MotionMatching(upright, FEET, times=TIMES)
     path, facing = made.ahead(10)
     expected, same = library().ahead(10)
     assert_allclose(facing, same, atol=1e-9)
@@ -109,7 +109,7 @@ def test_a_body_takes_the_walk_that_is_as_fast_as_its_path() -> None:
 def test_a_jump_has_a_price() -> None:
     path = np.array([[0, 1.8 * time] for time in TIMES])
 
-    def priced(transition: float) -> ik.MotionMatching:
+    def priced(transition: float) -> ik.learned.MotionMatching:
         return library(weights={"path": 5.0}, transition=transition)
 
     free, dear = priced(0), priced(1e6)
@@ -150,14 +150,14 @@ NONE: Any = None
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: ik.MotionMatching([], FEET), "clips: expected one or more, got none"),
-        (lambda: ik.MotionMatching([NONE], FEET), r"clips\[0\]: expected a Clip, got NoneType"),
+        (lambda: ik.learned.MotionMatching([], FEET), "clips: expected one or more, got none"),
+        (lambda: ik.learned.MotionMatching([NONE], FEET), r"clips\[0\]: expected a Clip, got NoneType"),
         (
-            lambda: ik.MotionMatching([CLIPS[0], CLIPS[0].resample(24)], FEET),
+            lambda: ik.learned.MotionMatching([CLIPS[0], CLIPS[0].resample(24)], FEET),
             r"clips\[1\]: expected the joints",
         ),
-        (lambda: ik.MotionMatching(CLIPS, FEET, times=[9]), "clips: expected some frame with 9 s ahead of it"),
-        (lambda: ik.MotionMatching(CLIPS, FEET, times=[0.001]), "times: expected at least a frame each"),
+        (lambda: ik.learned.MotionMatching(CLIPS, FEET, times=[9]), "clips: expected some frame with 9 s ahead of it"),
+        (lambda: ik.learned.MotionMatching(CLIPS, FEET, times=[0.001]), "times: expected at least a frame each"),
         (lambda: library(weights={"size": 1}), "weights: expected names of positions, velocities"),
         (lambda: library(transition=-1), "transition: expected 0 or more, got -1"),
         (lambda: library().search(1000, np.zeros((2, 2)), [0, 0]), "row: expected 0 to 236, got 1000"),

@@ -82,7 +82,7 @@ def test_a_step_is_newtons_by_differences(joints: str, everywhere: None) -> None
         if abs(least) < 0.12 * damping**2:
             continue
         given: dict[str, Any] = {"iterations": 1, "max_step": 4, "textbook": True, "damping": damping}
-        found = ik.newton(skeleton, ik.Pose(start), PLACES, **given).pose
+        found = ik.solvers.newton(skeleton, ik.Pose(start), PLACES, **given).pose
         wanted = moved(skeleton, start, ways, np.linalg.solve(matrix, -slope))
         if least < 0:
             wanted = ik.dls(skeleton, ik.Pose(start), PLACES, **given).pose
@@ -116,7 +116,7 @@ def test_where_goals_contradict_each_other_digits_double(everywhere: None) -> No
 @pytest.mark.parametrize(("near", "far", "mean"), [(0.0, 0.95, 10), (0.95, 0.999, 14)])
 def test_ten_links_take_about_the_iterations_of_dls(near: float, far: float, mean: float) -> None:
     skeleton, start = rope(10)
-    found = ik.newton(skeleton, ik.Pose(start), [ik.Reach(10, in_shell(1, near, far))])
+    found = ik.solvers.newton(skeleton, ik.Pose(start), [ik.Reach(10, in_shell(1, near, far))])
     assert np.all(found.status == 0)
     assert found.iterations.mean() < mean
 
@@ -124,7 +124,7 @@ def test_ten_links_take_about_the_iterations_of_dls(near: float, far: float, mea
 @pytest.mark.parametrize("links", [4, 8])
 def test_planar_hinges_reach_all_targets_that_are_within_their_limits(links: int, everywhere: None) -> None:
     skeleton, start, targets = planar(links, 45)
-    found = ik.newton(skeleton, ik.Pose(start), [ik.Reach(links, targets)], tolerance=1e-3 / links)
+    found = ik.solvers.newton(skeleton, ik.Pose(start), [ik.Reach(links, targets)], tolerance=1e-3 / links)
     assert np.all(found.status == 0)
     assert found.iterations.mean() < 9
     assert limited(skeleton, found) <= 1e-12
@@ -134,7 +134,7 @@ def test_what_cannot_be_reached_within_limits_ends_where_nothing_could_go_on(eve
     """Karush, Kuhn and Tucker: within its range nothing pulls at a hinge, at an end of it only outwards."""
     count, limit = 4, np.pi / 4
     arm, start, targets = planar(count, 45)
-    found = ik.newton(arm, ik.Pose(start), [ik.Reach(count, 1.3 * targets)])
+    found = ik.solvers.newton(arm, ik.Pose(start), [ik.Reach(count, 1.3 * targets)])
     away = found.status != 0
     angles = 2 * np.arctan2(found.pose.rotations[away, :count, 3], found.pose.rotations[away, :count, 0])
     headings = np.cumsum(angles, axis=-1)

@@ -45,7 +45,7 @@ def step_of(skeleton: ik.Skeleton, start: Array, found: ik.Solution) -> Array:
 def rows_of(skeleton: ik.Skeleton, at: Array, asked: list[tuple[int, str]]) -> Array:
     """Effect of all world-axis rotations on goals; an angle counts as an arc of the mean bone."""
     lever = float(np.linalg.norm(skeleton.offsets[1:], axis=-1).mean())
-    every = [(ik.jacobian(skeleton, ik.Pose(at), joint), what) for joint, what in asked]
+    every = [(ik.solvers.jacobian(skeleton, ik.Pose(at), joint), what) for joint, what in asked]
     return np.concatenate([rows[:3] if what == "place" else lever * rows[3:] for rows, what in every])
 
 
@@ -134,7 +134,7 @@ def test_manipulability_keeps_away_from_singular_poses_and_goals_are_met_as_with
     for much in (0.0, 0.1):
         found = ik.dls(CHAIN, start, goals, manipulability=much, settle=True, iterations=400)
         assert np.all(found.status == 0)
-        rows = ik.jacobian(CHAIN, found.pose, 4)[:, :3]
+        rows = ik.solvers.jacobian(CHAIN, found.pose, 4)[:, :3]
         volume.append(0.5 * np.linalg.slogdet(rows @ np.swapaxes(rows, -1, -2))[1])
     assert np.all(volume[1] > volume[0] - 1e-6)
     assert np.mean(volume[1]) > np.mean(volume[0]) + 0.1
@@ -144,7 +144,7 @@ def test_what_has_not_settled_when_iterations_end_has_the_status_of_its_goals() 
     """Only iterations tell: here the last is used, and another solve from there turns joints on."""
     start, goals = ik.Pose(a_pose(CHAIN, 1)), [ik.Reach(4, [1.9, 0.8, 0.3])]
     given: dict[str, Any] = {"posture": 0.3, "settle": True}
-    early, late = (ik.pinv(CHAIN, start, goals, iterations=count, **given) for count in (60, 2000))
+    early, late = (ik.solvers.pinv(CHAIN, start, goals, iterations=count, **given) for count in (60, 2000))
     assert int(early.status) == int(late.status) == 0
     assert early.iterations == 60
     assert 60 < late.iterations < 2000
@@ -171,7 +171,7 @@ def test_in_a_step_a_lower_level_does_nothing_to_a_higher_one(method: str, every
             for goals in (first, [*first, *other])
         )
         assert np.abs(both - alone).max() > 0.05
-        assert np.abs(ik.jacobian(TREE, ik.Pose(start), 3)[:3] @ (both - alone)).max() < 1e-9
+        assert np.abs(ik.solvers.jacobian(TREE, ik.Pose(start), 3)[:3] @ (both - alone)).max() < 1e-9
 
 
 def narrow(limits: str, start: Array) -> ik.Skeleton:
@@ -222,7 +222,7 @@ def test_where_limits_hold_a_step_a_level_has_what_it_has_without_those_after_it
             held += int(np.count_nonzero(np.abs(np.linalg.norm(turned, axis=-1) - 0.1) < 1e-12))
             world = ik.rotations.rotate(skeleton.forward(pose).rotations, turned).ravel()
             slid = ik.rotations.rotate(skeleton.forward(pose).rotations[0], slid)
-            places.append([ik.jacobian(skeleton, pose, end)[:3] @ world + slid for end in (7, 10)])
+            places.append([ik.solvers.jacobian(skeleton, pose, end)[:3] @ world + slid for end in (7, 10)])
         first = np.abs(np.diff(np.array(places)[:, 0], axis=0)).max()
         assert first < 1e-12
         assert np.abs(places[2][1] - places[1][1]).max() < 1e-12

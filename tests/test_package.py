@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,31 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_every_public_name_exists_and_is_documented() -> None:
-    for name in ik.__all__:
-        assert getattr(ik, name).__doc__
+    for module in (ik, ik.closed_forms, ik.learned, ik.limits, ik.masses, ik.prepare, ik.rotations, ik.solvers):
+        for name in module.__all__:
+            assert getattr(module, name).__doc__
+
+
+def test_dir_shows_the_public_face_and_nothing_else() -> None:
+    modules = {name for name in dir(ik) if isinstance(getattr(ik, name), ModuleType)}
+    assert set(dir(ik)) - modules == set(ik.__all__)
+    for name in modules:
+        module = getattr(ik, name)
+        assert dir(module) == sorted(module.__all__)
+        assert all(hasattr(module, public) for public in dir(module))
+
+
+def test_no_two_names_differ_by_case_only() -> None:
+    for module in (ik, *(value for name in dir(ik) if isinstance(value := getattr(ik, name), ModuleType))):
+        names = [name.lower() for name in dir(module)]
+        assert len(set(names)) == len(names)
+
+
+def test_every_method_has_its_function_among_the_solvers() -> None:
+    forms = {"two_bone", "aim"}
+    for name, method in ik.methods().items():
+        if method.function.__module__.startswith("ikcore.") and name not in forms:
+            assert getattr(ik.solvers, name) is method.function
 
 
 def test_solving_does_not_wait_for_clips_feet_and_pages_to_be_imported() -> None:
@@ -50,6 +74,12 @@ def test_a_name_that_is_not_there_is_refused_as_of_any_module() -> None:
         ik.clop  # type: ignore[attr-defined] # noqa: B018
     with pytest.raises(ImportError, match="cannot import name 'clop' from 'ikcore'"):
         from ikcore import clop  # type: ignore[attr-defined] # noqa: F401
+
+
+@pytest.mark.parametrize(("name", "home"), [("sdls", "solvers"), ("Stage", "solvers"), ("two_bone_2d", "closed_forms")])
+def test_the_module_of_a_name_is_told(name: str, home: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute {name!r}; it is ikcore.{home}.{name}$"):
+        getattr(ik, name)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +203,8 @@ def test_whole_numbers_are_taken_by_any_of_their_names(code: str) -> None:
 @pytest.mark.parametrize("code", [code for code in "il" if np.dtype(code) == np.int32])
 def test_status_is_written_to_by_any_name_of_its_type(code: str) -> None:
     leg = ([0, 0.9, 0], [0, 0.5, 0.05], [0, 0.1, 0], [0.1, 0.3, 0])
-    fields = {name: np.array(getattr(ik.two_bone(*leg), name)) for name in ik.Limb.__match_args__}
-    out = ik.Limb(**{**fields, "status": np.ones((), code)})
+    fields = {name: np.array(getattr(ik.two_bone(*leg), name)) for name in ik.closed_forms.LimbSolution.__match_args__}
+    out = ik.closed_forms.LimbSolution(**{**fields, "status": np.ones((), code)})
     ik.two_bone(*leg, out=out)
     assert out.status == 0
 
@@ -189,7 +219,7 @@ def test_the_source_folder_is_not_mistaken_for_the_package(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("wanted", "warned"), [("scalar", False), ("", False), ("axv2", True)])
 def test_the_environment_lowers_the_instruction_set(wanted: str, warned: bool) -> None:
-    code = "import ikcore; print(ikcore.isa())"
+    code = "import ikcore; print(ikcore.solvers.isa())"
     env = {**os.environ, "IKCORE_ISA": wanted, "PYTHONSAFEPATH": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ("scalar" if wanted == "scalar" else _core.use_isa(None))
@@ -198,10 +228,10 @@ def test_the_environment_lowers_the_instruction_set(wanted: str, warned: bool) -
 
 @pytest.mark.parametrize("name", ["sse9", 3, b"avx2"])
 def test_an_unknown_instruction_set_is_refused(name: object) -> None:
-    before = ik.isa()
+    before = ik.solvers.isa()
     with pytest.raises((ValueError, TypeError)):
         _core.use_isa(name)  # type: ignore[arg-type]
-    assert ik.isa() == before
+    assert ik.solvers.isa() == before
 
 
 def test_the_demo_puts_the_walk_on_the_stairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

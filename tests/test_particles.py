@@ -10,7 +10,7 @@ import textbook
 from test_broyden import CRANE, HUMAN, TARGETS, published
 
 import ikcore as ik
-from ikcore.learning import particles as inside  # the module: the function is ik.particles
+from ikcore.solving import particles as inside  # the module: the function is ik.solvers.particles
 
 ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
 
@@ -19,34 +19,34 @@ ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
 def test_the_published_problem_is_searched_as_published_and_then_solved() -> None:
     """Published: 500 particles end 11 mm away in the median of the worst ends; then all 12 are solved, in 1.8 steps."""
     skeleton, start, goals, ends = published(12)
-    found = ik.particles(skeleton, start, goals)
+    found = ik.solvers.particles(skeleton, start, goals)
     states, (low, high) = HUMAN.states(found.pose), HUMAN.linkage.limits
     assert max((low - states).max(), (states - high).max()) <= 1e-12
     off = np.linalg.norm(textbook.forward(HUMAN.linkage, states).ends - ends, axis=-1).max(axis=-1)
     assert np.median(off) <= 0.0115
     reach = float(skeleton.reach(goals[0].joint).outer)
     given: dict[str, Any] = {"damping": 0.1 / reach, "max_error": 0.2 / reach, "tolerance": 1e-3 / reach, "refresh": 1}
-    after = ik.broyden(skeleton, found.pose, goals, **given)
+    after = ik.solvers.broyden(skeleton, found.pose, goals, **given)
     assert after.reached.all()
     assert after.iterations.mean() <= 2.5
-    assert ik.sdls(skeleton, found.pose, goals, tolerance=2e-4).reached.all()
+    assert ik.solvers.sdls(skeleton, found.pose, goals, tolerance=2e-4).reached.all()
 
 
 def test_more_particles_end_nearer() -> None:
     targets = 0.7 * np.random.default_rng(3).normal(size=(8, 3))
     assert np.linalg.norm(targets, axis=-1).max() < 3
-    errors = [ik.particles(ARM, ARM.rest, [ik.Reach(3, targets)], count=n).error.mean() for n in (5, 50, 500)]
+    errors = [ik.solvers.particles(ARM, ARM.rest, [ik.Reach(3, targets)], count=n).error.mean() for n in (5, 50, 500)]
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 
 def test_a_seed_gives_the_same_bits_alone_and_in_a_batch_and_another_gives_others(isa: str) -> None:
     goals = [ik.Reach(4, TARGETS)]
-    found = ik.particles(CRANE, CRANE.rest, goals, count=50, iterations=20)
-    again = ik.particles(CRANE, CRANE.rest, goals, count=50, iterations=20)
-    other = ik.particles(CRANE, CRANE.rest, goals, count=50, iterations=20, seed=1)
+    found = ik.solvers.particles(CRANE, CRANE.rest, goals, count=50, iterations=20)
+    again = ik.solvers.particles(CRANE, CRANE.rest, goals, count=50, iterations=20)
+    other = ik.solvers.particles(CRANE, CRANE.rest, goals, count=50, iterations=20, seed=1)
     assert again.pose.rotations.tobytes() == found.pose.rotations.tobytes()
     assert other.pose.rotations.tobytes() != found.pose.rotations.tobytes()
-    one = ik.particles(CRANE, CRANE.rest, [ik.Reach(4, TARGETS[1])], count=50, iterations=20)
+    one = ik.solvers.particles(CRANE, CRANE.rest, [ik.Reach(4, TARGETS[1])], count=50, iterations=20)
     assert one.pose.rotations.tobytes() == found.pose.rotations[1].tobytes()
     assert BITS.setdefault("all", found.pose.rotations.tobytes()) == found.pose.rotations.tobytes()
 
@@ -55,7 +55,7 @@ BITS: dict[str, bytes] = {}  # of the first instruction set, which all others mu
 
 
 def test_limits_hold_and_what_is_out_of_reach_says_so() -> None:
-    found = ik.particles(CRANE, CRANE.rest, [ik.Reach(4, TARGETS)], count=100)
+    found = ik.solvers.particles(CRANE, CRANE.rest, [ik.Reach(4, TARGETS)], count=100)
     assert found.status[2] & ik.Status.TOO_FAR
     for joint in (1, 2):
         off = ik.rotations.multiply(ik.rotations.conjugate(CRANE.rest.rotations[joint]), found.pose.rotations[:, joint])
@@ -67,7 +67,7 @@ def test_limits_hold_and_what_is_out_of_reach_says_so() -> None:
 
 
 def test_a_goal_that_is_met_ends_the_search() -> None:
-    found = ik.particles(ARM, ARM.rest, [ik.Reach(3, [[3, 0, 0], [1, 1, 1]])])
+    found = ik.solvers.particles(ARM, ARM.rest, [ik.Reach(3, [[3, 0, 0], [1, 1, 1]])])
     assert found.iterations.tolist() == [0, 60]
     assert found.pose.rotations[0].tobytes() == ARM.rest.rotations.tobytes()
 

@@ -144,7 +144,7 @@ def test_a_pole_that_is_no_point_stays_in_its_item(method: str) -> None:
 def test_all_instruction_sets_solvers_and_threads_agree(method: str, isa: str) -> None:
     pose, target, pole = problem(8)
     found = ik.solve(CHAIN, pose, [ik.Reach(5, target, chain=4, pole=pole)], method, workers=2)
-    call = ik.solver(CHAIN, [ik.Reach(5, ..., chain=4, pole=...)], method)
+    call = ik.Solver(CHAIN, [ik.Reach(5, ..., chain=4, pole=...)], method)
     for item in (0, 31, 99):
         rotations, *_ = call(pose.rotations[item], target[item], pole[item])
         assert_array_equal(rotations, found.pose.rotations[item])

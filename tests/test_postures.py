@@ -125,7 +125,7 @@ def test_the_nearest_posture_is_the_one_whose_hand_is_nearest() -> None:
     known, now = poses(200), poses(30, seed=5, at=[1, 2, 3])
     world = ARM.forward(now)
     targets = world.positions[:, 1] + np.random.default_rng(9).normal(size=(30, 3)) * 0.3
-    start, distance = ik.Postures(ARM, known, [HAND]).nearest(now, targets)
+    start, distance = ik.learned.Postures(ARM, known, [HAND]).nearest(now, targets)
     best = np.full(30, np.inf)
     for pose in range(200):
         rotations = now.rotations.copy()
@@ -149,7 +149,7 @@ def test_a_solve_from_there_takes_fewer_iterations() -> None:
         return ik.Pose(rotations)
 
     targets = body.forward(within(400)).positions[:, 6]
-    postures = ik.Postures(body, within(2000), [ik.Reach(6, position=...)])
+    postures = ik.learned.Postures(body, within(2000), [ik.Reach(6, position=...)])
     start, _ = postures.nearest(body.rest, targets)
     there, rest = (ik.dls(body, pose, [ik.Reach(6, targets)]) for pose in (start, body.rest))
     assert there.iterations.mean() < 0.8 * rest.iterations.mean()
@@ -157,7 +157,7 @@ def test_a_solve_from_there_takes_fewer_iterations() -> None:
 
 
 def test_axes_broadcast_and_threads_change_nothing() -> None:
-    postures, random = ik.Postures(ARM, poses(50), [HAND]), np.random.default_rng(3)
+    postures, random = ik.learned.Postures(ARM, poses(50), [HAND]), np.random.default_rng(3)
     targets = [0.2, 1.4, 0] + 0.3 * random.normal(size=(4000, 1, 3))
     now = poses(2, seed=8)
     start, distance = postures.nearest(now, targets)
@@ -170,18 +170,20 @@ def test_axes_broadcast_and_threads_change_nothing() -> None:
 
 
 def test_what_is_not_finite_keeps_its_pose() -> None:
-    start, distance = ik.Postures(ARM, poses(50), [HAND]).nearest(ARM.rest, [[np.nan, 1, 1], TARGET])
+    start, distance = ik.learned.Postures(ARM, poses(50), [HAND]).nearest(ARM.rest, [[np.nan, 1, 1], TARGET])
     assert np.isnan(distance).tolist() == [True, False]
     assert start.rotations[0].tobytes() == ARM.rest.rotations.tobytes()
 
 
 def test_floats_stay_floats() -> None:
-    start, _ = ik.Postures(ARM, poses(50), [HAND]).nearest(ik.Pose(ARM.rest.rotations.astype(np.float32)), TARGET)
+    start, _ = ik.learned.Postures(ARM, poses(50), [HAND]).nearest(
+        ik.Pose(ARM.rest.rotations.astype(np.float32)), TARGET
+    )
     assert start.dtype == np.float32
 
 
 def test_postures_pickle() -> None:
-    postures = ik.Postures(ARM, poses(50), [HAND])
+    postures = ik.learned.Postures(ARM, poses(50), [HAND])
     again = pickle.loads(pickle.dumps(postures))
     starts = [made.nearest(ARM.rest, TARGET)[0].rotations.tobytes() for made in (postures, again)]
     assert starts[0] == starts[1]
@@ -196,20 +198,26 @@ NO_POSE: Any = [1, 0, 0, 0]
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: ik.Postures(NO_SKELETON, poses(5), [HAND]), "skeleton: expected a Skeleton, got NoneType"),
-        (lambda: ik.Postures(ARM, NO_POSE, [HAND]), "poses: expected a Pose, got list"),
-        (lambda: ik.Postures(ARM, poses(0), [HAND]), "expected one or more"),
-        (lambda: ik.Postures(ARM, poses(5), []), "goals: expected one or more, got none"),
+        (lambda: ik.learned.Postures(NO_SKELETON, poses(5), [HAND]), "skeleton: expected a Skeleton, got NoneType"),
+        (lambda: ik.learned.Postures(ARM, NO_POSE, [HAND]), "poses: expected a Pose, got list"),
+        (lambda: ik.learned.Postures(ARM, poses(0), [HAND]), "expected one or more"),
+        (lambda: ik.learned.Postures(ARM, poses(5), []), "goals: expected one or more, got none"),
         (
-            lambda: ik.Postures(ARM, poses(5), [ik.Reach("hand", TARGET)]),
+            lambda: ik.learned.Postures(ARM, poses(5), [ik.Reach("hand", TARGET)]),
             r"goals\[0\]: expected a Reach with position=...",
         ),
         (
-            lambda: ik.Postures(ARM, poses(5), [ik.Look("hand", [1, 0, 0], position=...)]),
+            lambda: ik.learned.Postures(ARM, poses(5), [ik.Look("hand", [1, 0, 0], position=...)]),
             r"goals\[0\]: expected a Reach",
         ),
-        (lambda: ik.Postures(ARM, poses(5), [HAND]).nearest(NO_POSE, [0, 0, 0]), "pose: expected a Pose, got list"),
-        (lambda: ik.Postures(ARM, poses(5), [HAND]).nearest(ARM.rest), "expected 1 positions, one a goal, got 0"),
+        (
+            lambda: ik.learned.Postures(ARM, poses(5), [HAND]).nearest(NO_POSE, [0, 0, 0]),
+            "pose: expected a Pose, got list",
+        ),
+        (
+            lambda: ik.learned.Postures(ARM, poses(5), [HAND]).nearest(ARM.rest),
+            "expected 1 positions, one a goal, got 0",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
@@ -247,7 +255,7 @@ def test_more_rows_than_the_core_keeps_are_refused() -> None:
 
 
 def test_several_postures_come_nearest_first() -> None:
-    postures, targets = ik.Postures(ARM, poses(50), [HAND]), np.array([TARGET, [0.2, 1.1, 0.1]])
+    postures, targets = ik.learned.Postures(ARM, poses(50), [HAND]), np.array([TARGET, [0.2, 1.1, 0.1]])
     several, distance = postures.nearest(ARM.rest, targets, count=60)
     one, least = postures.nearest(ARM.rest, targets)
     assert (several.shape, distance.shape) == ((2, 60), (2, 60))
@@ -259,7 +267,7 @@ def test_several_postures_come_nearest_first() -> None:
 
 
 def test_the_blend_is_the_mean_by_inverse_squares() -> None:
-    postures = ik.Postures(ARM, poses(50), [HAND])
+    postures = ik.learned.Postures(ARM, poses(50), [HAND])
     several, distance = postures.nearest(ARM.rest, TARGET, count=8)
     weights = distance**-2 / np.sum(distance**-2)
     blended = postures.blended(ARM.rest, TARGET)
@@ -274,12 +282,12 @@ def test_the_blend_is_the_mean_by_inverse_squares() -> None:
 def test_the_blend_where_a_posture_is_is_that_posture() -> None:
     known = poses(50)
     hands = ARM.forward(known).positions[:, 3]
-    blended = ik.Postures(ARM, known, [HAND]).blended(known, hands)
+    blended = ik.learned.Postures(ARM, known, [HAND]).blended(known, hands)
     np.testing.assert_allclose(np.abs(np.sum(blended.rotations * known.rotations, axis=-1)), 1, atol=1e-12)
 
 
 def test_the_blend_of_what_is_not_finite_keeps_its_pose() -> None:
-    blended = ik.Postures(ARM, poses(3), [HAND]).blended(ARM.rest, [[np.nan, 1, 1], TARGET], count=5)
+    blended = ik.learned.Postures(ARM, poses(3), [HAND]).blended(ARM.rest, [[np.nan, 1, 1], TARGET], count=5)
     assert blended.rotations[0].tobytes() == ARM.rest.rotations.tobytes()
     assert np.isfinite(blended.rotations).all()
 
@@ -287,4 +295,4 @@ def test_the_blend_of_what_is_not_finite_keeps_its_pose() -> None:
 @pytest.mark.parametrize("count", [0, 65])
 def test_a_count_that_cannot_be_is_refused(count: int) -> None:
     with pytest.raises(ValueError, match=f"count: expected 1 to 64, got {count}"):
-        ik.Postures(ARM, poses(3), [HAND]).nearest(ARM.rest, TARGET, count=count)
+        ik.learned.Postures(ARM, poses(3), [HAND]).nearest(ARM.rest, TARGET, count=count)

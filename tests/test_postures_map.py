@@ -29,7 +29,7 @@ def motion(latent: Array) -> Array:
 
 def learnt(seen: Array) -> Array:
     """The nodes of the published map, within limits."""
-    return ik.posture_map(TAIL, ik.Pose(seen)).rotations
+    return ik.learned.posture_map(TAIL, ik.Pose(seen)).rotations
 
 
 def apart(one: Array, other: Array) -> Array:
@@ -56,7 +56,9 @@ def test_postures_do_what_the_learnt_map_does_and_stay_nearer() -> None:
     time = np.linspace(0, 2 * np.pi, 401)
     latent = np.stack([1.1 * np.sin(time), 0.9 * np.sin(2 * time + 0.5), 0.8 * np.cos(3 * time)], axis=-1)
     path = TAIL.forward(ik.Pose(motion(latent))).positions[:, 6]
-    starts = [ik.Postures(TAIL, ik.Pose(known), [TIP]).nearest(TAIL.rest, path)[0] for known in (seen, learnt(seen))]
+    starts = [
+        ik.learned.Postures(TAIL, ik.Pose(known), [TIP]).nearest(TAIL.rest, path)[0] for known in (seen, learnt(seen))
+    ]
     every, by_map = (solved(start, path) for start in starts)
     plain = solved(TAIL.rest, path)
     following = solved(ik.Pose(starts[0].rotations[0]), path, sequence=True)
@@ -70,7 +72,7 @@ def test_postures_do_what_the_learnt_map_does_and_stay_nearer() -> None:
 
 def test_postures_that_are_all_the_same_are_that_one() -> None:
     one = motion(np.array([0.5, -0.2, 0.3]))
-    start, _ = ik.Postures(TAIL, ik.Pose(np.repeat(one[None], 20, axis=0)), [TIP]).nearest(TAIL.rest, [4, 2, 1])
+    start, _ = ik.learned.Postures(TAIL, ik.Pose(np.repeat(one[None], 20, axis=0)), [TIP]).nearest(TAIL.rest, [4, 2, 1])
     assert_allclose(start.rotations[:6], one[:6], atol=0)
 
 
@@ -78,26 +80,26 @@ def test_a_posture_outside_of_limits_gives_none() -> None:
     """Measured poses may violate a limit; results never do."""
     wild = rotations.exp(np.random.default_rng(4).normal(size=(200, 7, 3)))
     assert np.max(LIMIT.violation(wild)) > 0.5
-    start, _ = ik.Postures(TAIL, ik.Pose(wild), [TIP]).nearest(TAIL.rest, [[4, 2, 1], [3, -3, 1]])
+    start, _ = ik.learned.Postures(TAIL, ik.Pose(wild), [TIP]).nearest(TAIL.rest, [[4, 2, 1], [3, -3, 1]])
     found = ik.ccd(TAIL, start, [ik.Reach(6, [[4, 2, 1], [3, -3, 1]])])
     assert np.max(LIMIT.violation(found.pose.rotations[:, :6])) <= 1e-9
 
 
 def test_nodes_of_the_map_are_within_limits_near_poses_and_the_same_again() -> None:
     seen = motion(np.random.default_rng(2).normal(size=(400, 3)))
-    nodes = ik.posture_map(TAIL, ik.Pose(seen), 4, steps=6000).rotations
+    nodes = ik.learned.posture_map(TAIL, ik.Pose(seen), 4, steps=6000).rotations
     assert 20 < len(nodes) <= 64
     assert np.max(LIMIT.violation(nodes[:, :6])) <= 1e-9
     random = motion(np.random.default_rng(8).normal(size=(100, 3)))
     few = seen[: len(nodes)]
     assert farthest_from(nodes, random).mean() < farthest_from(few, random).mean()
-    assert ik.posture_map(TAIL, ik.Pose(seen), 4, steps=6000).rotations.tobytes() == nodes.tobytes()
-    assert ik.posture_map(TAIL, ik.Pose(seen), 4, steps=6000, seed=1).rotations.tobytes() != nodes.tobytes()
+    assert ik.learned.posture_map(TAIL, ik.Pose(seen), 4, steps=6000).rotations.tobytes() == nodes.tobytes()
+    assert ik.learned.posture_map(TAIL, ik.Pose(seen), 4, steps=6000, seed=1).rotations.tobytes() != nodes.tobytes()
 
 
 def test_a_map_of_one_posture_is_that_posture() -> None:
     one = motion(np.array([0.5, -0.2, 0.3]))
-    nodes = ik.posture_map(TAIL, ik.Pose(np.repeat(one[None], 20, axis=0)), 2, steps=100).rotations
+    nodes = ik.learned.posture_map(TAIL, ik.Pose(np.repeat(one[None], 20, axis=0)), 2, steps=100).rotations
     assert_allclose(np.abs(np.sum(nodes * one, axis=-1)), 1, atol=1e-12)
 
 
@@ -105,10 +107,10 @@ def test_nodes_that_limits_move_far_are_left_out() -> None:
     """One of two kinds of poses is outside the limits: its nodes are left out of the map."""
     inside = motion(np.random.default_rng(2).normal(size=(200, 3)))
     outside = rotations.multiply(inside, rotations.from_axis_angle([0, 0, 1], 2.0))
-    nodes = ik.posture_map(TAIL, ik.Pose(np.concatenate([inside, outside])), 4, steps=2000).rotations
+    nodes = ik.learned.posture_map(TAIL, ik.Pose(np.concatenate([inside, outside])), 4, steps=2000).rotations
     assert farthest_from(inside, nodes).max() < 25
 
 
 def test_what_is_no_size_of_a_map_is_refused() -> None:
     with pytest.raises(ValueError, match="side: expected 1 or more, got 0"):
-        ik.posture_map(TAIL, TAIL.rest, 0)
+        ik.learned.posture_map(TAIL, TAIL.rest, 0)

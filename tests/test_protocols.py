@@ -30,7 +30,7 @@ LEG = 0.85
 
 
 @functools.cache
-def walk() -> samples.Walk:
+def walk() -> samples.Sample:
     return samples.walk(seconds=4)
 
 

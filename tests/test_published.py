@@ -97,7 +97,7 @@ RIGHT_LEG: Pose = ([0, 0, 0], [0, 1, 0], [1, 1, 0])
 MID_TURNED = [HALF, 0, 0, HALF]
 
 
-def corrections(limb: ik.Limb, start: ArrayLike, mid: ArrayLike) -> list[Any]:
+def corrections(limb: ik.closed_forms.LimbSolution, start: ArrayLike, mid: ArrayLike) -> list[Any]:
     """The deltas seen from joints with such world rotations, w >= 0."""
     return [
         ik.rotations.canonical(multiply(multiply(conjugate(rotation), delta), rotation))

@@ -29,7 +29,7 @@ def hand(poses: ik.Pose) -> Any:
 @pytest.mark.parametrize("count", [1, 2, 5, 40], ids=["one", "two", "no linear term", "linear term"])
 def test_it_passes_through_every_example(count: int) -> None:
     poses = seen(count)
-    found = ik.RbfPoses(ARM, poses, [HAND]).pose(ARM.rest, hand(poses))
+    found = ik.learned.RbfPoses(ARM, poses, [HAND]).pose(ARM.rest, hand(poses))
     assert_allclose(hand(found), hand(poses), rtol=0, atol=1e-9)
     alike = np.abs(np.sum(found.rotations[:, :3] * poses.rotations[:, :3], axis=-1))
     assert_allclose(alike, 1, rtol=0, atol=1e-10)
@@ -45,7 +45,7 @@ def test_between_examples_it_is_what_the_equations_say() -> None:
     right = np.concatenate([np.linalg.norm(asked[:, None] - keys, axis=-1), np.ones((2, 1)), asked], axis=1)
     weights = np.linalg.solve(system, right.T)[:20]
     assert_allclose(weights.sum(axis=0), 1, atol=1e-10)
-    found = ik.RbfPoses(ARM, poses, [HAND]).pose(ARM.rest, asked)
+    found = ik.learned.RbfPoses(ARM, poses, [HAND]).pose(ARM.rest, asked)
     for joint in range(3):
         products = np.einsum("ki,kj->ij", poses.rotations[:, joint], poses.rotations[:, joint])
         mean = np.linalg.eigh(products)[1][:, -1]
@@ -58,14 +58,14 @@ def test_signs_of_quaternions_mean_nothing() -> None:
     poses = seen(30)
     signs = np.where(np.random.default_rng(1).random((30, 4, 1)) < 0.5, -1, 1)
     one, other = (
-        ik.RbfPoses(ARM, p, [HAND]).pose(ARM.rest, [1, 1, 0]) for p in (poses, ik.Pose(poses.rotations * signs))
+        ik.learned.RbfPoses(ARM, p, [HAND]).pose(ARM.rest, [1, 1, 0]) for p in (poses, ik.Pose(poses.rotations * signs))
     )
     assert_allclose(one.rotations, other.rotations, atol=1e-12)
 
 
 def test_examples_are_the_farthest_from_each_other() -> None:
     poses = seen(200)
-    made = ik.RbfPoses(ARM, poses, [HAND], count=10)
+    made = ik.learned.RbfPoses(ARM, poses, [HAND], count=10)
     keys, chosen = hand(poses), [0]
     for _ in range(9):
         away = np.linalg.norm(keys[:, None] - keys[chosen], axis=-1).min(axis=1)
@@ -75,7 +75,7 @@ def test_examples_are_the_farthest_from_each_other() -> None:
 
 def test_poses_that_are_alike_are_one_example_and_the_answer() -> None:
     poses = ik.Pose(np.repeat(seen(1).rotations, 9, axis=0))
-    made = ik.RbfPoses(ARM, poses, [HAND])
+    made = ik.learned.RbfPoses(ARM, poses, [HAND])
     assert len(made) == 1
     assert_allclose(
         made.pose(ARM.rest, [1, 1, 1]).rotations[:3], rotations.canonical(poses.rotations[0, :3]), atol=1e-15
@@ -83,7 +83,7 @@ def test_poses_that_are_alike_are_one_example_and_the_answer() -> None:
 
 
 def test_axes_broadcast_and_others_change_nothing() -> None:
-    made, targets = ik.RbfPoses(ARM, seen(50), [HAND]), np.random.default_rng(2).normal(size=(40, 1, 3))
+    made, targets = ik.learned.RbfPoses(ARM, seen(50), [HAND]), np.random.default_rng(2).normal(size=(40, 1, 3))
     now = seen(2, seed=3)
     found = made.pose(now, targets)
     assert found.shape == (40, 2)
@@ -92,19 +92,19 @@ def test_axes_broadcast_and_others_change_nothing() -> None:
 
 
 def test_what_is_not_finite_keeps_its_pose() -> None:
-    found = ik.RbfPoses(ARM, seen(50), [HAND]).pose(ARM.rest, [[np.nan, 1, 1], [1, np.inf, 0]])
+    found = ik.learned.RbfPoses(ARM, seen(50), [HAND]).pose(ARM.rest, [[np.nan, 1, 1], [1, np.inf, 0]])
     assert found.rotations.tobytes() == np.broadcast_to(ARM.rest.rotations, (2, 4, 4)).tobytes()
 
 
 def test_who_moves_may_be_said() -> None:
     poses = seen(50)
-    found = ik.RbfPoses(ARM, poses, [HAND], moving=[1, 3]).pose(ARM.rest, hand(poses))
+    found = ik.learned.RbfPoses(ARM, poses, [HAND], moving=[1, 3]).pose(ARM.rest, hand(poses))
     assert found.rotations[:, [0, 2]].tobytes() == np.broadcast_to(ARM.rest.rotations[[0, 2]], (50, 2, 4)).tobytes()
     assert_allclose(np.abs(np.sum(found.rotations[:, 3] * poses.rotations[:, 3], axis=-1)), 1, atol=1e-10)
 
 
 def test_it_pickles() -> None:
-    made = ik.RbfPoses(ARM, seen(50), [HAND], count=20, moving=[0, 1])
+    made = ik.learned.RbfPoses(ARM, seen(50), [HAND], count=20, moving=[0, 1])
     again = pickle.loads(pickle.dumps(made))
     assert again.pose(ARM.rest, [1, 1, 1]).rotations.tobytes() == made.pose(ARM.rest, [1, 1, 1]).rotations.tobytes()
     assert repr(again).startswith("RbfPoses(20 of 4 joints, for [Reach(joint=3")
@@ -116,14 +116,17 @@ NONE: Any = None
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: ik.RbfPoses(NONE, seen(5), [HAND]), "skeleton: expected a Skeleton, got NoneType"),
-        (lambda: ik.RbfPoses(ARM, NONE, [HAND]), "poses: expected a Pose, got NoneType"),
-        (lambda: ik.RbfPoses(ARM, seen(5), [HAND], count=0), "count: expected 1 to 10000, got 0"),
+        (lambda: ik.learned.RbfPoses(NONE, seen(5), [HAND]), "skeleton: expected a Skeleton, got NoneType"),
+        (lambda: ik.learned.RbfPoses(ARM, NONE, [HAND]), "poses: expected a Pose, got NoneType"),
+        (lambda: ik.learned.RbfPoses(ARM, seen(5), [HAND], count=0), "count: expected 1 to 10000, got 0"),
         (
-            lambda: ik.RbfPoses(ARM, seen(5), [ik.Reach(3, [1, 1, 1])]),
+            lambda: ik.learned.RbfPoses(ARM, seen(5), [ik.Reach(3, [1, 1, 1])]),
             r"goals\[0\]: expected a Reach with position=...",
         ),
-        (lambda: ik.RbfPoses(ARM, seen(5), [HAND]).pose(ARM.rest), "pose: expected 1 positions, one a goal, got 0"),
+        (
+            lambda: ik.learned.RbfPoses(ARM, seen(5), [HAND]).pose(ARM.rest),
+            "pose: expected 1 positions, one a goal, got 0",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
@@ -137,12 +140,12 @@ def test_on_clips_left_out_300_examples_are_nearer_than_the_nearest_of_them() ->
     """9.1 degrees a joint; keys seen from the pelvis give 9.6, and 11.7 for the nearest example."""
     skeleton, poses, truth = known()
     ends = ends_of(skeleton, truth)
-    made = ik.RbfPoses(skeleton, poses, GOALS, 300, moving=INNER)
+    made = ik.learned.RbfPoses(skeleton, poses, GOALS, 300, moving=INNER)
     off_then = off(skeleton, made.pose(truth, *ends), truth).mean()
     assert poses.translations is not None
     few = ik.Pose(poses.rotations[made.examples], poses.translations[made.examples])
-    nearest = [ik.Postures(skeleton, p, GOALS, INNER).nearest(truth, *ends)[0] for p in (few, poses)]
+    nearest = [ik.learned.Postures(skeleton, p, GOALS, INNER).nearest(truth, *ends)[0] for p in (few, poses)]
     assert off_then <= 9.7
     assert [off(skeleton, pose, truth).mean().round(1) for pose in nearest] == [11.8, 10.4]
-    blended = ik.Postures(skeleton, poses, GOALS, INNER).blended(truth, *ends)
+    blended = ik.learned.Postures(skeleton, poses, GOALS, INNER).blended(truth, *ends)
     assert off(skeleton, blended, truth).mean() < 10

@@ -35,7 +35,7 @@ def _restore_isa() -> Iterator[None]:
     _core.use_isa(before)
 
 
-def solve(inputs: Inputs) -> ik.Limb:
+def solve(inputs: Inputs) -> ik.closed_forms.LimbSolution:
     """Solve root, mid, end, target [, pole, bend]; nothing may raise a floating-point error."""
     options: Any = dict(zip(("pole", "bend"), inputs[4:], strict=False))
     with np.errstate(all="raise"), warnings.catch_warnings():
@@ -43,7 +43,7 @@ def solve(inputs: Inputs) -> ik.Limb:
         return ik.two_bone(*inputs[:4], **options)
 
 
-def raw(limb: ik.Limb) -> list[bytes]:
+def raw(limb: ik.closed_forms.LimbSolution) -> list[bytes]:
     return [getattr(limb, field).tobytes() for field in FIELDS]
 
 
@@ -171,7 +171,7 @@ def test_the_recorded_bytes_of_look(dtype: Any, isa: str) -> None:
     for more in options:
         with np.errstate(all="raise"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ik.UnusableWarning)
-            found = ik.look(**chain, **more)
+            found = ik.look_at(**chain, **more)
         for made in (found.deltas, found.positions, found.status, found.error):
             digest.update(made.astype(made.dtype.newbyteorder("<"), copy=False).tobytes())
     number = number_of(dtype)

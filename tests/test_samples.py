@@ -11,7 +11,7 @@ import pytest
 import ikcore as ik
 from ikcore.feet import metrics
 
-MADE: dict[str, Callable[..., ik.samples.Walk]] = {"sprint": ik.samples.sprint, "hop": ik.samples.hop}
+MADE: dict[str, Callable[..., ik.samples.Sample]] = {"sprint": ik.samples.sprint, "hop": ik.samples.hop}
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -49,7 +49,7 @@ def without_gufuncs(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delattr(_core, name)
 
 
-def solve_leg(**changed: Any) -> ik.Limb:
+def solve_leg(**changed: Any) -> ik.closed_forms.LimbSolution:
     arguments: dict[str, Any] = dict(zip(("root", "mid", "end", "target"), LEG, strict=True))
     return ik.two_bone(**arguments | changed)
 
@@ -112,7 +112,7 @@ def calls(draw: Any) -> tuple[str, dict[str, Any]]:
 def solve(solver: str, arguments: dict[str, Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ik.UnusableWarning)
-        return getattr(ik, solver)(**arguments)
+        return getattr(ik.closed_forms, solver)(**arguments)
 
 
 def batch_of_one(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -143,9 +143,9 @@ def test_a_single_item_is_a_batch_of_one(call: tuple[str, dict[str, Any]]) -> No
 def test_out_gets_the_same_bits(call: tuple[str, dict[str, Any]]) -> None:
     arguments = call[1]
     found = solve("two_bone", arguments)
-    out = ik.Limb.empty((), found.root.dtype)
+    out = ik.closed_forms.LimbSolution.empty((), found.root.dtype)
     assert solve("two_bone", arguments | {"out": out}) is out
-    for name in ik.Limb.__match_args__:
+    for name in ik.closed_forms.LimbSolution.__match_args__:
         assert getattr(out, name).tobytes() == getattr(found, name).tobytes()
 
 
@@ -168,8 +168,8 @@ def test_every_form_of_a_number_is_solved_by_itself(form: Any) -> None:
 def test_every_solver_and_option_is_solved_by_itself() -> None:
     options = dict.fromkeys(ROWS["two_bone"], POLE) | dict.fromkeys(NUMBERS["two_bone"], 0.5)
     assert is_single(**options, out=None, workers=1, strict=True)
-    assert is_single(out=ik.Limb.empty(()))
-    ik.two_bone_2d(1, 1.0, [1, 1])
+    assert is_single(out=ik.closed_forms.LimbSolution.empty(()))
+    ik.closed_forms.two_bone_2d(1, 1.0, [1, 1])
     ik.aim(ROOT, [1, 0, 0, 0], TARGET, forward=POLE, up=POLE, pole=END, influence=True)
 
 
@@ -266,10 +266,10 @@ def test_names_need_not_be_interned() -> None:
 
 def test_the_function_has_its_signature_docstring_and_name() -> None:
     for name in NEEDED:
-        function = getattr(ik, name)
+        function = getattr(ik.closed_forms, name)
         assert list(inspect.signature(function).parameters)[-2:] == ["workers", "strict"]
         assert ">>> " in function.__doc__
-        assert function.__module__ == "ikcore.forms"
+        assert function.__module__.startswith("ikcore.closed_forms.")
         assert pickle.loads(pickle.dumps(function)) is function
 
 
@@ -277,7 +277,7 @@ def test_the_function_has_its_signature_docstring_and_name() -> None:
 
 
 def test_out_may_be_the_input_of_a_single_item() -> None:
-    out = ik.Limb.empty(())
+    out = ik.closed_forms.LimbSolution.empty(())
     out.positions[...] = LEG[:3]
     expected = ik.two_bone(*LEG)
     root, mid, end = out.positions
@@ -287,15 +287,15 @@ def test_out_may_be_the_input_of_a_single_item() -> None:
 
 def test_out_that_does_not_fit_a_single_item_is_refused() -> None:
     with pytest.raises(TypeError, match=r"out\.root: expected an array of float64, got float32"):
-        ik.two_bone(*LEG, out=ik.Limb.empty((), np.float32))
+        ik.two_bone(*LEG, out=ik.closed_forms.LimbSolution.empty((), np.float32))
     with pytest.raises(ValueError, match=r"out\.root: expected shape \(4,\), got \(1, 4\)"):
-        ik.two_bone(*LEG, out=ik.Limb.empty(1))
+        ik.two_bone(*LEG, out=ik.closed_forms.LimbSolution.empty(1))
     with pytest.raises(TypeError, match=r"out\.status: expected an array"):
         ik.two_bone(*LEG, out=ik.two_bone(*LEG))
 
 
 def test_out_that_is_read_only_stays_as_it_is() -> None:
-    out = ik.Limb.empty(())
+    out = ik.closed_forms.LimbSolution.empty(())
     out.root[...] = 7
     out.flip.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
@@ -304,9 +304,11 @@ def test_out_that_is_read_only_stays_as_it_is() -> None:
 
 
 def test_out_may_be_strided_in_a_single_item() -> None:
-    full = ik.Limb.empty(2)
+    full = ik.closed_forms.LimbSolution.empty(2)
     full = dataclasses.replace(full, root=np.zeros((4, 2)).T)
-    out = ik.Limb(*(getattr(full, name)[1, ...] for name in ik.Limb.__match_args__))
+    out = ik.closed_forms.LimbSolution(
+        *(getattr(full, name)[1, ...] for name in ik.closed_forms.LimbSolution.__match_args__)
+    )
     assert ik.two_bone(*LEG, out=out) is out
     assert full.root[1].tobytes() == ik.two_bone(*LEG).root.tobytes()
 
@@ -322,7 +324,7 @@ def test_a_field_is_made_once_and_may_be_written() -> None:
 
 
 def test_a_limb_is_frozen() -> None:
-    for limb in (ik.two_bone(*LEG), ik.Limb.empty(3)):
+    for limb in (ik.two_bone(*LEG), ik.closed_forms.LimbSolution.empty(3)):
         with pytest.raises(dataclasses.FrozenInstanceError):
             limb.root = np.zeros(4)  # type: ignore[misc]
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -337,9 +339,9 @@ def test_a_limb_is_frozen() -> None:
 
 def test_a_limb_without_fields_says_so() -> None:
     with pytest.raises(AttributeError, match="Limb"):
-        ik.Limb.__new__(ik.Limb).root  # noqa: B018
+        ik.closed_forms.LimbSolution.__new__(ik.closed_forms.LimbSolution).root  # noqa: B018
     with pytest.raises(TypeError, match="missing 6"):
-        ik.Limb(np.zeros(4))  # type: ignore[call-arg]
+        ik.closed_forms.LimbSolution(np.zeros(4))  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("remade", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy])
@@ -347,19 +349,19 @@ def test_a_limb_without_fields_says_so() -> None:
 def test_results_are_pickled_and_copied(remade: Any, items: tuple[int, ...]) -> None:
     limb = ik.two_bone(*LEG[:3], np.broadcast_to(TARGET, (*items, 3)))
     twin = remade(limb)
-    assert type(twin) is ik.Limb
+    assert type(twin) is ik.closed_forms.LimbSolution
     assert repr(twin) == repr(limb)
     assert (twin.root is limb.root) == (remade is copy.copy)
 
 
 def test_a_class_of_the_user_may_extend_it() -> None:
-    class Leg(ik.Limb):
+    class Leg(ik.closed_forms.LimbSolution):
         name = "left"
 
-    leg = Leg(*(getattr(ik.two_bone(*LEG), name) for name in ik.Limb.__match_args__))
+    leg = Leg(*(getattr(ik.two_bone(*LEG), name) for name in ik.closed_forms.LimbSolution.__match_args__))
     assert pickle.dumps(leg.root) == pickle.dumps(ik.two_bone(*LEG).root)
     assert leg.summary() == ik.two_bone(*LEG).summary()
-    assert ik.two_bone(*LEG, out=ik.Limb.empty(())).tip("keep").shape == (4,)
+    assert ik.two_bone(*LEG, out=ik.closed_forms.LimbSolution.empty(())).tip("keep").shape == (4,)
 
 
 # Memory and threads
@@ -367,7 +369,7 @@ def test_a_class_of_the_user_may_extend_it() -> None:
 
 def test_nothing_is_left_behind() -> None:
     arrays = [np.array(row) for row in LEG]
-    out, none = ik.Limb.empty(()), np.float64(0.25)
+    out, none = ik.closed_forms.LimbSolution.empty(()), np.float64(0.25)
     limb = ik.two_bone(*arrays)
 
     def work() -> None:
@@ -386,7 +388,7 @@ def test_nothing_is_left_behind() -> None:
 
     for part, most in ((work, 200), (store, 1000)):  # pickle has stores of its own, which go on filling up
         part()
-        owned = [*arrays, *LEG, none, ik.Limb, np.dtype(np.float64), np.dtype(np.int32), out]
+        owned = [*arrays, *LEG, none, ik.closed_forms.LimbSolution, np.dtype(np.float64), np.dtype(np.int32), out]
         grown = []
         for _ in range(3):  # what leaks grows each time; the threads that hand out tests allocate too, now and then
             gc.collect()

@@ -79,7 +79,7 @@ def poses(skeleton: ik.Skeleton, *shape: int, dtype: Any = np.float64, scaled: b
     return ik.Pose(rotations, translations, scales)
 
 
-def raw(world: ik.World) -> tuple[bytes, bytes]:
+def raw(world: ik.skeleton.World) -> tuple[bytes, bytes]:
     return world.positions.tobytes(), world.rotations.tobytes()
 
 
@@ -197,12 +197,12 @@ def test_every_instruction_set_and_batch_size_gives_the_same_bytes(dtype: Any, s
         _core.use_isa(isa)
         for count in (0, 1, 2, 3, 5, 8, 15, 16, 17, 33, 70):
             world = skeleton.forward(pose[70 - count :])
-            assert [raw(ik.World(*item)) for item in zip(world.positions, world.rotations, strict=True)] == singles[
-                70 - count :
-            ]
+            assert [
+                raw(ik.skeleton.World(*item)) for item in zip(world.positions, world.rotations, strict=True)
+            ] == singles[70 - count :]
             back = skeleton.local(world)
             assert [back[k].rotations.tobytes() for k in range(count)] == [
-                skeleton.local(ik.World(world.positions[k], world.rotations[k])).rotations.tobytes()
+                skeleton.local(ik.skeleton.World(world.positions[k], world.rotations[k])).rotations.tobytes()
                 for k in range(count)
             ]
 
@@ -217,7 +217,7 @@ def test_permuted_joints_give_permuted_bytes(dtype: Any, isa: str) -> None:
         permuted = ik.Skeleton(place[skeleton.parents[order]], skeleton.offsets[order])
         parts = [None if part is None else part[:, order] for part in (pose.rotations, pose.translations, pose.scales)]
         found = permuted.forward(ik.Pose(*parts))  # type: ignore[arg-type]
-        assert raw(found) == raw(ik.World(world.positions[:, order], world.rotations[:, order]))
+        assert raw(found) == raw(ik.skeleton.World(world.positions[:, order], world.rotations[:, order]))
 
 
 def test_layout_in_memory_does_not_matter(dtype: Any, isa: str) -> None:
@@ -298,7 +298,7 @@ def test_c_writes_over_its_input() -> None:
     assert pose.translations is not None
     data, rotations, translations = skeleton._data, pose.rotations.copy(), pose.translations.copy()
     _core.forward(data, rotations, translations, None, translations, rotations)
-    assert raw(ik.World(translations, rotations)) == raw(world)
+    assert raw(ik.skeleton.World(translations, rotations)) == raw(world)
     expected = skeleton.local(world)
     _core.local(data, rotations, translations, rotations, translations)
     np.testing.assert_array_equal(rotations, expected.rotations)
@@ -320,7 +320,7 @@ def test_leading_axes_broadcast(dtype: Any) -> None:
     assert world.rotations.dtype == dtype
     for at in np.ndindex(3, 5):
         alone = ik.Pose(pose.rotations[at], pose.translations[0, at[1]], pose.scales[0, 0])
-        assert raw(skeleton.forward(alone)) == raw(ik.World(world.positions[at], world.rotations[at]))
+        assert raw(skeleton.forward(alone)) == raw(ik.skeleton.World(world.positions[at], world.rotations[at]))
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2)])
@@ -622,13 +622,16 @@ def test_what_is_not_a_skeleton_ends_in_a_sentence(arguments: Any, sentence: str
         ),
         (lambda s: s.reach("knee", 0.5), "chain: expected a joint's name, or how many joints above may turn, got 0.5"),
         (lambda s: s.reach("knee", pose=1), "pose: expected a Pose, got int"),
-        (lambda s: ik.jacobian([], s.rest, 1), "skeleton: expected a Skeleton, got list"),  # type: ignore[arg-type]
+        (lambda s: ik.solvers.jacobian([], s.rest, 1), "skeleton: expected a Skeleton, got list"),  # type: ignore[arg-type]
         (lambda s: s.local(s.rest), "world: expected a World, as `forward` gives, got Pose"),
         (lambda s: s.forward(np.ones((2, 4))), r"pose: expected a Pose, got ndarray; ik.Pose\(rotations\) makes one"),
         (lambda s: s.forward(ik.Pose(np.ones((3, 4)))), "pose: expected 2 joints as the skeleton has, got 3"),
-        (lambda s: s.forward(s.rest, workers=0), "workers: expected a positive number, or -1"),
-        (lambda s: s.local(ik.World(np.ones((2, 3)), np.ones((1, 4)))), "world.rotations: expected 2 joints"),
-        (lambda s: s.local(ik.World(np.ones((2, 2, 3)), np.ones((3, 2, 4)))), "world: leading axes do not broadcast"),
+        (lambda s: s.forward(s.rest, workers=0), "workers: expected 1 to 1024, or None for all cores, got 0"),
+        (lambda s: s.local(ik.skeleton.World(np.ones((2, 3)), np.ones((1, 4)))), "world.rotations: expected 2 joints"),
+        (
+            lambda s: s.local(ik.skeleton.World(np.ones((2, 2, 3)), np.ones((3, 2, 4)))),
+            "world: leading axes do not broadcast",
+        ),
         (lambda s: ik.Skeleton.chain([0, 0, 0]), r"points: expected an array of shape \(..., joints, 3\)"),
         (lambda s: ik.Skeleton.chain(np.ones((2, 2, 3))), r"points: expected an array of shape \(joints, 3\)"),
         (lambda s: ik.Pose([1, 0, 0, 0]), r"rotations: expected an array of shape \(..., joints, 4\), got shape"),

@@ -433,7 +433,7 @@ def test_workers_change_nothing(method: str) -> None:
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_solver_answers_translations_where_joints_slide(method: str, moved: bool) -> None:
     skeleton = RIGS["root along x"]
-    made = pickle.loads(pickle.dumps(ik.solver(skeleton, [ik.Reach(3, position=...)], method, translations=moved)))
+    made = pickle.loads(pickle.dumps(ik.Solver(skeleton, [ik.Reach(3, position=...)], method, translations=moved)))
     assert made.signature == f"(j,q),{'(j,p),' * moved}(p)->(j,q),(j,p),(),()"
     start = [skeleton.offsets + np.array([0.1, 0, 0])] * moved
     targets = np.random.default_rng(5).normal(size=(20, 3))

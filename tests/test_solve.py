@@ -31,6 +31,7 @@ from ikcore.solving import batch, checks, single
 
 METHODS = [name for name, *_ in _core.METHODS]
 AS_A_BATCH: Any = UserList  # goals that no call on a single item takes
+UNSET = ("damping", "feedback", "filtering", "max_error", "max_step")  # None where the core has 0: automatic, or off
 NOT_GIVEN = (None,) * len(_core.OPTIONS)  # options of the core
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
@@ -176,8 +177,8 @@ def test_by_name_the_warning_is_for_the_caller_too() -> None:
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [2, 3, -1])
-def test_the_bits_do_not_depend_on_workers_and_blocks(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", [2, 3, None])
+def test_the_bits_do_not_depend_on_workers_and_blocks(workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     pose, goals = poses(300, 1), [ik.Reach(3, targets(2))]
     one = ik.fabrik(ARM, pose, goals, history=True, iterations=40)
     monkeypatch.setattr(batch, "_SMALLEST_BLOCK", 7)
@@ -188,12 +189,14 @@ def test_the_bits_do_not_depend_on_workers_and_blocks(workers: int, monkeypatch:
 
 @pytest.mark.parametrize("workers", [0, -2])
 def test_workers_that_cannot_be(workers: int) -> None:
-    with pytest.raises(ValueError, match="workers: expected a positive number, or -1"):
+    with pytest.raises(ValueError, match="workers: expected 1 to 1024, or None"):
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], workers=workers)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_ends_the_work_after_the_running_blocks(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_the_work_after_the_running_blocks(
+    workers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = itertools.count()
 
     def interrupted(*operands: Any) -> None:
@@ -243,7 +246,7 @@ WORK: dict[str, Callable[[str], Any]] = {
     "batch": lambda method: ik.solve(ROPE, ROPE.rest, [ik.Reach(101, PULLED)], method, **LONG),
     "threads": lambda method: ik.solve(ROPE, ROPE.rest, [ik.Reach(101, PULLED)], method, workers=2, **LONG),
     "one item": lambda method: ik.solve(ROPE, ROPE.rest, PULLS, method, **LONG),
-    "solver": lambda method: ik.solver(ROPE, [ik.Reach(50, position=...), *PULLS], method, **LONG)(
+    "solver": lambda method: ik.Solver(ROPE, [ik.Reach(50, position=...), *PULLS], method, **LONG)(
         ROPE.rest.rotations, [0, 0, 200]
     ),
     "sequence": lambda method: ik.solve(
@@ -312,10 +315,12 @@ def test_an_interrupt_ends_a_step_at_once(method: str, target: Any) -> None:
 LINE = np.linspace([1.0, 0, 0], [2.0, 1, 1], 1000)
 LONG_CALLS: dict[str, Callable[[], Any]] = {
     "forward": lambda: ARM.forward(poses(1000)),
-    "local": lambda: ARM.local(ik.World(np.ones((1000, 4, 3)), np.ones((1000, 4, 4)))),
+    "local": lambda: ARM.local(ik.skeleton.World(np.ones((1000, 4, 3)), np.ones((1000, 4, 4)))),
     "limb": lambda: ik.two_bone([0, 0, 0], [0, 1, 0.1], [0, 2, 0], LINE),
-    "limb, out": lambda: ik.two_bone([0, 0, 0], [0, 1, 0.1], [0, 2, 0], LINE, out=ik.Limb.empty(1000)),
-    "spine": lambda: ik.look(np.ones((1000, 9, 3)) * LINE[:9], [1, 0, 0, 0], [0, 5, 0], forward=[1, 0, 0]),
+    "limb, out": lambda: ik.two_bone(
+        [0, 0, 0], [0, 1, 0.1], [0, 2, 0], LINE, out=ik.closed_forms.LimbSolution.empty(1000)
+    ),
+    "spine": lambda: ik.look_at(np.ones((1000, 9, 3)) * LINE[:9], [1, 0, 0, 0], [0, 5, 0], forward=[1, 0, 0]),
     "rotations": lambda: ik.rotations.multiply(np.ones((1000, 4)), [1, 0, 0, 0]),
 }
 
@@ -579,11 +584,12 @@ def test_a_sequence_without_frames() -> None:
 def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
     common = ["moving", "workers", "sequence", "fps", "release", "history", "goal_errors", "strict"]
     for name, sentence, _ in _core.METHODS:
-        function = getattr(ik, name)
+        function = getattr(ik.solvers, name)
         parameters = inspect.signature(function).parameters
         table = {row[1]: row[2:] for row in _core.METHOD_OPTIONS if row[0] == name}
         assert list(parameters) == ["skeleton", "pose", "goals", *table, *common]
         types = typing.get_type_hints(function)
+        types |= typing.get_type_hints(typing.get_args(types.pop("shared"))[0])
         for option, (kind, default, _, _, said) in table.items():
             if kind == "method":
                 assert set(typing.get_args(types[option])) == {typing.Literal["dls"], type(None)}
@@ -592,15 +598,35 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
                 assert re.search(rf"^{option} : str, optional\n    .{re.escape(said[1:])}", function.__doc__, re.M)
                 continue
             expected = {"double": float, "int": int, "switch": bool}[kind]
-            assert types[option] is expected
-            assert type(parameters[option].default) is expected
-            assert parameters[option].default == default
+            none = parameters[option].default is None
+            assert types[option] == (expected | None if none else expected)
+            assert parameters[option].default == (None if none else default)
+            assert none == ("; 0:" in said and option in UNSET and default == 0)
+            said = said.replace("; 0:", "; None:") if none else said
             assert re.search(
                 rf"^{option} : {expected.__name__}, optional\n    .{re.escape(said[1:])}", function.__doc__, re.M
             )
         assert all(parameters[option].kind is inspect.Parameter.KEYWORD_ONLY for option in [*table, *common])
         assert ik.methods()[name].sentence == sentence
         assert ik.methods()[name].function is function
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("dls", "damping"), ("newton", "max_error"), ("pinv", "filtering"), ("ccd", "feedback"), ("ccd", "max_step")],
+)
+def test_none_is_the_one_value_that_means_automatic_or_off(method: str, name: str) -> None:
+    goals = [ik.Reach(3, [1, 1, 0.5])]
+    assert ik.methods()[method].options[name].default is None
+    found = ik.solve(ARM, ARM.rest, goals, method, **{name: None})
+    assert found.pose.rotations.tobytes() == ik.solve(ARM, ARM.rest, goals, method).pose.rotations.tobytes()
+    with pytest.raises(ValueError, match=f"{name}: expected a number above 0, at most .*, or None, got 0"):
+        ik.solve(ARM, ARM.rest, goals, method, **{name: 0})
+
+
+def test_a_keyword_that_no_option_has_is_refused_by_the_name_of_the_method() -> None:
+    with pytest.raises(TypeError, match=r"^circle\(\) got an unexpected keyword argument 'textbook'$"):
+        ik.solvers.circle(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0.5])], textbook=True)  # type: ignore[call-arg]
 
 
 def test_every_option_belongs_to_a_method() -> None:
@@ -663,7 +689,7 @@ def test_by_name_is_the_typed_function() -> None:
         ({"tolerance": True}, "tolerance: expected a number, got True"),
         ({"iterations": True}, "iterations: expected a whole number, got True"),
         ({"iterations": 2**70}, "iterations: expected 0 to 1e[+]06, got 1180591620717411303424"),
-        ({"workers": True}, "workers: expected a whole number, got True"),
+        ({"workers": True}, "workers: expected a whole number, or None for all cores, got True"),
         ({"sequence": "no"}, "sequence: expected True or False, got 'no'"),
         ({"history": 1}, "history: expected True or False, got 1"),
         ({"strict": None}, "strict: expected True or False, got None"),
@@ -707,7 +733,8 @@ def test_every_option_says_what_it_expects(method: str, value: Any) -> None:
     others = ["workers", "strict", *["sequence", "fps", "history", "goal_errors"] * iterative]
     for option in [*known.options, *others]:
         unbounded = option == "twist" and isinstance(value, (int, np.integer)) and abs(int(value)) < 10**31
-        if unbounded or (option == "fps" and value is None):
+        may_be_none = option in ("fps", "workers") or (option in known.options and known.options[option].may_be_none)
+        if unbounded or (value is None and may_be_none):
             continue
         given: dict[str, Any] = {option: value}
         calls: list[Callable[[], object]] = [functools.partial(ik.solve, ARM, ARM.rest, goals, method, **given)]
@@ -722,7 +749,7 @@ def test_every_option_says_what_it_expects(method: str, value: Any) -> None:
 
 
 def solved_by_solver(goals: list[ik.Goal], method: str, options: dict[str, Any]) -> object:
-    return ik.solver(ARM, goals, method, **options)(ARM.rest.rotations)
+    return ik.Solver(ARM, goals, method, **options)(ARM.rest.rotations)
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["large", "small", "huge"])
@@ -796,7 +823,7 @@ def test_stiffness_is_for_ccd_and_dls_only(stiffness: Any) -> None:
         ):
             ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain=2)], method)
     with pytest.raises(ValueError, match="'knee' has stiffness, and fabrik takes no stiffness"):
-        ik.solver(knee, [ik.Reach("toe", position=...)])
+        ik.Solver(knee, [ik.Reach("toe", position=...)])
     for elsewhere in (ik.Reach("toe", [1, 1, 0], chain="ankle"), ik.Reach("knee", [1, 0.1, 0])):  # knee does not turn
         assert ik.fabrik(knee, knee.rest, [elsewhere]).status < _core.UNUSABLE
     locked = limited_arm(1, dataclasses.replace(ik.Limit.locked(), stiffness=(1.0, 1.0, 1.0)))
@@ -973,7 +1000,7 @@ def test_a_solution_pickles() -> None:
 
 def test_a_solver_is_the_method_as_a_function_of_arrays() -> None:
     turned = [np.sqrt(0.5), np.sqrt(0.5), 0, 0]
-    made = ik.solver(ARM, [ik.Reach(2, position=...), ik.Reach(3, rotation=...)], "fabrik", iterations=50)
+    made = ik.Solver(ARM, [ik.Reach(2, position=...), ik.Reach(3, rotation=...)], "fabrik", iterations=50)
     assert made.signature == "(j,q),(p),(q)->(j,q),(),()"
     pose, target = poses(7), targets(7) * 0.5
     expected = ik.fabrik(ARM, pose, [ik.Reach(2, target), ik.Reach(3, rotation=turned)], iterations=50)
@@ -984,7 +1011,7 @@ def test_a_solver_is_the_method_as_a_function_of_arrays() -> None:
 
 
 def test_a_solver_takes_translations_where_it_is_told_so() -> None:
-    made = ik.solver(ARM, [ik.Reach(3, position=...)], translations=True)
+    made = ik.Solver(ARM, [ik.Reach(3, position=...)], translations=True)
     assert made.signature == "(j,q),(j,p),(p)->(j,q),(),()"
     moved = ARM.offsets + np.array([0, 0.2, 0])
     rotations, _, status = made(ARM.rest.rotations, moved, [1, 1, 0.5])
@@ -994,27 +1021,27 @@ def test_a_solver_takes_translations_where_it_is_told_so() -> None:
 
 
 def test_a_solver_says_what_it_lacks() -> None:
-    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    made = ik.Solver(ARM, [ik.Reach(3, position=...)])
     with pytest.raises(TypeError, match=r"expected 1 arrays? after the rotations, got 0"):
         made(ARM.rest.rotations)
     with pytest.raises(TypeError, match="no option 'sequence' here"):
-        ik.solver(ARM, [ik.Reach(3, position=...)], sequence=True)
+        ik.Solver(ARM, [ik.Reach(3, position=...)], sequence=True)
     with pytest.raises(ValueError, match="method: expected one of"):
-        ik.solver(ARM, [ik.Reach(3, position=...)], "magic")
+        ik.Solver(ARM, [ik.Reach(3, position=...)], "magic")
     goals: Any
     for goals, sentence in (
         (ik.Reach(3, position=...), "goals: expected a list of goals, got Reach"),
         (["hand"], r"goals\[0\]: expected a Reach or another goal, got str"),
     ):
         with pytest.raises(TypeError, match=sentence):
-            ik.solver(ARM, goals)
+            ik.Solver(ARM, goals)
     nothing: Any = None
     with pytest.raises(TypeError, match="skeleton: expected a Skeleton, got NoneType"):
-        ik.solver(nothing, [ik.Reach(3, position=...)])
+        ik.Solver(nothing, [ik.Reach(3, position=...)])
 
 
 def test_weights_too_may_come_with_the_call() -> None:
-    made = ik.solver(ARM, [ik.Reach(3, position=..., weight=...), ik.Reach(2, [0, 1, 1])], "dls")
+    made = ik.Solver(ARM, [ik.Reach(3, position=..., weight=...), ik.Reach(2, [0, 1, 1])], "dls")
     assert made.signature == "(j,q),(p),()->(j,q),(),()"
     pose, target, weight = poses(4), targets(4) * 2, np.array([0, 1, 1, 5])
     rotations, error, _ = made(pose.rotations, target, weight)
@@ -1048,7 +1075,7 @@ def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, tra
     turned = ref.unit(np.array([1.0, 0.2, 0.3, 0.1]))
     hand = ik.Reach(3, position=..., rotation=..., weight=0.75, rotation_weight=0.5, offset=[0.1, 0, 0])
     still = ik.Reach(2, position=[1, 1.2, 0.5], rotation=turned, weight=0.25)
-    made = ik.solver(ARM, [hand, still], method, translations=translations)
+    made = ik.Solver(ARM, [hand, still], method, translations=translations)
     moved = (ARM.offsets * 1.5).astype(dtype) if translations else None
     for rotations, target in zip(poses(9, dtype=dtype).rotations, targets(9), strict=True):
         wish = dataclasses.replace(hand, position=given(target), rotation=given(rotations[1]))
@@ -1345,7 +1372,7 @@ def test_an_option_of_another_type_is_not_taken_for_the_one_before() -> None:
     ],
 )
 def test_what_is_no_simple_item_goes_the_way_of_all_others(arrays: tuple[Any, ...]) -> None:
-    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    made = ik.Solver(ARM, [ik.Reach(3, position=...)])
     assert made._prepared is not None
     assert made._prepared(arrays[0], None, None, *arrays[1:]) is None
     with warnings.catch_warnings():
@@ -1355,12 +1382,12 @@ def test_what_is_no_simple_item_goes_the_way_of_all_others(arrays: tuple[Any, ..
 
 
 def test_one_item_that_cannot_be_used_warns() -> None:
-    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    made = ik.Solver(ARM, [ik.Reach(3, position=...)])
     with pytest.warns(ik.UnusableWarning, match="fabrik: 1 of 1 items") as caught:
         made(ARM.rest.rotations, [np.nan, 0, 0])
     assert [warning.filename for warning in caught] == [__file__]
     with pytest.raises(ik.UnusableError):
-        ik.solver(ARM, [ik.Reach(3, position=...)], strict=True)(ARM.rest.rotations, [np.nan, 0, 0])
+        ik.Solver(ARM, [ik.Reach(3, position=...)], strict=True)(ARM.rest.rotations, [np.nan, 0, 0])
     with pytest.raises(ValueError, match="pose: expected 4 joints"):
         made(np.zeros((5, 4)), [1, 1, 0])
     with pytest.raises(TypeError, match="rotations: expected an array without mask"):
@@ -1369,11 +1396,11 @@ def test_one_item_that_cannot_be_used_warns() -> None:
 
 def test_a_solver_is_checked_when_it_is_made() -> None:
     with pytest.raises(ValueError, match=r"goals\[0\].chain: expected 0 to 3, as '3' has 3 joints above it, got 9"):
-        ik.solver(ARM, [ik.Reach(3, position=..., chain=9)])
+        ik.Solver(ARM, [ik.Reach(3, position=..., chain=9)])
     with pytest.raises(ValueError, match="tolerance: expected 0 to 1, got 2"):
-        ik.solver(ARM, [ik.Reach(3, position=...)], tolerance=2)
-    with pytest.raises(ValueError, match="workers: expected a positive number"):
-        ik.solver(ARM, [ik.Reach(3, position=...)], workers=0)
+        ik.Solver(ARM, [ik.Reach(3, position=...)], tolerance=2)
+    with pytest.raises(ValueError, match="workers: expected 1 to 1024, or None"):
+        ik.Solver(ARM, [ik.Reach(3, position=...)], workers=0)
 
 
 def test_prepared_refuses_what_does_not_fit() -> None:
@@ -1400,7 +1427,7 @@ def test_prepared_refuses_what_does_not_fit() -> None:
 @pytest.mark.slow
 def test_a_solver_runs_under_dask() -> None:
     da = pytest.importorskip("dask.array")
-    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    made = ik.Solver(ARM, [ik.Reach(3, position=...)])
     pose, target = poses(40).rotations, targets(40)
     lazy = da.apply_gufunc(
         made,
@@ -1415,7 +1442,7 @@ def test_a_solver_runs_under_dask() -> None:
 
 def test_a_solver_runs_under_xarray() -> None:
     xr = pytest.importorskip("xarray")
-    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    made = ik.Solver(ARM, [ik.Reach(3, position=...)])
     pose, target = poses(4).rotations, targets(5)
     _, error, status = xr.apply_ufunc(
         made,
@@ -1512,4 +1539,4 @@ def test_a_limit_hides_no_nan(method: str, scaled: bool) -> None:
 )
 def test_a_solver_that_could_not_solve_is_not_made(arguments: Any, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises((TypeError, ValueError), match=sentence):
-        ik.solver(*arguments, **options)
+        ik.Solver(*arguments, **options)

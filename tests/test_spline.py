@@ -91,7 +91,7 @@ def random(dtype: Any, items: int = 40, joints: int = 9, bone: float = 0.15, poi
     rng = np.random.default_rng(joints)
     bones = bone * rng.uniform(0.5, 1, (items, joints, 1)) * ref.unit(rng.standard_normal((items, joints, 3)))
     through = np.cumsum(rng.standard_normal((items, points, 3)), axis=1)
-    return np.cumsum(bones, axis=1).astype(dtype), ik.curve_through(through.astype(dtype))
+    return np.cumsum(bones, axis=1).astype(dtype), ik.closed_forms.curve_through(through.astype(dtype))
 
 
 def turned_by(deltas: Any) -> Any:
@@ -106,7 +106,7 @@ def lengths_of(joints: Any) -> Any:
     return np.linalg.norm(np.diff(np.asarray(joints, float), axis=-2), axis=-1)
 
 
-def raw(found: ik.Spline) -> list[bytes]:
+def raw(found: ik.closed_forms.SplineSolution) -> list[bytes]:
     return [getattr(found, name).tobytes() for name in FIELDS]
 
 
@@ -154,7 +154,9 @@ def test_the_deltas_bring_the_joints_where_it_says(dtype: Any, isa: str) -> None
 def test_a_curve_of_straight_lines(isa: str) -> None:
     """Round the corner at (2, 0, 0): the sphere about x = 1.5 of radius 1 meets the line x = 2 at y = sqrt(0.75)."""
     corners = np.array([[0, 0, 0], [2, 0, 0], [2, 5, 0]], float)
-    curve = np.concatenate([ik.curve_through(corners[:2])[:-1], ik.curve_through(corners[1:])])
+    curve = np.concatenate(
+        [ik.closed_forms.curve_through(corners[:2])[:-1], ik.closed_forms.curve_through(corners[1:])]
+    )
     found = ik.spline(LINE * [[1], [1.5], [1.25], [1.5]] / 1, curve)
     lengths = lengths_of(LINE * [[1], [1.5], [1.25], [1.5]])
     assert_allclose(found.positions[1], [lengths[0], 0, 0], rtol=0, atol=1e-14)
@@ -235,7 +237,7 @@ def test_a_stretched_chain_shares_the_length_of_the_curve(stretch: Any, dtype: A
 
 def test_shares_in_the_core(isa: str) -> None:
     """Any numbers: a bone that has none is folded up, a negative one counts as none."""
-    none, curve = np.empty(0), ik.curve_through(np.array([[0, 0, 0], [0, 8, 0]]))
+    none, curve = np.empty(0), ik.closed_forms.curve_through(np.array([[0, 0, 0], [0, 8, 0]]))
     found = _core.spline(LINE, curve, np.array([3.0, -1, 1, 99]), none, none, none, none, none, none)
     assert_allclose(found[1][:, 1], [0, 6, 6, 8], rtol=0, atol=1e-14)
     assert_allclose(found[2], [6, 0, 2, 1], rtol=0, atol=1e-14)
@@ -258,7 +260,7 @@ def test_no_joint_twists(dtype: Any, isa: str) -> None:
     assert_allclose(np.sum(turned[:, 0, 1:] * X, axis=-1), 0, rtol=0, atol=1e-6)
 
 
-def rolled(found: ik.Spline, plain: ik.Spline) -> Any:
+def rolled(found: ik.closed_forms.SplineSolution, plain: ik.closed_forms.SplineSolution) -> Any:
     """By how much every bone rolls beside another result with the same places."""
     along = ref.unit(np.diff(plain.positions.astype(float), axis=-2))
     more = ref.multiply(turned_by(found.deltas), ref.conjugate(turned_by(plain.deltas)))[..., :-1, :]
@@ -307,7 +309,7 @@ def test_axes_come_to_the_side_of_up(given: str, dtype: Any, isa: str) -> None:
 
 
 def test_an_axis_along_the_bone_says_nothing(isa: str) -> None:
-    curve = ik.curve_through(np.array([[0, 0, 0], [9, 0, 0]]))
+    curve = ik.closed_forms.curve_through(np.array([[0, 0, 0], [9, 0, 0]]))
     for axis, up in ((X, Y), (Y, X), (0 * Y, Z)):
         found = ik.spline(LINE, curve, start_axis=axis, start_up=up)
         assert found.status == Status.POLE_UNDEFINED
@@ -422,7 +424,7 @@ def test_a_curve_that_moves_a_little_moves_the_chain_a_little(isa: str) -> None:
 
 
 def test_shapes_and_what_is_refused() -> None:
-    curve = ik.curve_through(np.zeros((5, 2, 3)))
+    curve = ik.closed_forms.curve_through(np.zeros((5, 2, 3)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = ik.spline(np.tile(LINE, (4, 1, 1, 1)), curve)
@@ -450,7 +452,7 @@ def test_shapes_and_what_is_refused() -> None:
 
 def test_a_curve_through_points(dtype: Any) -> None:
     points = np.random.default_rng(2).standard_normal((6, 5, 3)).astype(dtype)
-    curve = ik.curve_through(points)
+    curve = ik.closed_forms.curve_through(points)
     assert curve.dtype == dtype
     assert (curve[:, ::3] == points).all()
     for k in (1, 2, 3):
@@ -460,7 +462,7 @@ def test_a_curve_through_points(dtype: Any) -> None:
     first, last = pieces_of(curve[0])[0], pieces_of(curve[0])[-1]
     assert_allclose([first[0], last[0]], 0, rtol=0, atol=1e-5 if dtype is np.float32 else 1e-14)  # no third power
     with pytest.raises(ValueError, match="points: expected"):
-        ik.curve_through([[0, 0, 0]])
+        ik.closed_forms.curve_through([[0, 0, 0]])
 
 
 # --- on a skeleton --------------------------------------------------------------------------------------------------
@@ -478,7 +480,7 @@ def test_a_pose_of_a_skeleton(moves: bool, dtype: Any) -> None:
     joints = [body.index(name) for name in names]
     before = body.forward(came)
     for options in ({}, {"stretch": "even"}, {"root_weight": 0, "tilts": [1, 2, 3, 4]}):
-        curve = ik.curve_through(rng.standard_normal((6, 4, 3)).astype(dtype))
+        curve = ik.closed_forms.curve_through(rng.standard_normal((6, 4, 3)).astype(dtype))
         found = ik.spline(before.positions[:, joints], curve, **options)
         pose = found.pose(body, came, names)
         after = body.forward(pose)
@@ -495,7 +497,7 @@ def test_a_pose_of_a_skeleton(moves: bool, dtype: Any) -> None:
 
 def test_what_a_pose_is_not_made_of() -> None:
     body = ik.Skeleton.chain(LINE)
-    found = ik.spline(LINE, ik.curve_through(2 * LINE))
+    found = ik.spline(LINE, ik.closed_forms.curve_through(2 * LINE))
     for joints, what in (([0, 1, 2], "expected 4"), ([0, 2, 3, 1], r"joints\[1\]: expected a child of")):
         with pytest.raises(ValueError, match=what):
             found.pose(body, body.rest, joints)

@@ -67,7 +67,7 @@ def test_an_iteration_is_a_sweep_there_and_back(iterations: int, strengths: tupl
     names = ("hierarchy_strength", "effector_strength", "root_strength")
     given: dict[str, Any] = dict(zip(names, strengths, strict=True))
     given |= {"damping": 0.3, "effector_ratio": 0.4, "root_ratio": 0.7, "tolerance": 0.0, "textbook": True}
-    found = ik.spring(skeleton, ik.Pose(start), [ik.Reach(6, target)], iterations=iterations, **given)
+    found = ik.solvers.spring(skeleton, ik.Pose(start), [ik.Reach(6, target)], iterations=iterations, **given)
     points = forward(skeleton, start)[0]
     for item in range(40):
         joints, end = points[item], points[item, -1].copy()
@@ -107,7 +107,7 @@ def test_few_bones_arrive(dtype: Any, bones: int) -> None:
     skeleton, start = rope(bones)
     target = in_shell(1, 0.1, 0.95) * bones / 10 if bones > 1 else ref.unit(in_shell(1, 0.1, 0.95))
     pose = ik.Pose(start.astype(dtype))
-    found = ik.spring(skeleton, pose, [ik.Reach(bones, target.astype(dtype))], tolerance=1e-4)
+    found = ik.solvers.spring(skeleton, pose, [ik.Reach(bones, target.astype(dtype))], tolerance=1e-4)
     assert not np.any(found.status)
     tips = forward(skeleton, found.pose.rotations)[0][:, bones]
     assert np.linalg.norm(tips - target, axis=-1).max() < 1.1e-4 * bones
@@ -116,7 +116,7 @@ def test_few_bones_arrive(dtype: Any, bones: int) -> None:
 def test_less_damping_takes_fewer_iterations() -> None:
     skeleton, start = rope(10)
     goals = [ik.Reach(10, in_shell(1, 0, 0.95))]
-    found = [ik.spring(skeleton, ik.Pose(start), goals, damping=damping) for damping in (0.1, 0.25, 0.4)]
+    found = [ik.solvers.spring(skeleton, ik.Pose(start), goals, damping=damping) for damping in (0.1, 0.25, 0.4)]
     assert not any(np.any(each.status) for each in found)
     means = [np.mean(each.iterations) for each in found]
     assert means == sorted(means)
@@ -125,7 +125,7 @@ def test_less_damping_takes_fewer_iterations() -> None:
 def test_all_damped_nothing_moves() -> None:
     skeleton, start, target = arm(6)
     goals = [ik.Reach(6, target)]
-    found = ik.spring(skeleton, ik.Pose(start), goals, damping=1, iterations=20, history=True)
+    found = ik.solvers.spring(skeleton, ik.Pose(start), goals, damping=1, iterations=20, history=True)
     assert found.history is not None
     assert np.ptp(found.history[:, 1:], axis=-1).max() == 0
 
@@ -137,8 +137,8 @@ def test_springs_to_tip_and_base_draw_joints_there(strength: str) -> None:
     goals = [ik.Reach(10, in_shell(2, 0.4, 0.8))]
     spring: dict[str, Any] = {strength: 64.0}
     drawn = spring | {strength.replace("strength", "ratio"): 0.0}
-    plain = ik.spring(skeleton, ik.Pose(start), goals)
-    found = ik.spring(skeleton, ik.Pose(start), goals, iterations=100, **drawn)
+    plain = ik.solvers.spring(skeleton, ik.Pose(start), goals)
+    found = ik.solvers.spring(skeleton, ik.Pose(start), goals, iterations=100, **drawn)
     end = 10 if strength == "effector_strength" else 0
     away = []
     for solution in (plain, found):
@@ -146,8 +146,8 @@ def test_springs_to_tip_and_base_draw_joints_there(strength: str) -> None:
         away.append(np.linalg.norm(points - points[:, end : end + 1], axis=-1).mean())
     assert away[1] < 0.95 * away[0]
     assert np.mean(found.status != 0) > 0.9
-    stages = [ik.Stage("spring", goals, iterations=10, **spring), ik.Stage("fabrik", goals)]
-    assert not np.any(ik.stages(skeleton, ik.Pose(start), stages).status)
+    stages = [ik.solvers.Stage("spring", goals, iterations=10, **spring), ik.solvers.Stage("fabrik", goals)]
+    assert not np.any(ik.solvers.stages(skeleton, ik.Pose(start), stages).status)
 
 
 @pytest.mark.parametrize("distance", [0.0, 1.0, 3.5, 5.0])
@@ -155,16 +155,16 @@ def test_a_chain_in_line_with_its_target_is_bent_first(distance: float) -> None:
     x = np.array([1.0, 0, 0])
     skeleton = ik.Skeleton.chain(np.arange(7)[:, None] * x)
     for side in (1, -1):
-        found = ik.spring(skeleton, skeleton.rest, [ik.Reach(6, side * distance * x)])
+        found = ik.solvers.spring(skeleton, skeleton.rest, [ik.Reach(6, side * distance * x)])
         assert found.status == 0
-    published = ik.spring(skeleton, skeleton.rest, [ik.Reach(6, 3.5 * x)], textbook=True)
+    published = ik.solvers.spring(skeleton, skeleton.rest, [ik.Reach(6, 3.5 * x)], textbook=True)
     assert published.status != 0
 
 
 def test_out_of_reach_the_strain_is_shared_and_the_chain_straight() -> None:
     skeleton, start = rope(10)
     target = 12 * ref.unit(np.random.default_rng(5).normal(size=(20, 3)))
-    found = ik.spring(skeleton, ik.Pose(start), [ik.Reach(10, target)], iterations=1000)
+    found = ik.solvers.spring(skeleton, ik.Pose(start), [ik.Reach(10, target)], iterations=1000)
     assert np.all(found.status & ik.Status.TOO_FAR)
     assert_allclose(found.error, 2, atol=1e-6)
     wanted = np.arange(11)[:, None] / 12 * target[:, None]

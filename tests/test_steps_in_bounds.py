@@ -40,7 +40,7 @@ def test_a_step_is_the_best_within_bounds(everywhere: None) -> None:
     """By the conditions for that (Karush, Kuhn, Tucker): nothing free is pulled, nor off a bound."""
     start, places, rows, error = problems()
     given: dict[str, Any] = {"iterations": 1, "textbook": True, "damping": 0.2, "max_step": 4, "sweeps": 2000}
-    found = ik.gauss_seidel(bounded(LOW, HIGH), posed(start), goals(places), **given)
+    found = ik.solvers.gauss_seidel(bounded(LOW, HIGH), posed(start), goals(places), **given)
     step = angles_of(found.pose) - start
     left = error - np.einsum("nij,nj->ni", rows, step)
     pull = np.einsum("nij,ni->nj", rows, left) - (0.2 * BONE) ** 2 * step
@@ -59,7 +59,8 @@ def test_without_bounds_sweeps_come_to_damped_least_squares(damping: float) -> N
     far = ik.dls(TREE, posed(start), goals(places), **given)
     off = [
         np.abs(
-            angles_of(ik.gauss_seidel(TREE, posed(start), goals(places), sweeps=n, **given).pose) - angles_of(far.pose)
+            angles_of(ik.solvers.gauss_seidel(TREE, posed(start), goals(places), sweeps=n, **given).pose)
+            - angles_of(far.pose)
         )
         for n in (1, 20, 20000)
     ]
@@ -83,7 +84,7 @@ def test_with_slides_a_step_is_the_best_within_their_travel_too(everywhere: None
     rows[:, [0, 1], [0, 1]] = 1
     rows[:, 0, 2:], rows[:, 1, 2:] = -lever[..., 1], lever[..., 0]
     given: dict[str, Any] = {"iterations": 1, "textbook": True, "damping": 0.2, "max_step": 4, "sweeps": 4000}
-    found = ik.gauss_seidel(arm, pose, [ik.Reach(3, places)], **given).pose
+    found = ik.solvers.gauss_seidel(arm, pose, [ik.Reach(3, places)], **given).pose
     angles = 2 * np.arctan2(found.rotations[:, :3, 3], found.rotations[:, :3, 0])
     assert found.translations is not None
     after = np.concatenate([found.translations[:, 0, :2], angles], axis=-1)
@@ -126,7 +127,9 @@ def test_a_step_is_the_published_one_and_goes_straight_to_the_targets(everywhere
     error = 0.4 * error / np.linalg.norm(error, axis=-1, keepdims=True)
     rows, error = rows[:, :3], error[:, :3]  # one end: the others of seven hinges may take over
     places = forward(LINKAGE, start).ends[:, 0] + error
-    found = ik.sns(bounded(LOW, HIGH), posed(start), [ik.Reach(7, places)], iterations=1, textbook=True, max_step=4)
+    found = ik.solvers.sns(
+        bounded(LOW, HIGH), posed(start), [ik.Reach(7, places)], iterations=1, textbook=True, max_step=4
+    )
     step = angles_of(found.pose) - start
     expected, shares = zip(
         *(sns_step(*item) for item in zip(rows, error, LOW - start, HIGH - start, strict=True)), strict=True
@@ -149,7 +152,7 @@ def test_a_posture_comes_on_top_of_a_step_within_bounds(everywhere: None) -> Non
     goal = [ik.Reach(7, forward(LINKAGE, start).ends[:, 0] + error)]
     skeleton, given = bounded(LOW, HIGH), dict[str, Any](iterations=1, textbook=True, max_step=4)
     plain, drawn = (
-        angles_of(ik.sns(skeleton, posed(start), goal, posture=share, **given).pose) for share in (0.0, 0.5)
+        angles_of(ik.solvers.sns(skeleton, posed(start), goal, posture=share, **given).pose) for share in (0.0, 0.5)
     )
     regular = np.linalg.cond(rows) < 20
     moved = np.abs(drawn - plain)[regular]
@@ -188,7 +191,9 @@ def test_near_full_reach_sweeps_come_nearer_slowly() -> None:
     """Four in five arrive, as docs/bounds.md says, and more with more sweeps."""
     skeleton, start = rope(10)
     goals = [ik.Reach(10, np.concatenate([in_shell(seed, 0.95, 0.999)[:20] for seed in range(1, 6)]))]
-    few, many = (np.mean(ik.gauss_seidel(skeleton, ik.Pose(start), goals, sweeps=n).status == 0) for n in (20, 100))
+    few, many = (
+        np.mean(ik.solvers.gauss_seidel(skeleton, ik.Pose(start), goals, sweeps=n).status == 0) for n in (20, 100)
+    )
     assert 0.75 < few < 0.87
     assert many > few + 0.05
 

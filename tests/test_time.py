@@ -415,17 +415,17 @@ def test_speeds_say_nothing_of_poses_that_do_not_follow_each_other(method: str) 
         found = [ik.solve(skeleton, skeleton.rest, goals(at), method) for skeleton in (slow, free)]
         assert found[0].pose.rotations.tobytes() == found[1].pose.rotations.tobytes()
         assert np.all(found[0].error < 1e-4)
-    rotations = ik.solver(slow, goals(...), method)(slow.rest.rotations, targets[0])[0]
+    rotations = ik.Solver(slow, goals(...), method)(slow.rest.rotations, targets[0])[0]
     assert rotations.tobytes() == found[0].pose.rotations.tobytes()
 
 
 def test_closed_forms_keep_no_speeds_in_a_sequence() -> None:
     slow = chain(Limit.free(speed=1), None)
-    limb = ik.Stage("two_bone", [ik.Reach(2, [[1.0, 1, 0]] * 3)])
-    assert np.all(ik.stages(slow, slow.rest, [limb]).error < 1e-12)
+    limb = ik.solvers.Stage("two_bone", [ik.Reach(2, [[1.0, 1, 0]] * 3)])
+    assert np.all(ik.solvers.stages(slow, slow.rest, [limb]).error < 1e-12)
     for fps in (None, 30):
         with pytest.raises(ValueError, match="'0' has a speed or an acceleration, which two_bone does not keep"):
-            ik.stages(slow, slow.rest, [limb], sequence=True, fps=fps)
+            ik.solvers.stages(slow, slow.rest, [limb], sequence=True, fps=fps)
 
 
 @pytest.mark.parametrize("value", [0, -1, np.nan, [1, 2, 3], [1, 0]])

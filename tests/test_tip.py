@@ -36,7 +36,7 @@ SPACE, SPACE_AFTER = quat(1, 0.2, 0.1, 0), quat(0.9, -0.2, 0.3, 0.1)
 
 
 @pytest.fixture
-def limb() -> ik.Limb:
+def limb() -> ik.closed_forms.LimbSolution:
     return ik.two_bone(ROOT, MID, END, TARGET, pole=POLE)
 
 
@@ -46,7 +46,7 @@ def local(world: Any, delta: Any, rotation: Any) -> Any:
     return turned * np.sign(turned[0])
 
 
-def test_the_limb_is_the_golden_one(limb: ik.Limb) -> None:
+def test_the_limb_is_the_golden_one(limb: ik.closed_forms.LimbSolution) -> None:
     assert_allclose(limb.positions[1], [0.165393404687, 0.739806619119, 0.299461166897], rtol=0, atol=1e-11)
     upper = local(PARENT, limb.root, UPPER)
     assert_allclose(upper, [0.55558383704, -0.451964529397, 0.669009190752, -0.198699186904], rtol=0, atol=1e-11)
@@ -81,15 +81,15 @@ def test_the_swivel_is_the_golden_one() -> None:
         ),
     ],
 )
-def test_golden_tips(limb: ik.Limb, rule: Any, given: dict[str, Any], expected: Any) -> None:
+def test_golden_tips(limb: ik.closed_forms.LimbSolution, rule: Any, given: dict[str, Any], expected: Any) -> None:
     assert_allclose(local(W_LOWER, limb.tip(rule, **given), TIP), expected, rtol=0, atol=1e-11)
 
 
-def test_influence_0_follows_the_limb(limb: ik.Limb) -> None:
+def test_influence_0_follows_the_limb(limb: ik.closed_forms.LimbSolution) -> None:
     assert_allclose(limb.tip("keep", influence=0), limb.tip("local"), rtol=0, atol=1e-15)
 
 
-def test_influences_beyond_0_and_1_count_as_those(limb: ik.Limb) -> None:
+def test_influences_beyond_0_and_1_count_as_those(limb: ik.closed_forms.LimbSolution) -> None:
     assert_allclose(limb.tip("keep", influence=-3), limb.tip("keep", influence=0), rtol=0, atol=0)
     assert_allclose(limb.tip("keep", influence=2), limb.tip("keep"), rtol=0, atol=0)
 
@@ -112,6 +112,8 @@ def test_a_batch_of_tips_is_of_the_type_of_the_pose() -> None:
         ("take", {"rotation": ROTATION, "target": [1, 0, 0]}, r"target: expected an array of shape \(\.\.\., 4\)"),
     ],
 )
-def test_a_wrong_call_is_explained(limb: ik.Limb, rule: Any, given: dict[str, Any], says: str) -> None:
+def test_a_wrong_call_is_explained(
+    limb: ik.closed_forms.LimbSolution, rule: Any, given: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ValueError, match=says):
         limb.tip(rule, **given)

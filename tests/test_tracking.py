@@ -90,7 +90,7 @@ def test_singular_values_at_rest_are_the_published_ones(name: str) -> None:
     """One of the large tree's is zero although no row is: the Jacobian has rank 11 of 12."""
     tree, published = SINGULAR[name]
     ends = range(tree.hinges, tree.hinges + tree.ends)
-    whole = np.concatenate([ik.jacobian(tree.skeleton, tree.skeleton.rest, end)[:3] for end in ends])
+    whole = np.concatenate([ik.solvers.jacobian(tree.skeleton, tree.skeleton.rest, end)[:3] for end in ends])
     rows = np.einsum("rhk,hk->rh", whole.reshape(3 * tree.ends, -1, 3)[:, : tree.hinges], tree.axes)
     assert_allclose(rows, tree.rows(np.zeros(tree.hinges))[1], atol=1e-14)
     assert_allclose(np.linalg.svd(rows, compute_uv=False), published, atol=6e-10)

@@ -27,11 +27,11 @@ def only(inputs: Inputs, *names: str) -> Inputs:
     return {name: inputs[name] for name in ("root", "mid", "end", "target", *names)}
 
 
-def same_bytes(a: ik.Limb, b: ik.Limb) -> bool:
+def same_bytes(a: ik.closed_forms.LimbSolution, b: ik.closed_forms.LimbSolution) -> bool:
     return all(getattr(a, field).tobytes() == getattr(b, field).tobytes() for field in FIELDS)
 
 
-def side(limb: ik.Limb, target: ArrayLike) -> NDArray[Any]:
+def side(limb: ik.closed_forms.LimbSolution, target: ArrayLike) -> NDArray[Any]:
     """The direction in which the limb bends, at a right angle to the line from root to target."""
     positions = limb.positions.astype(np.float64)
     line = unit(np.asarray(target, np.float64) - positions[..., 0, :])
@@ -853,25 +853,25 @@ def test_a_number_too_small_for_the_pose_is_zero() -> None:
 
 def test_out_is_written_and_returned(dtype: Any, isa: str) -> None:
     inputs = limbs(dtype, seed=40, count=37)
-    out = ik.Limb.empty(37, dtype)
+    out = ik.closed_forms.LimbSolution.empty(37, dtype)
     assert solve(**inputs, out=out) is out
     assert same_bytes(out, solve(**inputs))
 
 
 def test_empty_limbs_have_the_shapes_and_types_of_a_result(dtype: Any) -> None:
     result = ik.two_bone(*posed(dtype, *BENT), np.ones((2, 5, 3)))
-    out = ik.Limb.empty((2, 5), dtype)
+    out = ik.closed_forms.LimbSolution.empty((2, 5), dtype)
     for field in FIELDS:
         assert getattr(out, field).shape == getattr(result, field).shape
         assert getattr(out, field).dtype == getattr(result, field).dtype
-    assert ik.Limb.empty(()).positions.shape == (3, 3)
-    assert ik.Limb.empty(7).error.dtype == np.float64
+    assert ik.closed_forms.LimbSolution.empty(()).positions.shape == (3, 3)
+    assert ik.closed_forms.LimbSolution.empty(7).error.dtype == np.float64
 
 
 def test_out_may_be_strided(dtype: Any, isa: str) -> None:
     inputs = limbs(dtype, seed=41, count=37)
-    full = ik.Limb.empty((37, 2), dtype)
-    half = ik.Limb(*(getattr(full, field)[::-1, 1] for field in FIELDS))
+    full = ik.closed_forms.LimbSolution.empty((37, 2), dtype)
+    half = ik.closed_forms.LimbSolution(*(getattr(full, field)[::-1, 1] for field in FIELDS))
     solve(**inputs, out=half)
     plain = solve(**inputs)
     for field in FIELDS:
@@ -881,7 +881,7 @@ def test_out_may_be_strided(dtype: Any, isa: str) -> None:
 def test_out_may_be_the_input(dtype: Any, isa: str) -> None:
     inputs = limbs(dtype, seed=42, count=37)
     plain = solve(**inputs)
-    out = ik.Limb.empty(37, dtype)
+    out = ik.closed_forms.LimbSolution.empty(37, dtype)
     for k, name in enumerate(("root", "mid", "end")):
         out.positions[:, k] = inputs[name]
         inputs[name] = out.positions[:, k]
@@ -891,7 +891,7 @@ def test_out_may_be_the_input(dtype: Any, isa: str) -> None:
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_out_that_is_read_only_is_refused(field: str) -> None:
-    out = ik.Limb.empty(())
+    out = ik.closed_forms.LimbSolution.empty(())
     getattr(out, field).flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         ik.two_bone(*BENT, [0, -1, 0.5], out=out)
@@ -899,12 +899,12 @@ def test_out_that_is_read_only_is_refused(field: str) -> None:
 
 def test_out_of_integers_is_refused() -> None:
     with pytest.raises(TypeError):
-        ik.two_bone(*BENT, [0, -1, 0.5], out=ik.Limb.empty((), np.int64))
+        ik.two_bone(*BENT, [0, -1, 0.5], out=ik.closed_forms.LimbSolution.empty((), np.int64))
 
 
 def test_out_too_small_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\(5,"):
-        ik.two_bone(*BENT, np.ones((5, 3)), out=ik.Limb.empty(4))
+        ik.two_bone(*BENT, np.ones((5, 3)), out=ik.closed_forms.LimbSolution.empty(4))
 
 
 def test_out_that_is_no_limb_is_refused() -> None:
@@ -918,7 +918,7 @@ def test_out_that_is_no_limb_is_refused() -> None:
 ARGUMENTS = ("root", "mid", "end", "target", "pole", "bend")
 
 
-def call(name: str, value: Any) -> ik.Limb:
+def call(name: str, value: Any) -> ik.closed_forms.LimbSolution:
     given = dict(zip(ARGUMENTS, (*BENT, [0, -1, 0.5], [0, 0, 1], [0, 0, 1]), strict=True))
     return ik.two_bone(**{**given, name: value})
 
@@ -970,10 +970,10 @@ def test_options_are_keywords() -> None:
 @pytest.mark.parametrize("dtype", [int, np.float16])
 def test_empty_limbs_are_of_numbers_the_solver_has(dtype: Any) -> None:
     with pytest.raises(TypeError, match="dtype: expected float32 or float64, got"):
-        ik.Limb.empty(2, dtype)
+        ik.closed_forms.LimbSolution.empty(2, dtype)
 
 
 @pytest.mark.parametrize("workers", [2.5, None, "2"])
 def test_workers_are_a_whole_number(workers: Any) -> None:
-    with pytest.raises(TypeError, match="workers: expected a whole number, got"):
+    with pytest.raises(TypeError, match="workers: expected a whole number, or None for all cores, got"):
         ik.two_bone([0, 0, 0], [0, 1, 0], [0, 2, 0], [[0, 1, 1]] * 2, workers=workers)

@@ -19,7 +19,7 @@ REACH = UPPER + LOWER
 ATOL = {np.float32: 2e-6, np.float64: 1e-14}
 
 
-def leg(target: Any, dtype: Any = np.float64, **options: Any) -> ik.Limb:
+def leg(target: Any, dtype: Any = np.float64, **options: Any) -> ik.closed_forms.LimbSolution:
     """Solve the leg of this file and rebuild it from the deltas."""
     pose = [np.asarray(joint, dtype) for joint in (HIP, KNEE, ANKLE)]
     limb = ik.two_bone(pose[0], pose[1], pose[2], target, **{"pole": POLE, **options})
@@ -28,14 +28,14 @@ def leg(target: Any, dtype: Any = np.float64, **options: Any) -> ik.Limb:
     return limb
 
 
-def bend_of(limb: ik.Limb) -> Any:
+def bend_of(limb: ik.closed_forms.LimbSolution) -> Any:
     """The angle between the bones, 0 = straight."""
     bones = np.diff(limb.positions, axis=-2)
     across = np.linalg.norm(np.cross(bones[..., 0, :], bones[..., 1, :]), axis=-1)
     return np.arctan2(across, np.sum(bones[..., 0, :] * bones[..., 1, :], axis=-1))
 
 
-def reach_of(limb: ik.Limb) -> NDArray[Any]:
+def reach_of(limb: ik.closed_forms.LimbSolution) -> NDArray[Any]:
     return np.asarray(np.linalg.norm(limb.positions[..., 2, :] - limb.positions[..., 0, :], axis=-1))
 
 
@@ -314,14 +314,14 @@ def test_workers_change_no_bit(dtype: Any) -> None:
     alone, shared = leg(targets, dtype), leg(targets, dtype, workers=3)
     for field in ("root", "mid", "positions", "status", "error", "flip", "stretch"):
         assert getattr(alone, field).tobytes() == getattr(shared, field).tobytes()
-    out = ik.Limb.empty((5, 30_000), dtype)
-    assert leg(targets, dtype, workers=-1, out=out) is out
+    out = ik.closed_forms.LimbSolution.empty((5, 30_000), dtype)
+    assert leg(targets, dtype, workers=None, out=out) is out
     assert out.root.tobytes() == alone.root.tobytes()
 
 
 @pytest.mark.parametrize("workers", [0, -2])
 def test_a_wrong_number_of_workers_is_refused(workers: int) -> None:
-    with pytest.raises(ValueError, match="workers: expected a positive number, or -1 for all cores, got"):
+    with pytest.raises(ValueError, match="workers: expected 1 to 1024, or None for all cores, got"):
         leg([0, 0, 0], workers=workers)
 
 

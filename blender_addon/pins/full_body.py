@@ -98,7 +98,7 @@ def solved(clip, goals, freedoms, method, *, body=None, weights=None, smooth=Fal
 
 def _shaken(solve):
     """The pose and the errors, as the library solves by default."""
-    found = solve(workers=-1)
+    found = solve(workers=None)
     return found.pose, found.goal_errors
 
 
@@ -106,11 +106,11 @@ def _smooth(solve, method):
     """The pose and the errors, without perturbation unless it reaches more."""
     if method not in UNSHAKEN:
         return _shaken(solve)
-    found = solve(workers=-1, textbook=True)
+    found = solve(workers=None, textbook=True)
     if (
         method == "fabrik" and not found.reached.all()
     ):  # a chain that is nearly straight stays straight for many iterations
-        shaken = solve(workers=-1)
+        shaken = solve(workers=None)
         better = (~found.reached & shaken.reached)[:, np.newaxis, np.newaxis]
         rotations, translations = (
             np.where(better, getattr(shaken.pose, name), getattr(found.pose, name))

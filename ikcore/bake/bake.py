@@ -115,13 +115,13 @@ def bake_feet(
     feet: Feet | None = None,
     contacts: Contacts | None = None,
     settings: BakeSettings | None = None,
-    source_floor: SourceFloor = "auto",
+    source_floor: SourceFloor = None,
     legs: Collection[str] | None = None,
     frames: tuple[int, int] | None = None,
     pelvis: str | None = None,
     earlier: Clip | None = None,
     progress: Progress | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
 ) -> Baked:
     """Put the feet of a clip on the ground: planted feet stand still on it, those that swing clear it.
 
@@ -142,8 +142,8 @@ def bake_feet(
         When they stand (default: `Contacts.detect` of this clip, on this ground if it was made on it).
     settings : BakeSettings, optional
         What can be chosen.
-    source_floor : {"auto", "level", "ground"}, optional
-        What the clip was made for: a level floor, or this ground. "auto" takes the ground if feet stand at least twice
+    source_floor : {None, "level", "ground"}, optional
+        What the clip was made for: a level floor, or this ground. None takes the ground if feet stand at least twice
         as evenly above it as above a level, which a note then says.
     legs : collection of str, optional
         The legs that change, by name (default: all). If only some do, the pelvis stays where it is.
@@ -157,8 +157,8 @@ def bake_feet(
         (default: as they are in the clip).
     progress : callable, optional
         Called with the share that is done, 0 to 1. What it raises ends the bake; nothing is changed then.
-    workers : int, optional
-        How many threads, -1 for all cores. The result is the same to the bit.
+    workers : int or None, optional
+        How many threads, None for all cores. The result is the same to the bit.
 
     Returns
     -------

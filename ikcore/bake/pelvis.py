@@ -232,8 +232,8 @@ def _followed(paths: list[FootPath], scene: Scene) -> Array:
 def _bounded(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
     """No farther from where feet go than it may be."""
     plain, scale = [path.plain for path in paths], max(path.motion.scale for path in paths)
-    low = np.minimum.reduce(plain) - scene.settings.drop * scale
-    high = np.maximum.reduce(plain) + scene.settings.lift * scale
+    lift, drop = (np.inf if most is None else most * scale for most in (scene.settings.lift, scene.settings.drop))
+    low, high = np.minimum.reduce(plain) - drop, np.maximum.reduce(plain) + lift
     return np.asarray(np.minimum(np.maximum(rise, low), high))
 
 

@@ -93,7 +93,7 @@ def start_of(
     feet: Feet | None,
     contacts: Contacts | None,
     settings: BakeSettings,
-    workers: int,
+    workers: int | None,
     say: Progress,
     source_floor: SourceFloor,
     known: Known | None,

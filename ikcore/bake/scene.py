@@ -29,7 +29,7 @@ class Scene:
     fps: float  # frames a second
     axis: int  # the number of the coordinate that is height
     settings: BakeSettings  # what was chosen
-    workers: int  # how many threads
+    workers: int | None  # how many threads
     on_ground: bool  # whether the source was made for this ground, rather than for a level floor
     way: Array | None = None  # (frames, 3): how far an in-place clip would have come
 

@@ -38,9 +38,11 @@ class BakeSettings:
     pelvis : {"balanced", "lowest"}, default: "balanced"
         Where the pelvis goes: where the knees of legs that stand bend as they did, straight ones first, as far as it
         jerks hardly more than it did, and nowhere higher than legs reach; or as much lower as the lowest foot is.
-    lift, drop, shift : float, default: infinite, infinite, 0.1
-        The most that the pelvis goes up and down with respect to the feet that stand; and over the ground, half of it
-        along with feet that are moved, all of it where a leg would not reach otherwise.
+    lift, drop : float, optional
+        The most that the pelvis goes up and down with respect to the feet that stand (default: unlimited).
+    shift : float, default: 0.1
+        The most that the pelvis goes over the ground: half of it along with feet that are moved, all of it where a leg
+        would not reach otherwise.
     straight : float, default: 0.985
         How straight a leg may be, as a share of its length, where it is not straighter in the clip.
     tilt : float, optional
@@ -67,8 +69,8 @@ class BakeSettings:
     roll: float = 20.0
     toe: float = 40.0
     pelvis: Literal["balanced", "lowest"] = "balanced"
-    lift: float = math.inf
-    drop: float = math.inf
+    lift: float | None = None
+    drop: float | None = None
     shift: float = 0.1
     straight: float = 0.985
     tilt: float | None = None
@@ -77,12 +79,13 @@ class BakeSettings:
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
-            if value is None and name == "tilt":
+            if value is None and name in ("tilt", "lift", "drop"):
                 continue
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
                 raise TypeError(f"{name}: expected a number, got {value!r}")
-            if not low <= value <= high:
-                raise ValueError(f"{name}: expected {low:g} to {high:g}, got {value!r}")
+            if not low <= value <= high or math.isinf(value):
+                expected = f"{low:g} to {high:g}" if math.isfinite(high) else f"a finite number, {low:g} or more"
+                raise ValueError(f"{name}: expected {expected}, got {value!r}")
         if not isinstance(self.lock, (bool, np.bool_)):
             raise TypeError(f"lock: expected True or False, got {self.lock!r}")
         if self.pelvis not in ("balanced", "lowest"):

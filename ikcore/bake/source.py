@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -14,20 +14,20 @@ from ikcore.contacts.contacts import Contacts
 from ikcore.feet.human import DEEP, HIGH, TRACE
 from ikcore.grounds.ground import Ground
 
-SourceFloor = Literal["auto", "level", "ground"]
+SourceFloor = Literal["level", "ground"] | None
 
 _RATIO = 2.0  # times as evenly feet stand above a ground that they were made on as above a level
 
 
-def checked(source_floor: str) -> None:
+def checked(source_floor: SourceFloor) -> None:
     """Raise a ValueError if that is none of the choices."""
-    if source_floor not in get_args(SourceFloor):
-        raise ValueError(f"source_floor: expected {', '.join(map(repr, get_args(SourceFloor)))}, got {source_floor!r}")
+    if source_floor not in ("level", "ground", None):
+        raise ValueError(f"source_floor: expected 'level', 'ground' or None, got {source_floor!r}")
 
 
 def is_ground(source_floor: SourceFloor, legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:
     """Whether a clip was made for this ground, as the caller says or as its stances show."""
-    if source_floor != "auto":
+    if source_floor is not None:
         return source_floor == "ground"
     return made_on(legs, contacts, ground, axis)
 

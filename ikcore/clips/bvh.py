@@ -596,3 +596,10 @@ def _frame_time(fps: float) -> str:
     """The frame time with the fewest digits that give this rate again."""
     texts = (f"{1 / fps:.{digits}g}" for digits in range(5, 18))
     return next((text for text in texts if 1 / float(text) == fps), repr(1 / fps))
+
+
+__all__ = ["read", "write"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,8 +93,8 @@ class Clip:
         path: str | os.PathLike[str],
         animation: str | None = None,
         *,
-        up: str = "Y",
-        unit: float | Literal["auto"] = 1.0,
+        up: str | None = "Y",
+        unit: float | None = 1.0,
     ) -> Clip:
         """Read a file, by its ending: .bvh, .gltf or .glb; see `ikcore.bvh.read` and `ikcore.gltf.read`.
 
@@ -104,12 +104,12 @@ class Clip:
             The file.
         animation : str, optional
             Name of the animation in a glTF file.
-        up : {"Y", "Z", "auto"}
-            The axis of the file that points up. BVH files do not say; most have Y, as glTF has. "auto" takes the axis
+        up : {"Y", "Z", None}, default: "Y"
+            The axis of the file that points up. BVH files do not say; most have Y, as glTF has. None takes the axis
             along which the legs hang.
-        unit : float or "auto", default: 1
+        unit : float or None, default: 1
             Metres per unit of length, which BVH files do not say either: 0.01 for centimetres, 0.0254 for inches.
-            "auto" takes the unit that makes the legs most like a human's: metres, centimetres, inches, millimetres, or
+            None takes the unit that makes the legs most like a human's: metres, centimetres, inches, millimetres, or
             the 0.0564 m of the CMU library.
 
         Returns

@@ -14,7 +14,7 @@ from ikcore.clips.sampled import (
     TRACK,
     Array,
     Plant,
-    Walk,
+    Sample,
     about,
     frame_times,
     skeleton_of_samples,
@@ -42,7 +42,7 @@ class _Cycle(NamedTuple):
     lift: float  # m, of the foot in its swing
 
 
-def sprint(seconds: float = 4.0, *, speed: float = 5.5, fps: float = 60.0) -> Walk:
+def sprint(seconds: float = 4.0, *, speed: float = 5.5, fps: float = 60.0) -> Sample:
     """A human sprints straight ahead on the balls of the feet.
 
     The ground is y = 0, forward is +z, left is +x; metres. The left foot lands at 0.5 k s for every whole k, the right
@@ -60,7 +60,7 @@ def sprint(seconds: float = 4.0, *, speed: float = 5.5, fps: float = 60.0) -> Wa
 
     Returns
     -------
-    Walk
+    Sample
         The clip (float64), the points of the soles, and when and where they are planted.
 
     Examples
@@ -78,7 +78,7 @@ def sprint(seconds: float = 4.0, *, speed: float = 5.5, fps: float = 60.0) -> Wa
     return _made(cycle, seconds, fps)
 
 
-def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Walk:
+def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Sample:
     """A human hops ahead on both feet, which land flat.
 
     The ground is y = 0, forward is +z, left is +x; metres. Both feet land at 0.5 k s for every whole k, and stand still
@@ -95,7 +95,7 @@ def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Walk:
 
     Returns
     -------
-    Walk
+    Sample
         The clip (float64), the points of the soles, and when and where they are planted.
 
     Examples
@@ -111,7 +111,7 @@ def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Walk:
     return _made(_Cycle(0.5, 0.2, 0.5, speed, {"Left": 0.0, "Right": 0.0}, points, 0.0, 0.12), seconds, fps)
 
 
-def _made(cycle: _Cycle, seconds: float, fps: float) -> Walk:
+def _made(cycle: _Cycle, seconds: float, fps: float) -> Sample:
     """The clip of a gait and its plants."""
     times, skeleton = frame_times(seconds, fps), skeleton_of_samples()
     rotations = np.tile([1.0, 0, 0, 0], (len(times), len(skeleton), 1))
@@ -125,7 +125,7 @@ def _made(cycle: _Cycle, seconds: float, fps: float) -> Walk:
         ahead = (moved[:, 0] + ankle) / 2 + [0, 0, 2]
         goals.append(Reach(f"{side}Foot", ankle, pitched, chain=f"{side}UpLeg", pole=ahead))
     clip = Clip(skeleton, solve(skeleton, Pose(rotations, moved), goals, "two_bone").pose, fps)
-    return Walk(clip, soles_of_samples(), _plants(cycle, times[-1]))
+    return Sample(clip, soles_of_samples(), _plants(cycle, times[-1]))
 
 
 def _hips(times: Array, cycle: _Cycle) -> Array:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
 
 from ikcore.clips import bvh, gltf
 from ikcore.clips.clip import Clip
 from ikcore.feet.scale import guessed
 
 
-def read(path: str | os.PathLike[str], animation: str | None, *, up: str, unit: float | Literal["auto"]) -> Clip:
+def read(path: str | os.PathLike[str], animation: str | None, *, up: str | None, unit: float | None) -> Clip:
     """The clip in a file, see `Clip.read`."""
-    if isinstance(unit, str) and unit != "auto":
-        raise ValueError(f'unit: expected metres in one unit, or "auto", got {unit!r}')
-    clip = _read(path, animation, up="Y" if up == "auto" else up, unit=1.0 if isinstance(unit, str) else unit)
-    if "auto" not in (up, unit):
+    if isinstance(unit, str):
+        raise ValueError(f"unit: expected metres in one unit, or None, got {unit!r}")
+    clip = _read(path, animation, up="Y" if up is None else up, unit=1.0 if unit is None else unit)
+    if up is not None and unit is not None:
         return clip
-    return guessed(clip, up=up == "auto", unit=unit == "auto", says_axes=Path(path).suffix.lower() != ".bvh")
+    return guessed(clip, up=up is None, unit=unit is None, says_axes=Path(path).suffix.lower() != ".bvh")
 
 
 def _read(path: str | os.PathLike[str], animation: str | None, *, up: str, unit: float) -> Clip:

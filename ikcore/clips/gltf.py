@@ -568,3 +568,10 @@ def _cubic(before: Array, after: Array, apart: Array, share: Array) -> Array:
     square, cube = 3 * (end - start) - 2 * leaving - arriving, 2 * (start - end) + leaving + arriving
     found: Array = start + share * (leaving + share * (square + share * cube))
     return found
+
+
+__all__ = ["animations", "mesh", "moves", "read", "skin"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -135,7 +134,7 @@ class Origin:
             "frames": self.frames,
             "ground": self.ground,
             "floor": self.floor,
-            "settings": {name: _said(value) for name, value in self.settings.items()},
+            "settings": dict(self.settings),
             "tolerance": self.tolerance,
             "soles": [[*key, joint, list(offset)] for key, (joint, offset) in self.soles.items()],
             "contacts": [[*key, spans.tolist(), self.confidence[key]] for key, spans in self.contacts.items()],
@@ -169,18 +168,13 @@ def _rounded(places: Array) -> list[list[float]]:
     return values
 
 
-def _said(value: Any) -> Any:
-    """A setting as JSON has it, which knows no infinity."""
-    return "inf" if isinstance(value, float) and math.isinf(value) else value
-
-
 def _read(said: dict[str, Any]) -> Origin:
     contacts = {(str(leg), str(point)): _spans(spans) for leg, point, spans, _ in said["contacts"]}
     found = Origin(
         int(said["frames"]),
         str(said["ground"]),
         "ground" if said["floor"] == "ground" else "level",
-        {str(name): math.inf if value == "inf" else value for name, value in said["settings"].items()},
+        {str(name): value for name, value in said["settings"].items()},
         float(said["tolerance"]),
         {(str(leg), str(point)): (str(joint), _three(at)) for leg, point, joint, at in said["soles"]},
         contacts,

@@ -23,7 +23,7 @@ class Plant:
     Attributes
     ----------
     point : str
-        Which one, a key of `Walk.soles`.
+        Which one, a key of `Sample.soles`.
     start, end : float
         Seconds, both included. They may lie before the clip begins or after it ends.
     position : (3,) array
@@ -37,7 +37,7 @@ class Plant:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class Sample:
     """A walk and the truth about its feet.
 
     Attributes

@@ -25,7 +25,7 @@ from ikcore.clips.sampled import (
     TOE_JOINT,
     TRACK,
     Plant,
-    Walk,
+    Sample,
     about,
     cosine_sine,
     frame_times,
@@ -40,10 +40,10 @@ from ikcore.solving.by_name import solve
 
 Array = NDArray[np.float64]
 
-__all__ = ["Plant", "Walk", "hop", "sprint", "walk"]
+__all__ = ["Plant", "Sample", "hop", "sprint", "walk"]
 
 
-def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: float = 60.0) -> Walk:
+def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: float = 60.0) -> Sample:
     """A human walks straight ahead on level ground, on feet that do not slide.
 
     The motion is known, to rounding:
@@ -71,7 +71,7 @@ def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: fl
 
     Returns
     -------
-    Walk
+    Sample
         The clip (float64), the points of the soles, and when and where they are planted.
 
     Examples
@@ -93,7 +93,7 @@ def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: fl
     stride = 2 * step / speed
     skeleton, strides = skeleton_of_samples(), times / stride
     clip = Clip(skeleton, _pose(skeleton, strides, step), fps)
-    return Walk(clip, soles_of_samples(), _plants(stride, step, times[-1]))
+    return Sample(clip, soles_of_samples(), _plants(stride, step, times[-1]))
 
 
 def _plants(stride: float, step: float, end: float) -> tuple[Plant, ...]:
@@ -241,3 +241,7 @@ def _end(pivot: Array, arm: Array, pitch: float, rate: float, toes: float, share
 def _eased(share: Array) -> Array:
     """From 0 to 1, where the slope is 2; no acceleration at either end."""
     return share * share * share * (2 - share)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -55,7 +55,7 @@ def smooth(
     upper: ArrayLike | None = None,
     loop: bool = False,
     axis: int = 0,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
 ) -> Smoothed:
     """The smoothest curves near to the wanted values and within bounds: smoothing splines with limits.
@@ -83,7 +83,7 @@ def smooth(
     axis : int, optional
         The axis of frames in every array. All others are channels, each with its own curve. Arrays broadcast, so a
         number stands for every frame and channel.
-    workers : int, optional
+    workers : int or None, optional
         Number of threads; -1: one for every core. The values do not depend on it.
     strict : bool, optional
         Raise `UnusableError` if a channel cannot be used (because of NaN, for instance), instead of one
@@ -125,7 +125,7 @@ def smooth(
     channels = math.prod(shape[:-1])
     flat = {name: _flat(array, shape, channels) for name, array in arrays.items()}
     values, numbers = np.empty((channels, shape[-1])), np.empty((2, channels), np.int32)
-    rate, tightness = FPS.checked(fps), _TENSION.checked(tension)
+    rate, tightness = FPS.number(fps), _TENSION.number(tension)
     switch("loop", loop)
     switch("strict", strict)
     threads, stopped = thread_count(workers), bytearray(1)

@@ -84,7 +84,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ikcore", description="Inverse kinematics for characters and chains.")
-    parser.add_argument("--version", action="version", version=f"ikcore {ikcore.__version__} on {ikcore.isa()}")
+    parser.add_argument("--version", action="version", version=f"ikcore {ikcore.__version__} on {ikcore.solvers.isa()}")
     subcommands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     _add_metrics(subcommands)

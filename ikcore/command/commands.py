@@ -145,7 +145,7 @@ def read(file: str, animation: str | None, up: Up | None, unit: float | None) ->
     """Read a clip. Axis and unit that are not given are guessed from its legs."""
     if Path(file).is_dir():
         raise ValueError(f"{file}: expected {' or '.join(ENDINGS)} files in this folder, got none")
-    return Clip.read(file, animation, up=up or "auto", unit=unit or "auto")
+    return Clip.read(file, animation, up=up, unit=unit)
 
 
 @functools.lru_cache(maxsize=4)

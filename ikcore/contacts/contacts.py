@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,8 @@ from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Mode = Literal["auto", "always", "never", "ground"]
+Mode = Literal["always", "never", "ground"] | None
+_MODES = ("always", "never", "ground", None)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,7 +71,7 @@ class Contacts:
         feet: Feet | None = None,
         ground: Ground | None = None,
         *,
-        modes: Mode | Mapping[str, Mode] = "auto",
+        modes: Mode | Mapping[str, Mode] = None,
         curves: Mapping[str | Key, ArrayLike] | None = None,
     ) -> Contacts:
         """Find contacts by how high points of the soles are above the ground and how fast they move relative to it.
@@ -95,8 +96,9 @@ class Contacts:
         ground : Ground, optional
             What it walks on, at rest or moving (default: a level floor, at the 5th percentile of the heights of the
             points; where a foot is still somewhere else and carries the body, as on stairs, the floor is there).
-        modes : {"auto", "always", "never", "ground"} or mapping of str to these, optional
-            For all legs, or by leg: as above; planted throughout; never; or by height alone, however fast.
+        modes : {None, "always", "never", "ground"} or mapping of str to these, optional
+            For all legs, or by leg. None: as above. "always": planted throughout. "never": not at all. "ground": by
+            height alone, at any speed.
         curves : mapping, optional
             Weights that are known, by leg or by leg and point, which then count: of every frame, shape (frames,); or
             shape (n, 2), times from 0, the first frame, to 1, the last one, and their weights, straight in between.
@@ -225,14 +227,14 @@ def with_soles(clip: Clip, feet: Feet | None) -> Feet:
 
 
 def _modes(feet: Feet, modes: Mode | Mapping[str, Mode]) -> dict[str, Mode]:
-    by_leg: dict[str, Mode] = {leg.name: "auto" if isinstance(modes, Mapping) else modes for leg in feet}
+    by_leg: dict[str, Mode] = {leg.name: None if isinstance(modes, Mapping) else modes for leg in feet}
     if isinstance(modes, Mapping):
         if unknown := [name for name in modes if name not in by_leg]:
             raise ValueError(f"modes: no leg is called {unknown[0]!r}; there are {', '.join(by_leg)}")
         by_leg.update(modes)
     for mode in by_leg.values():
-        if mode not in get_args(Mode):
-            raise ValueError(f"modes: expected some of {', '.join(get_args(Mode))}, got {mode!r}")
+        if mode not in _MODES:
+            raise ValueError(f"modes: expected some of {', '.join(map(str, _MODES))}, got {mode!r}")
     return by_leg
 
 

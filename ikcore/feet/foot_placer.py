@@ -113,7 +113,9 @@ class PlacedFeet:
         moved = skeleton.offsets if pose.translations is None else pose.translations
         moved = np.array(np.broadcast_to(moved, (count, len(skeleton), 3)), dtype=np.float64)
         world = np.broadcast_to(world, turned.shape)
-        turns = [(joint, delta[:, k]) for k, leg in enumerate(legs) for joint, delta in zip(leg, self._deltas, strict=True)]
+        turns = [
+            (joint, delta[:, k]) for k, leg in enumerate(legs) for joint, delta in zip(leg, self._deltas, strict=True)
+        ]
         if spine is not None:
             turns.append((skeleton.index(spine), self.lean))
         for joint, delta in turns:
@@ -305,7 +307,7 @@ class FootPlacer:
         velocity: ArrayLike | None = None,
         stride: ArrayLike | None = None,
         grounded: ArrayLike | None = None,
-        workers: int = 1,
+        workers: int | None = 1,
     ) -> PlacedFeet:
         """Go on by one frame.
 
@@ -340,7 +342,7 @@ class FootPlacer:
         grounded : bool or (count,) array_like, optional
             False for characters in the air, whose feet keep to the animation (default True).
         workers : int, default: 1
-            Number of threads, -1 for all cores. The result is the same to the bit.
+            Number of threads, None for all cores. The result is the same to the bit.
 
         Returns
         -------

@@ -269,7 +269,7 @@ def _measured(
     held = {leg: _held(contacts, leg, points) for leg, points in places.points.items()}
     tracks = places.tracks(ground, contacts)
     measures = {
-        leg: metrics.measure(
+        leg: metrics.measure_leg(
             track, held[leg], fps=places.clip.fps, source=None if source is None else source[leg], beyond=beyond
         )
         for leg, track in tracks.items()

@@ -491,7 +491,7 @@ class Ground:
         *,
         length: ArrayLike | None = None,
         backs: bool = True,
-        workers: int = 1,
+        workers: int | None = 1,
     ) -> Hits:
         """First intersections of rays with the ground.
 
@@ -506,8 +506,8 @@ class Ground:
             Farther hits are ignored (default: infinite).
         backs : bool, optional
             True if surfaces seen from behind count.
-        workers : int, optional
-            Number of threads, -1 for all cores. The result is the same to the bit.
+        workers : int or None, optional
+            Number of threads, None for all cores. The result is the same to the bit.
 
         Returns
         -------
@@ -548,7 +548,7 @@ class Ground:
             status=status.reshape(shape),
         )
 
-    def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int = 1) -> Surface:
+    def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int | None = 1) -> Surface:
         """The ground under feet: the highest surface within a vertical window about each point.
 
         The window is a vertical line from `above` the point to `below` it. Choose `above` as the highest possible step.
@@ -562,8 +562,8 @@ class Ground:
             Points. If the ground moves, their first axis is its frames.
         above, below : (...) array_like
             Extent of the window, as distances.
-        workers : int, optional
-            Number of threads, -1 for all cores. The result is the same to the bit.
+        workers : int or None, optional
+            Number of threads, None for all cores. The result is the same to the bit.
 
         Returns
         -------
@@ -590,7 +590,7 @@ class Ground:
         normals = _narrow(normals, dtype).reshape(*shape, 3)
         return Surface(hit.reshape(shape), found[..., axis], found, normals, part.reshape(shape))
 
-    def _heights(self, points: NDArray[Any], above: float, below: float, workers: int) -> NDArray[Any]:
+    def _heights(self, points: NDArray[Any], above: float, below: float, workers: int | None) -> NDArray[Any]:
         """Heights of the ground at points (..., 3), which are doubles in one block. Like `at`, in half its time."""
         shape, at, axis = points.shape[:-1], points.reshape(-1, 3), _AXES.index(self.up)
         count, bodies, each = len(at), self._bodies(shape), max(math.prod(shape[1:]), 1)

@@ -146,3 +146,10 @@ def _strip(profile: list[tuple[float, float]], width: float, up: Literal["x", "y
     corner = 2 * np.arange(len(along) - 1)
     faces = np.stack([corner, corner + 2, corner + 3, corner, corner + 3, corner + 1], axis=-1)
     return Ground.mesh(points.reshape(-1, 3), faces.reshape(-1, 3), up=up)
+
+
+__all__ = ["bumps", "ramp", "stairs"]
+
+
+def __dir__() -> list[str]:
+    return __all__

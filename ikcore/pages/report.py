@@ -680,3 +680,10 @@ def _range(values: Array, least: float) -> tuple[float, float]:
 
 def _clamped(value: float, low: float, high: float) -> float:
     return float(min(max(value, low), high))
+
+
+__all__ = ["Listed", "over_time", "page", "side", "write", "write_index"]
+
+
+def __dir__() -> list[str]:
+    return __all__

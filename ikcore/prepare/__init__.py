@@ -6,3 +6,7 @@ from ikcore.prepare.root_motion import add_root_motion
 from ikcore.prepare.strides import FittedStrides, fit_strides
 
 __all__ = ["FittedStrides", "Prepared", "add_root_motion", "denoise", "fit_strides", "noise_of", "prepare"]
+
+
+def __dir__() -> list[str]:
+    return __all__

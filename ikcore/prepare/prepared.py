@@ -54,7 +54,7 @@ def prepare(
     noise: bool = False,
     root_motion: bool = True,
     stride: float = 0.0,
-    workers: int = 1,
+    workers: int | None = 1,
 ) -> Prepared:
     """Denoise a clip, add root motion, and fit its strides to the ground, as far as that is asked for and needed.
 
@@ -74,8 +74,8 @@ def prepare(
         Whether to let in-place clips travel: `add_root_motion`.
     stride : float, default: 0
         Share by which strides may change: `fit_strides`.
-    workers : int, optional
-        Threads, -1 for all cores.
+    workers : int or None, optional
+        Threads, None for all cores.
 
     Returns
     -------

@@ -62,7 +62,13 @@ class FittedStrides:
 
 
 def fit_strides(
-    clip: Clip, contacts: Contacts, ground: Ground, *, feet: Feet | None = None, share: float = 0.4, workers: int = 1
+    clip: Clip,
+    contacts: Contacts,
+    ground: Ground,
+    *,
+    feet: Feet | None = None,
+    share: float = 0.4,
+    workers: int | None = 1,
 ) -> FittedStrides:
     """Lengthen or shorten strides along the path of a clip, so that feet land flat and every stride climbs as much.
 
@@ -78,8 +84,8 @@ def fit_strides(
         Its legs (default: `Feet.detect(clip.skeleton, clip=clip)`).
     share : float, default: 0.4
         Largest change of a stride, as share of its length, 0 to 0.9. 0.4 suits most stairs.
-    workers : int, optional
-        Threads, -1 for all cores.
+    workers : int or None, optional
+        Threads, None for all cores.
 
     Returns
     -------
@@ -141,7 +147,7 @@ class _Course(NamedTuple):
     axis: int
     scale: float
     share: float
-    workers: int
+    workers: int | None
 
     def level(self, vectors: Array) -> Array:
         """Vectors without their height."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving.arguments import Iterated
 from ikcore.solving.iterative import iterate
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method
-from ikcore.tasks import Moving
 
 
 @method
@@ -19,11 +20,6 @@ def full_body(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     sweeps: int = 20,
     sub_sweeps: int = 0,
     relaxation: float = 1.3,
@@ -33,15 +29,8 @@ def full_body(
     pre_pull_turn: float = 0.0,
     pull_chain: float = 0.0,
     max_step: float = 1.0,
-    max_error: float = 0.0,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    max_error: float | None = None,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by rigid bodies with masses that goals draw (XPBD), then meet the goals by damped least squares.
 
@@ -52,8 +41,24 @@ def full_body(
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
-    >>> found = ik.full_body(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> found = ik.solvers.full_body(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
     >>> int(found.status)
     0
     """
-    return iterate("full_body", **locals())
+    return iterate(
+        "full_body",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        sweeps=sweeps,
+        sub_sweeps=sub_sweeps,
+        relaxation=relaxation,
+        max_angle=max_angle,
+        inertia=inertia,
+        pre_pull=pre_pull,
+        pre_pull_turn=pre_pull_turn,
+        pull_chain=pull_chain,
+        max_step=max_step,
+        max_error=max_error,
+    )

@@ -1,4 +1,4 @@
-"""Solve with a method given by name: at once, or with a prepared function of arrays."""
+"""Solve with a method given by name, or the one that goals and limits need: at once, or with a function of arrays."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # they enter their methods
+from ikcore.solving.auto import AUTO, method_for
 from ikcore.solving.batch import checked_moving, prepared, tasks_to_come
 from ikcore.solving.checks import checked_goals, moves_joints
 from ikcore.solving.solution import Solution
@@ -21,8 +22,18 @@ from ikcore.solving.table import METHODS, checked_options, numbers_of
 from ikcore.tasks import GOAL_ARRAYS
 
 
-def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "fabrik", **options: Any) -> Solution:
-    """Solve with the method of that name, with the same result as its typed function.
+def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "auto", **options: Any) -> Solution:
+    """Solve with the method of that name, like its typed function, or with the method that goals and limits need.
+
+    ``"auto"`` takes the first of these that takes the goals, the limits and the options:
+
+    - `two_bone` for limbs of two bones without limits whose goals are a position and a pole;
+    - `aim` for single joints that look at a position;
+    - `fabrik` for positions alone, without ``sequence=True``;
+    - `dls` for everything else, and `ccd` where joints have caps.
+
+    The choice depends on the kinds of goals, the skeleton and the names of options, never on target values.
+    `Solution.method` has its name.
 
     Parameters
     ----------
@@ -33,7 +44,7 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
     goals : list of Goal
         The goals.
     method : str, optional
-        One of `methods`.
+        One of `methods`, or ``"auto"``.
     **options
         The options of the method.
 
@@ -47,11 +58,15 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
     >>> found = ik.solve(
-    ...     arm, arm.rest, [ik.Reach(3, [1, 1, 1])], method="fabrik", iterations=50
+    ...     arm, arm.rest, [ik.Reach(3, [1, 1, 1])], method="dls", iterations=50
     ... )
     >>> print(found.status)
     0
+    >>> print(ik.solve(arm, arm.rest, [ik.Reach(3, [1, 1, 1])]).method)
+    fabrik
     """
+    if method == AUTO:
+        method = method_for(skeleton, goals, options)
     checked = checked_options(method, options)
     return METHODS[method].function(skeleton, pose, goals, **checked)
 
@@ -62,7 +77,58 @@ _DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
 
 @record
 class Solver:
-    """The result of `solver`: a function of arrays with a fixed skeleton, goals, method and options."""
+    """A solve as a function of arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
+
+    It pickles. A call takes local rotations (..., joints, 4), with ``translations=True`` local translations
+    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
+    and influences (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide or bones
+    stretch local translations (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named
+    here are the core dimensions, all others broadcast.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton.
+    goals : list of Goal
+        What should be reached; an ellipsis stands for an array that comes with the call.
+    method : str, optional
+        One of `methods`, or ``"auto"``, as in `solve`. The attribute has the name of the chosen method.
+    translations : bool, optional
+        Whether poses have translations.
+    **options
+        Those of the method.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    >>> solve_arm = ik.Solver(arm, [ik.Reach(3, position=...)])
+    >>> solve_arm.method, solve_arm.signature
+    ('fabrik', '(j,q),(p)->(j,q),(),()')
+    >>> rotations, error, status = solve_arm(arm.rest.rotations, [[1, 1, 1], [1, 2, 0]])
+    >>> rotations.shape, status
+    ((2, 4, 4), array([0, 0], dtype=int32))
+
+    Where joints slide it returns their translations:
+
+    >>> rail = ik.Limit.locked(position=[[-1, 0, 0], [1, 0, 0]])
+    >>> crane = ik.Skeleton([-1, 0, 1], [[0, 2, 0], [0, -1, 0], [0, -1, 0]], limits={0: rail})
+    >>> follow = ik.Solver(crane, [ik.Reach(2, position=...)], translations=True)
+    >>> follow.method, follow.signature
+    ('dls', '(j,q),(j,p),(p)->(j,q),(j,p),(),()')
+    >>> rotations, translations, error, status = follow(
+    ...     crane.rest.rotations, crane.offsets, [0.9, 0.1, 0]
+    ... )
+    >>> print(status)
+    0
+
+    With dask, and with xarray::
+
+        dask.array.apply_gufunc(solve_arm, solve_arm.signature, rotations, targets,
+                                output_dtypes=(float, float, np.int32))
+        xarray.apply_ufunc(solve_arm, rotations, targets, input_core_dims=[["joint", "wxyz"], ["xyz"]],
+                           output_core_dims=[["joint", "wxyz"], [], []])
+    """
 
     skeleton: Skeleton
     goals: tuple[Goal, ...]
@@ -72,7 +138,31 @@ class Solver:
     _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
     _moves: bool = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        goals: Sequence[Goal],
+        method: str = AUTO,
+        *,
+        translations: bool = False,
+        **options: Any,
+    ) -> None:
+        if method == AUTO:
+            method = method_for(skeleton, goals, options)
+        checked = checked_options(method, options, without=("sequence", "fps", "release", "history", "goal_errors"))
+        if not isinstance(skeleton, Skeleton):
+            raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+        for name, value in (
+            ("skeleton", skeleton),
+            ("goals", tuple(checked_goals(goals))),
+            ("method", method),
+            ("translations", translations),
+            ("options", checked),
+        ):
+            object.__setattr__(self, name, value)
+        self._prepare()
+
+    def _prepare(self) -> None:
         """Check the goals, and prepare for calls on one item."""
         numbers = numbers_of(self.method, self.options)
         may = checked_moving(self.skeleton, self.options.get("moving"))
@@ -108,70 +198,8 @@ class Solver:
         return (turned, moved, found.error, found.status) if self._moves else (turned, found.error, found.status)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Solver, (self.skeleton, self.goals, self.method, self.translations, self.options)
+        return _solver, (self.skeleton, self.goals, self.method, self.translations, self.options)
 
 
-def solver(
-    skeleton: Skeleton, goals: Sequence[Goal], method: str = "fabrik", *, translations: bool = False, **options: Any
-) -> Solver:
-    """Make a function from arrays to arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
-
-    The function can be pickled. Its arguments are local rotations (..., joints, 4), with ``translations=True`` local
-    translations (..., joints, 3), and then, goal by goal, the arrays for each ellipsis: positions (..., 3), rotations
-    (..., 4), weights and influences (...), poles (..., 3). It returns local rotations (..., joints, 4), if joints slide
-    or bones stretch local translations (..., joints, 3), errors (...) and status (...), as in `Solution`. The axes
-    named here are the core dimensions; all others broadcast.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The skeleton.
-    goals : list of Goal
-        The goals; an ellipsis stands for an array that is given in the call.
-    method : str, optional
-        One of `methods`.
-    translations : bool, optional
-        Whether poses have translations.
-    **options
-        The options of the method.
-
-    Returns
-    -------
-    Solver
-        The function. Its `signature` names the core dimensions.
-
-    Examples
-    --------
-    >>> import ikcore as ik
-    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-    >>> solve_arm = ik.solver(arm, [ik.Reach(3, position=...)], "fabrik")
-    >>> solve_arm.signature
-    '(j,q),(p)->(j,q),(),()'
-    >>> rotations, error, status = solve_arm(arm.rest.rotations, [[1, 1, 1], [1, 2, 0]])
-    >>> rotations.shape, status
-    ((2, 4, 4), array([0, 0], dtype=int32))
-
-    If joints slide, it returns translations too:
-
-    >>> rail = ik.Limit.locked(position=[[-1, 0, 0], [1, 0, 0]])
-    >>> crane = ik.Skeleton([-1, 0, 1], [[0, 2, 0], [0, -1, 0], [0, -1, 0]], limits={0: rail})
-    >>> follow = ik.solver(crane, [ik.Reach(2, position=...)], "dls", translations=True)
-    >>> follow.signature
-    '(j,q),(j,p),(p)->(j,q),(j,p),(),()'
-    >>> rotations, translations, error, status = follow(
-    ...     crane.rest.rotations, crane.offsets, [0.9, 0.1, 0]
-    ... )
-    >>> print(status)
-    0
-
-    The function in dask and in xarray::
-
-        dask.array.apply_gufunc(solve_arm, solve_arm.signature, rotations, targets,
-                                output_dtypes=(float, float, np.int32))
-        xarray.apply_ufunc(solve_arm, rotations, targets, input_core_dims=[["joint", "wxyz"], ["xyz"]],
-                           output_core_dims=[["joint", "wxyz"], [], []])
-    """
-    checked = checked_options(method, options, without=("sequence", "fps", "release", "history", "goal_errors"))
-    if not isinstance(skeleton, Skeleton):
-        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
-    return Solver(skeleton, tuple(checked_goals(goals)), method, translations, checked)
+def _solver(skeleton: Skeleton, goals: Sequence[Goal], method: str, translations: bool, options: Any) -> Solver:
+    return Solver(skeleton, goals, method, translations=translations, **options)

@@ -16,7 +16,15 @@ from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.table import FPS, METHODS, RELEASE, TAKEN, arguments_of
+from ikcore.solving.table import (
+    FPS,
+    FRAMES_PER_SECOND,
+    METHODS,
+    RELEASE,
+    RELEASE_TIME,
+    TAKEN,
+    arguments_of,
+)
 from ikcore.tasks import MAY_TURN, Task, all_tasks, sliding
 
 
@@ -114,7 +122,7 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
             _check_word(method, "LEVELS", f"{where}.level: ", "say by weights which goal counts more")
         other = task.kind == tasks[0].kind and task is not tasks[0]
         if task.kind != "POSTURE" and (task.joint != tasks[0].joint or other):
-            _check_word(method, "ENDS", f"{where}: ", "solve one end after the other (ik.stages)")
+            _check_word(method, "ENDS", f"{where}: ", "solve one end after the other (ik.solvers.stages)")
         if any(skeleton.limits):
             _check_limits(method, skeleton, task)
         _check_caps(method, skeleton, task)
@@ -256,7 +264,7 @@ def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
     """Frames per second for the core, or None."""
     if fps is None:
         return None
-    rate = FPS.checked(fps)
+    rate = FPS.number(fps)
     if not sequence:
         raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
     return rate
@@ -265,8 +273,8 @@ def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
 def release_time(release: float | None, pose: Pose, shape: tuple[int, ...]) -> float:
     """Seconds in which a correction falls to a tenth. Default: infinite if one pose is given for all frames."""
     if release is None:
-        return RELEASE.default if len(pose.shape) == len(shape) and pose.shape[:1] > (1,) else math.inf
-    return math.inf if type(release) is float and release == math.inf else RELEASE.checked(release)
+        return RELEASE_TIME if len(pose.shape) == len(shape) and pose.shape[:1] > (1,) else math.inf
+    return math.inf if type(release) is float and release == math.inf else RELEASE.number(release)
 
 
 def released(seconds: float, fps: float | None) -> float:
@@ -274,7 +282,7 @@ def released(seconds: float, fps: float | None) -> float:
 
     It is computed in decimal numbers, so that the digits are the same on every machine.
     """
-    frames = seconds * (FPS.default if fps is None else fps)
+    frames = seconds * (FRAMES_PER_SECOND if fps is None else fps)
     if frames == 0:
         return 1.0
     from decimal import Context, Decimal  # the import takes a millisecond, and is rarely needed

@@ -34,7 +34,7 @@ def two_bone(
     min_bend: float = 0.0,
     max_bend: float = math.pi,
     moving: Moving = None,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
 ) -> Solution:
     """Solve the limbs of a skeleton, those nearer to the root first.
@@ -42,7 +42,17 @@ def two_bone(
     Limbs do not compete: a goal of weight 0 moves nothing, and any other weight counts as 1. `influence` is the share
     of its effect. Without a rotation the tip follows the limb. Stretched bones have longer translations of mid and tip.
     """
-    return _solve("two_bone", **locals())
+    options = {
+        "tolerance": tolerance,
+        "rotation_tolerance": rotation_tolerance,
+        "twist": twist,
+        "soften": soften,
+        "stretch_start": stretch_start,
+        "stretch_max": stretch_max,
+        "min_bend": min_bend,
+        "max_bend": max_bend,
+    }
+    return _solve("two_bone", skeleton, pose, goals, options, moving=moving, workers=workers, strict=strict)
 
 
 @method
@@ -54,7 +64,7 @@ def aim(
     rotation_tolerance: float = 1e-4,
     twist: float = 0.0,
     moving: Moving = None,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
 ) -> Solution:
     """Aim joints of a skeleton, each separately: the ray along the axis of its `Look` hits the position.
@@ -76,7 +86,8 @@ def aim(
     >>> ik.rotations.rotate(found.pose.rotations[1], [0, 0, 1]).round(4)
     array([0.7071, 0.    , 0.7071])
     """
-    return _solve("aim", **locals())
+    options = {"rotation_tolerance": rotation_tolerance, "twist": twist}
+    return _solve("aim", skeleton, pose, goals, options, moving=moving, workers=workers, strict=strict)
 
 
 def _solve(
@@ -84,11 +95,11 @@ def _solve(
     skeleton: Skeleton,
     pose: Pose,
     goals: Sequence[Goal],
+    options: dict[str, float],
     *,
     moving: Moving,
-    workers: int,
+    workers: int | None,
     strict: bool,
-    **options: float,
 ) -> Solution:
     """Solve the goals of a closed form."""
     numbers, threads, may = numbers_of(name, options), thread_count(workers), checked_moving(skeleton, moving)

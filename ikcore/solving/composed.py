@@ -20,6 +20,7 @@ from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # methods of the core come first in the table
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.checks import check_speeds, frame_rate
 from ikcore.solving.influence import faded
@@ -37,7 +38,7 @@ Proposal = Pose | tuple[Pose, Any]
 def composed(
     *, takes: Collection[str], reaches: bool = False, clip: bool = False, options: Sequence[Option] = ()
 ) -> Callable[[Callable[..., Proposal]], Callable[..., Solution]]:
-    """Enter a Python function into the table of methods, under its name, for `solve`, `solver` and `stages`.
+    """Enter a Python function into the table of methods, under its name, for `solve`, `Solver` and `stages`.
 
     A second method of the same name replaces the first. A process that unpickles a `Solver` must have entered it too.
 
@@ -70,7 +71,7 @@ def composed(
     Examples
     --------
     >>> import ikcore as ik
-    >>> @ik.composed(takes=["Reach position"])
+    >>> @ik.solvers.composed(takes=["Reach position"])
     ... def halfway(skeleton, pose, goals, *, share=0.5):
     ...     '''Go a share of the way that dls goes.'''
     ...     found = ik.dls(skeleton, pose, goals)

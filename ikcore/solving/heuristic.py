@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Unpack
 
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving.arguments import Iterated, Shared
 from ikcore.solving.iterative import iterate
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method
-from ikcore.tasks import Moving
 
 
 @method
@@ -20,20 +20,8 @@ def fabrik(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     finish: Literal["dls"] | None = "dls",
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by forward and backward reaching: joints move along lines, two passes an iteration.
 
@@ -52,29 +40,11 @@ def fabrik(
     >>> print(found.error.round(3))
     [0. 1.]
     """
-    return iterate("fabrik", **locals())
+    return iterate("fabrik", skeleton, pose, goals, shared, finish=finish)
 
 
 @method
-def follow(
-    skeleton: Skeleton,
-    pose: Pose,
-    goals: Sequence[Goal],
-    *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
-) -> Solution:
+def follow(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[Iterated]) -> Solution:
     """Solve by following the leader: the tip of a chain goes ahead and draws the bones after it, as those of a rope.
 
     For one chain without limits. Bones near the tip turn most.
@@ -83,31 +53,15 @@ def follow(
     --------
     >>> import ikcore as ik
     >>> rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
-    >>> found = ik.follow(rope, rope.rest, [ik.Reach(6, [4, 2, 1])])
+    >>> found = ik.solvers.follow(rope, rope.rest, [ik.Reach(6, [4, 2, 1])])
     >>> print(found.status, found.error.round(3))
     0 0.0
     """
-    return iterate("follow", **locals())
+    return iterate("follow", skeleton, pose, goals, shared)
 
 
 @method
-def circle(
-    skeleton: Skeleton,
-    pose: Pose,
-    goals: Sequence[Goal],
-    *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
-) -> Solution:
+def circle(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[Shared]) -> Solution:
     """Lay a chain on the arc from its base to the target: all joints on one circle, reached to rounding.
 
     For one chain without limits. It is bent to the side where it is bent now, or to that of the goal's pole; how else
@@ -119,11 +73,11 @@ def circle(
 
     >>> import ikcore as ik
     >>> tail = ik.Skeleton.chain([[x, 0, 0] for x in range(6)])
-    >>> found = ik.circle(tail, tail.rest, [ik.Reach(5, [3, 0, 0], pole=[0, 1, 0])])
+    >>> found = ik.solvers.circle(tail, tail.rest, [ik.Reach(5, [3, 0, 0], pole=[0, 1, 0])])
     >>> print(ik.rotations.to_axis_angle(found.pose.rotations[1:5])[1].round(4))
     [0.6749 0.6749 0.6749 0.6749]
     """
-    return iterate("circle", **locals())
+    return iterate("circle", skeleton, pose, goals, shared)
 
 
 @method
@@ -132,25 +86,13 @@ def spring(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     damping: float = 0.4,
     hierarchy_strength: float = 256.0,
     effector_strength: float = 0.0,
     effector_ratio: float = 0.5,
     root_strength: float = 0.0,
     root_ratio: float = 0.5,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by springs along the bones of a chain, and where wanted from its joints to tip and base, which shape it.
 
@@ -161,11 +103,23 @@ def spring(
     --------
     >>> import ikcore as ik
     >>> tail = ik.Skeleton.chain([[x, 0, 0] for x in range(9)])
-    >>> found = ik.spring(tail, tail.rest, [ik.Reach(8, [5, 2, 1])])
+    >>> found = ik.solvers.spring(tail, tail.rest, [ik.Reach(8, [5, 2, 1])])
     >>> print(found.status)
     0
     """
-    return iterate("spring", **locals())
+    return iterate(
+        "spring",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        damping=damping,
+        hierarchy_strength=hierarchy_strength,
+        effector_strength=effector_strength,
+        effector_ratio=effector_ratio,
+        root_strength=root_strength,
+        root_ratio=root_ratio,
+    )
 
 
 @method
@@ -174,23 +128,11 @@ def ccd(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
-    max_step: float = 0.0,
+    max_step: float | None = None,
     start_from_tail: bool = True,
-    feedback: float = 0.0,
+    feedback: float | None = None,
     bounce: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by cyclic coordinate descent: one joint after the other turns what it carries to the target.
 
@@ -208,4 +150,14 @@ def ccd(
     >>> print(tail.forward(found.pose).positions[:7, 1].round(3))
     [0. 0. 0. 0. 0. 0. 0.]
     """
-    return iterate("ccd", **locals())
+    return iterate(
+        "ccd",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        max_step=max_step,
+        start_from_tail=start_from_tail,
+        feedback=feedback,
+        bounce=bounce,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,46 +10,38 @@ from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving.arguments import OPTIONS, Shared, with_defaults
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.checks import check_speeds, frame_rate, moves_joints, release_time, released
 from ikcore.solving.influence import faded
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import SWITCHES, numbers_of
-from ikcore.tasks import Moving, Task
+from ikcore.solving.table import SWITCHES, arguments_of, numbers_of
+from ikcore.tasks import Task
 
 
 def iterate(
-    method: str,
-    skeleton: Skeleton,
-    pose: Pose,
-    goals: Sequence[Goal],
-    *,
-    moving: Moving,
-    workers: int,
-    sequence: bool,
-    fps: float | None,
-    release: float | None,
-    history: bool,
-    goal_errors: bool,
-    strict: bool,
-    **options: Any,
+    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], shared: Shared, **own: float | None
 ) -> Solution:
-    """Check the arguments, solve, and build the solution; options are those of the method."""
-    numbers = numbers_of(method, options)
-    rate = frame_rate(fps, sequence=sequence)
+    """Check the arguments, solve, and return the result; `own` are the options that only some methods have."""
+    if unknown := [name for name in shared if name not in arguments_of(method)]:
+        raise TypeError(f"{method}() got an unexpected keyword argument {unknown[0]!r}")
+    given = with_defaults(shared)
+    numbers = numbers_of(method, {**own, **{name: given[name] for name in OPTIONS}})  # type: ignore[literal-required]
+    sequence, history, goal_errors, strict = (given[name] for name in SWITCHES)  # type: ignore[literal-required]
+    rate = frame_rate(given["fps"], sequence=sequence)
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # the usual case
-        for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
-            switch(name, value)
-    if options.get("restarts"):
+        for name in SWITCHES:
+            switch(name, given[name])  # type: ignore[literal-required]
+    if given["restarts"]:
         _check_restarts(pose, sequence=sequence, history=history)
-    threads, may = thread_count(workers), checked_moving(skeleton, moving)
+    threads, may = thread_count(given["workers"]), checked_moving(skeleton, given["moving"])
     wanted = {"history": history, "goal_errors": goal_errors}
     if not sequence and (item := solve_single(method, skeleton, pose, goals, numbers, may=may, **wanted)):
         return Solution.of_item(method, skeleton, pose, goals, item, may)
     tasks = checked_tasks(method, skeleton, pose, goals, may)
     shape = items_of(pose, tasks)
-    seconds = release_time(release, pose, shape)
+    seconds = release_time(given["release"], pose, shape)
     share = released(seconds, rate) if sequence else 0.0
     if sequence:
         check_speeds(method, skeleton, tasks, rate)
@@ -69,7 +60,7 @@ def iterate(
 
     found = empty(pose, tasks)
     if history:
-        found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
+        found = found._replace(history=np.full((*shape, int(given["iterations"]) + 1), np.nan, pose.dtype))
     if all(task.influence is None for task in tasks):
         run(pose, tasks, sequence=sequence, found=found)
     elif history:

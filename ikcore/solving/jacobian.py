@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving.arguments import Iterated, WithNullSpace
 from ikcore.solving.iterative import iterate
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import method
-from ikcore.tasks import Moving
 
 
 @method
@@ -19,27 +20,12 @@ def dls(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
-    damping: float = 0.0,
+    damping: float | None = None,
     max_step: float = 1.0,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     gain: float = 1.0,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by damped least squares: all joints move at once, in proportion to their effect on the goals.
 
@@ -60,7 +46,18 @@ def dls(
     >>> int(ik.dls(arm, arm.rest, [hand, ik.Reach(1, [0, 1, 0])]).status)
     0
     """
-    return iterate("dls", **locals())
+    return iterate(
+        "dls",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        damping=damping,
+        max_step=max_step,
+        max_error=max_error,
+        gain=gain,
+        project=project,
+    )
 
 
 @method
@@ -69,24 +66,12 @@ def transpose(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     loops: int = 1,
     max_step: float = 0.5,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     gain: float = 1.0,
     project: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by the transpose of the Jacobian: errors pull at joints like forces; the step length is the best one.
 
@@ -100,13 +85,24 @@ def transpose(
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
-    >>> found = ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> found = ik.solvers.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
     >>> int(found.status), int(found.iterations)
     (0, 21)
-    >>> int(ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], loops=20).iterations)
+    >>> int(ik.solvers.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], loops=20).iterations)
     6
     """
-    return iterate("transpose", **locals())
+    return iterate(
+        "transpose",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        loops=loops,
+        max_step=max_step,
+        max_error=max_error,
+        gain=gain,
+        project=project,
+    )
 
 
 @method
@@ -115,28 +111,13 @@ def pinv(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     truncation: float = 0.01,
-    filtering: float = 0.0,
+    filtering: float | None = None,
     max_step: float = 0.5,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     gain: float = 1.0,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by the pseudo-inverse of the Jacobian: the smallest turns that would suffice if motion were linear.
 
@@ -151,13 +132,25 @@ def pinv(
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
     >>> near = ik.Reach(3, [2.49, 0.2, 0])
-    >>> found = ik.pinv(arm, arm.rest, [near])
+    >>> found = ik.solvers.pinv(arm, arm.rest, [near])
     >>> int(found.status), int(found.iterations)
     (0, 11)
-    >>> ik.Status(int(ik.pinv(arm, arm.rest, [near], textbook=True).status)).name
+    >>> ik.Status(int(ik.solvers.pinv(arm, arm.rest, [near], textbook=True).status)).name
     'ITERATION_LIMIT'
     """
-    return iterate("pinv", **locals())
+    return iterate(
+        "pinv",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        truncation=truncation,
+        filtering=filtering,
+        max_step=max_step,
+        max_error=max_error,
+        gain=gain,
+        project=project,
+    )
 
 
 @method
@@ -166,27 +159,12 @@ def svf(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     sigma0: float = 0.01,
     nu: float = 10.0,
     max_step: float = 0.5,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by a pseudo-inverse with filtered singular values: full rank in every pose.
 
@@ -199,11 +177,22 @@ def svf(
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
-    >>> found = ik.svf(arm, arm.rest, [ik.Reach(3, [2.49, 0.2, 0])], textbook=True)
+    >>> found = ik.solvers.svf(arm, arm.rest, [ik.Reach(3, [2.49, 0.2, 0])], textbook=True)
     >>> int(found.status), int(found.iterations)
     (0, 4)
     """
-    return iterate("svf", **locals())
+    return iterate(
+        "svf",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        sigma0=sigma0,
+        nu=nu,
+        max_step=max_step,
+        max_error=max_error,
+        project=project,
+    )
 
 
 @method
@@ -212,26 +201,11 @@ def sdls(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     soft: bool = True,
     max_step: float = 0.7853981633974483,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     project: bool = False,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by selectively damped least squares: each singular vector turns joints no farther than it helps.
 
@@ -246,12 +220,14 @@ def sdls(
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
     >>> hand = ik.Reach(3, [1, 1, 1])
-    >>> int(ik.sdls(arm, arm.rest, [hand]).iterations)
+    >>> int(ik.solvers.sdls(arm, arm.rest, [hand]).iterations)
     13
-    >>> int(ik.sdls(arm, arm.rest, [hand], soft=False).iterations)
+    >>> int(ik.solvers.sdls(arm, arm.rest, [hand], soft=False).iterations)
     10
     """
-    return iterate("sdls", **locals())
+    return iterate(
+        "sdls", skeleton, pose, goals, shared, soft=soft, max_step=max_step, max_error=max_error, project=project
+    )
 
 
 @method
@@ -260,23 +236,11 @@ def gauss_seidel(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     sweeps: int = 20,
-    damping: float = 0.0,
+    damping: float | None = None,
     max_step: float = 1.0,
-    max_error: float = 0.0,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    max_error: float | None = None,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by projected Gauss-Seidel: one turn after the other takes its best value for the present other ones.
 
@@ -292,13 +256,23 @@ def gauss_seidel(
     >>> arm = ik.Skeleton(
     ...     [-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None]
     ... )
-    >>> found = ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
+    >>> found = ik.solvers.gauss_seidel(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
     >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
     1.5
-    >>> int(ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
+    >>> int(ik.solvers.gauss_seidel(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
     0
     """
-    return iterate("gauss_seidel", **locals())
+    return iterate(
+        "gauss_seidel",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        sweeps=sweeps,
+        damping=damping,
+        max_step=max_step,
+        max_error=max_error,
+    )
 
 
 @method
@@ -307,25 +281,10 @@ def sns(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     scaling: bool = True,
     max_step: float = 0.5,
-    max_error: float = 0.0,
-    posture: float = 0.0,
-    manipulability: float = 0.0,
-    settle: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    max_error: float | None = None,
+    **shared: Unpack[WithNullSpace],
 ) -> Solution:
     """Solve by saturation in the null space: joints stop at their limits, and others replace their motion.
 
@@ -341,13 +300,13 @@ def sns(
     >>> free, stiff = ik.Limit.hinge([0, 0, 1], -3, 3), ik.Limit.hinge([0, 0, 1], -0.1, 0.1)
     >>> arm = ik.Skeleton.chain(np.c_[np.arange(4), np.zeros((4, 2))])
     >>> arm = ik.Skeleton(arm.parents, arm.offsets, limits=[free, free, stiff, None])
-    >>> found = ik.sns(arm, arm.rest, [ik.Reach(3, [1.5, 1.5, 0])])
+    >>> found = ik.solvers.sns(arm, arm.rest, [ik.Reach(3, [1.5, 1.5, 0])])
     >>> int(found.status)
     0
     >>> bool(ik.rotations.to_axis_angle(found.pose.rotations[2])[1] <= 0.1)
     True
     """
-    return iterate("sns", **locals())
+    return iterate("sns", skeleton, pose, goals, shared, scaling=scaling, max_step=max_step, max_error=max_error)
 
 
 @method
@@ -356,23 +315,11 @@ def newton(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
-    damping: float = 0.0,
+    damping: float | None = None,
     max_step: float = 1.0,
-    max_error: float = 0.0,
+    max_error: float | None = None,
     project: bool = False,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by Newton's method: like `dls`, but with all second derivatives of the squared position error.
 
@@ -389,14 +336,24 @@ def newton(
     ...     [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]],
     ... )
     >>> apart = [ik.Reach(3, [1, 3, 1]), ik.Reach(5, [2, -3, -1])]
-    >>> best = ik.newton(fork, fork.rest, apart, iterations=100, textbook=True).error
+    >>> best = ik.solvers.newton(fork, fork.rest, apart, iterations=100, textbook=True).error
     >>> for name in ("dls", "newton"):
     ...     found = ik.solve(fork, fork.rest, apart, name, iterations=12, textbook=True)
     ...     print(f"{name}: {abs(found.error - best):.0e}")
     dls: 4e-02
     newton: 9e-08
     """
-    return iterate("newton", **locals())
+    return iterate(
+        "newton",
+        skeleton,
+        pose,
+        goals,
+        shared,
+        damping=damping,
+        max_step=max_step,
+        max_error=max_error,
+        project=project,
+    )
 
 
 @method
@@ -405,21 +362,9 @@ def lbfgsb(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-5,
-    rotation_tolerance: float = 1e-4,
-    textbook: bool = False,
-    restarts: int = 0,
     memory: int = 6,
     max_step: float = 1.0,
-    moving: Moving = None,
-    workers: int = 1,
-    sequence: bool = False,
-    fps: float | None = None,
-    release: float | None = None,
-    history: bool = False,
-    goal_errors: bool = False,
-    strict: bool = False,
+    **shared: Unpack[Iterated],
 ) -> Solution:
     """Solve by limited-memory BFGS within bounds: minimise the squared error of all goals by past gradients.
 
@@ -435,10 +380,10 @@ def lbfgsb(
     >>> arm = ik.Skeleton(
     ...     [-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None]
     ... )
-    >>> found = ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
+    >>> found = ik.solvers.lbfgsb(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
     >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
     1.5
-    >>> int(ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
+    >>> int(ik.solvers.lbfgsb(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
     0
     """
-    return iterate("lbfgsb", **locals())
+    return iterate("lbfgsb", skeleton, pose, goals, shared, memory=memory, max_step=max_step)

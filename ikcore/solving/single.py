@@ -51,7 +51,7 @@ def solve_single(
         pose.rotations,
         pose.translations,
         pose.scales,
-        _FIELDS,
+        FIELDS,
         skeleton._prepared,
         _prepare,
         skeleton,
@@ -66,7 +66,7 @@ def _fields_of(kind: Any) -> tuple[tuple[str, ...], ...]:
 
 
 # The field names of every kind of goal: arrays, and points and axes, each in the order of the core, then all others.
-_FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
+FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
 
 
 def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
@@ -89,5 +89,5 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
 
 def _opened(goal: Any) -> Any:
     """The goal with an ellipsis in place of every array."""
-    given = [name for name in _FIELDS[type(goal)][0] if getattr(goal, name) is not None]
+    given = [name for name in FIELDS[type(goal)][0] if getattr(goal, name) is not None]
     return replace(goal, **dict.fromkeys(given, ...))

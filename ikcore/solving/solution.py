@@ -124,6 +124,11 @@ class Solution:
         return tuple(made)
 
     @property
+    def method(self) -> str:
+        """The name of the method that solved; after `stages` the names of all, with commas."""
+        return ", ".join(method for method, *_ in self._asked)
+
+    @property
     def reached(self) -> Any:
         """Items that reach all their goals, an array of bool. Their start pose may have been outside limits."""
         return (self.status & ~status.INPUT_OUTSIDE) == 0

@@ -18,6 +18,7 @@ from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
+from ikcore.solving.auto import AUTO, method_for
 from ikcore.solving.batch import Batch, Found, checked_moving, items_of
 from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, release_time, tasks_of
 from ikcore.solving.influence import whole_goals
@@ -35,7 +36,7 @@ class Stage:
     Parameters
     ----------
     method : str
-        One of `methods`.
+        One of `methods`, or ``"auto"``, as in `solve`.
     goals : list of Goal
         The goals of this stage.
     **options
@@ -47,16 +48,18 @@ class Stage:
     options: Mapping[str, Any]
 
     def __init__(self, method: str, goals: Sequence[Goal], **options: Any) -> None:
-        checked = checked_options(method, options, without=_OF_ALL)
+        checked = options if method == AUTO else checked_options(method, options, without=_OF_ALL)
         object.__setattr__(self, "method", method)
         object.__setattr__(self, "goals", tuple(checked_goals(goals)))
         object.__setattr__(self, "options", MappingProxyType(checked))
 
-    def _with(self, moving: Moving) -> Stage:
-        """The same stage with this `moving`, if it has none of its own."""
-        if moving is None or self.options.get("moving") is not None:
-            return self
-        return Stage(self.method, self.goals, **{**self.options, "moving": moving})
+    def _with(self, skeleton: Skeleton, moving: Moving) -> Stage:
+        """The same stage with the method for the skeleton, and with this `moving`, if it has none of its own."""
+        options = dict(self.options)
+        if options.get("moving") is None and moving is not None:
+            options["moving"] = moving
+        method = method_for(skeleton, self.goals, options) if self.method == AUTO else self.method
+        return Stage(method, self.goals, **options)
 
     def _may(self, skeleton: Skeleton) -> bytes | None:
         """A byte per joint: whether it may turn or slide in this stage."""
@@ -84,7 +87,7 @@ def stages(
     stages: Sequence[Stage],
     *,
     moving: Moving = None,
-    workers: int = 1,
+    workers: int | None = 1,
     sequence: bool = False,
     fps: float | None = None,
     release: float | None = None,
@@ -106,8 +109,8 @@ def stages(
         The stages, in order.
     moving : str, int or list of these, optional
         Joints that may move in stages that have no `moving` of their own, as in the methods.
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
+    workers : int or None, optional
+        Number of threads, None for all cores. The result is the same to the bit.
     sequence : bool, optional
         Axis 0 is time. In iterative stages each frame starts from the correction of the frame before, added to the
         animated pose.
@@ -136,20 +139,20 @@ def stages(
     ...     offsets=[[0, 1, 0], [0, 0.5, 0], [0.2, 0, 0], [0.3, 0, 0.01], [0.27, 0, 0]],
     ...     names=["hips", "chest", "arm", "elbow", "hand"],
     ... )
-    >>> spine = ik.Stage(
+    >>> spine = ik.solvers.Stage(
     ...     "dls", [ik.Reach("hand", [0.8, 1.2, 0.5], chain="hips")], iterations=20
     ... )
-    >>> arm = ik.Stage(
+    >>> arm = ik.solvers.Stage(
     ...     "two_bone", [ik.Reach("hand", [0.8, 1.2, 0.5], chain=2, pole=[0, 0, -2])]
     ... )
-    >>> print(ik.stages(body, body.rest, [spine, arm]).status)
+    >>> print(ik.solvers.stages(body, body.rest, [spine, arm]).status)
     0
     """
     for name, value in (("sequence", sequence), ("goal_errors", goal_errors), ("strict", strict)):
         switch(name, value)
     rate = frame_rate(fps, sequence=sequence)
     threads = thread_count(workers)
-    given = [stage._with(moving) for stage in _checked(stages)]
+    given = [stage._with(skeleton, moving) for stage in _checked(stages)]
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
     for index, stage in enumerate(given):

@@ -16,6 +16,7 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import shown, switch, thread_count, whole_number
 from ikcore.record import hash_of_fields, record, same_fields
+from ikcore.solving.arguments import signature_of
 from ikcore.solving.solution import Solution
 
 TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
@@ -23,35 +24,56 @@ TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
 
 @record
 class Option:
-    """An option of a method: its default and its bounds, and what it says. It is a number, or the name of a method."""
+    """An option of a method: its default, its bounds and a sentence. It is a number, or the name of a method.
+
+    None is allowed where it is the default, and where `optional` is set: the option is then automatic, or off.
+    """
 
     name: str
-    default: float | str
+    default: float | str | None
     lowest: float
     highest: float
     sentence: str
+    optional: bool = False
 
     __eq__, __hash__ = same_fields, hash_of_fields
+
+    @property
+    def kind(self) -> type:
+        """float, int or bool."""
+        return float if self.default is None else type(self.default)
+
+    @property
+    def may_be_none(self) -> bool:
+        """Whether None is a value: automatic, or off."""
+        return self.optional or self.default is None
 
     def __str__(self) -> str:
         default = f"{self.default:g}" if isinstance(self.default, float) else self.default
         return f"{self.name}={default}: {self.sentence}"
 
-    def checked(self, value: Any) -> float:
-        """The value as the core takes it."""
+    def checked(self, value: Any) -> float | None:
+        """The value for the core; None is the core's default."""
         if isinstance(self.default, str):
             if value is not None and value != self.default:
                 raise ValueError(f"{self.name}: expected {self.default!r} or None, got {shown(value)}")
             return int(value is not None)
-        number = _number_of(type(self.default), value)
+        return None if value is None and self.may_be_none else self.number(value)
+
+    def number(self, value: Any) -> float:
+        """The same of a value that is not None."""
+        number = _number_of(self.kind, value)
+        or_none = " or None" * self.may_be_none
         if number is None:
-            kind = {float: "a number", int: "a whole number", bool: "True or False"}[type(self.default)]
-            raise TypeError(f"{self.name}: expected {kind}, got {shown(value)}")
-        if not (self.lowest <= number <= self.highest and math.isfinite(number)):
-            bounded = math.isfinite(self.highest)
-            expected = f"{self.lowest:g} to {self.highest:g}" if bounded else "a finite number"
+            kind = {float: "a number", int: "a whole number", bool: "True or False"}[self.kind]
+            raise TypeError(f"{self.name}: expected {kind}{or_none}, got {shown(value)}")
+        zero = self.default is None and number == 0
+        if zero or not (self.lowest <= number <= self.highest and math.isfinite(number)):
+            expected = f"{self.lowest:g} to {self.highest:g}" if math.isfinite(self.highest) else "a finite number"
+            if self.default is None:
+                expected = f"a number above 0, at most {self.highest:g},"
             what = re.split("[;:]", self.sentence)[0]
-            raise ValueError(f"{self.name}: expected {expected}, got {shown(value, str)} ({what})")
+            raise ValueError(f"{self.name}: expected {expected}{or_none}, got {shown(value, str)} ({what})")
         return number
 
 
@@ -97,24 +119,24 @@ class Method:
         return "\n".join(lines)
 
 
-class Methods(dict[str, Method]):
+class MethodTable(dict[str, Method]):
     """The methods by name. Printing lists them with their options."""
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self.values()))
 
 
-def methods() -> Methods:
+def methods() -> MethodTable:
     """Return all methods of `solve` by name, with their options and defaults.
 
     >>> import ikcore as ik
     >>> ik.methods()["fabrik"].options["iterations"].default
     200
     """
-    return Methods(METHODS)
+    return MethodTable(METHODS)
 
 
-METHODS = Methods()  # filled by the decorator `method`
+METHODS = MethodTable()  # filled by the decorator `method`
 
 # Goals and limits that only some methods take: the name in the core (ik_takes), and the name for users.
 TAKEN = {
@@ -145,6 +167,7 @@ def method(function: TypedFunction) -> TypedFunction:
     words = frozenset(TAKEN[word] for word, bit in _core.TAKES if takes & bit)
     reaches, all_joints = bool(takes & _core.REACHES), bool(takes & _core.ALL_JOINTS)
     METHODS[name] = Method(name, sentence, words, reaches, options_of(name), function, all_joints=all_joints)
+    function.__signature__ = signature_of(function)  # type: ignore[attr-defined]
     function.__doc__ = document(METHODS[name], inspect.cleandoc(function.__doc__ or ""))
     return function
 
@@ -172,7 +195,13 @@ def _option(name: str, kind: str, default: float, lowest: float, highest: float,
     if kind == "method":
         return Option(name, "dls", lowest, highest, sentence)
     number = {"double": float, "int": int, "switch": bool}[kind]
+    if name in _NONE and default == 0:
+        return Option(name, None, number(lowest), number(highest), sentence.replace("; 0:", "; None:"))
     return Option(name, number(default), number(lowest), number(highest), sentence)
+
+
+# Options for which 0 means automatic or off in the core. Users write None.
+_NONE = ("damping", "feedback", "filtering", "max_error", "max_step")
 
 
 # The docstrings of the arguments that typed functions share.
@@ -193,8 +222,8 @@ moving : str, int or list of these, optional
     Default: all joints on chains. (`Inside` or `Outside` without `chain` moves only joints that other goals move.)
 """,
     "workers": """\
-workers : int, optional
-    Number of threads, -1 for all cores. The result is the same to the bit.
+workers : int or None, optional
+    Number of threads, None for all cores. The result is the same to the bit.
 """,
     "sequence": """\
 sequence : bool, optional
@@ -244,7 +273,7 @@ def _arguments_said(method: Method) -> str:
 
 def _option_said(option: Option) -> str:
     first, rest = option.sentence[0].upper(), option.sentence[1:]
-    return f"{option.name} : {type(option.default).__name__}, optional\n    {first}{rest} (default {option.default}).\n"
+    return f"{option.name} : {option.kind.__name__}, optional\n    {first}{rest} (default {option.default}).\n"
 
 
 # Names in papers, and the method with options that is meant (docs/jacobians.md).
@@ -282,13 +311,13 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     """The options, checked against the typed function of the method."""
     if not isinstance(method, str) or method not in METHODS:
         hint = meant_by(method) if isinstance(method, str) else ""
-        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}{hint}")
+        raise ValueError(f"method: expected one of {', '.join(METHODS)} or auto, got {method!r}{hint}")
     if not options:
         return {}
     known, own = arguments_of(method), METHODS[method].options
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
-        frames = "; frames are a leading axis like others, or ikcore.stages(..., sequence=True)"
+        frames = "; frames are a leading axis like others, or ikcore.solvers.stages(..., sequence=True)"
         hint = frames if unknown[0] == "sequence" and "sequence" not in known else ""
         raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}{hint}")
     for name in options:
@@ -300,10 +329,12 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
 
 
 # Frames per second: not an option of a method, but checked like one.
-FPS = Option("fps", 30.0, 1e-6, 1e6, "frames per second")
+FRAMES_PER_SECOND = 30.0
+FPS = Option("fps", FRAMES_PER_SECOND, 1e-6, 1e6, "frames per second")
 
 # Not an option of a method either.
-RELEASE = Option("release", 0.25, 0.0, 1e6, "seconds in which a correction falls to a tenth")
+RELEASE_TIME = 0.25
+RELEASE = Option("release", RELEASE_TIME, 0.0, 1e6, "seconds in which a correction falls to a tenth")
 
 # Arguments that are on or off, besides the options of methods.
 SWITCHES = ("sequence", "history", "goal_errors", "strict")

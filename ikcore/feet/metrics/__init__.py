@@ -32,7 +32,7 @@ from ikcore.feet.metrics.on_ground import (
     standing,
     unseen,
 )
-from ikcore.feet.metrics.one_leg import ALWAYS_BEYOND, BESIDE, BEYOND, Measure, Track, measure
+from ikcore.feet.metrics.one_leg import ALWAYS_BEYOND, BESIDE, BEYOND, Measure, Track, measure_leg
 from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio, skating_speed
 from ikcore.feet.metrics.smoothness import angular_speed, derivative, jerk, jerk_ratio
 
@@ -61,7 +61,7 @@ __all__ = [
     "length_error",
     "lift_lost",
     "lowered",
-    "measure",
+    "measure_leg",
     "new_flips",
     "off_ground",
     "onset_error",

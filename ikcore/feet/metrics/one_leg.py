@@ -254,7 +254,9 @@ def _said(value: float, factor: float, unit: str) -> str:
     return "-" if math.isnan(value) else f"{round(factor * value, 1) + 0:.1f}{unit}"
 
 
-def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None, beyond: bool = True) -> Measure:
+def measure_leg(
+    leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None, beyond: bool = True
+) -> Measure:
     """All measures of a leg in one record.
 
     Parameters
@@ -282,7 +284,7 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
 
     >>> way = np.arange(31)[:, np.newaxis, np.newaxis] * [0, 0, 1 / 4096]
     >>> leg = Track.on([[0, 0.9, 0], [0, 0.5, 0.1], [0, 0.1, 0]] + way, [[0, -0.005, 0], [0, -0.005, 0.2]] + way)
-    >>> measure(leg, np.full((31, 2), True), fps=30)
+    >>> measure_leg(leg, np.full((31, 2), True), fps=30)
     Measure:
       drift             5.4 mm
       drift_most        5.4 mm

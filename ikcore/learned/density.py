@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import shown, whole_number
 from ikcore.goals import Goal, Posture
-from ikcore.learning.keys import check_known, farthest, mean_rotation
+from ikcore.learned.keys import check_known, farthest, mean_rotation
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.checks import tasks_of
@@ -50,7 +50,7 @@ class PoseDensity:
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
     >>> bends = np.random.default_rng(0).normal(0.5, 0.2, size=(500, 1, 1)) * [[0, 0, 1]] * [[1], [1], [1], [0]]
-    >>> density = ik.PoseDensity(arm, ik.Pose(ik.rotations.exp(bends)), directions=1)
+    >>> density = ik.learned.PoseDensity(arm, ik.Pose(ik.rotations.exp(bends)), directions=1)
     >>> found = ik.dls(arm, arm.rest, [ik.Reach(3, [1, 1.8, 0])], tolerance=1e-12)
     >>> likely = density.solve(found.pose, [ik.Reach(3, [1, 1.8, 0])])
     >>> bool(density.log_likelihood(likely.pose) > density.log_likelihood(found.pose))
@@ -111,7 +111,7 @@ class PoseDensity:
         rounds: int = 50,
         step: float = 0.1,
         tolerance: float = 1e-11,
-        workers: int = 1,
+        workers: int | None = 1,
     ) -> Solution:
         """The likeliest pose found by ascent among poses that reach the goals.
 
@@ -131,8 +131,8 @@ class PoseDensity:
             Largest turn of a joint in a step, in radians.
         tolerance : float, optional
             Tolerance of `dls`, as share of the reach; for rotations ten times that, in radians.
-        workers : int, optional
-            Number of threads, -1 for all cores.
+        workers : int or None, optional
+            Number of threads, None for all cores.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import shown, whole_number
 from ikcore.goals import Goal
-from ikcore.learning.keys import Keys, OfGoals, check_known, farthest, mean_rotation
+from ikcore.learned.keys import Keys, OfGoals, check_known, farthest, mean_rotation
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.tasks import Moving
@@ -35,7 +35,7 @@ class RbfPoses(OfGoals):
     poses : Pose
         The poses, one or more.
     goals : list of Reach
-        The goals to come: positions, each an ellipsis, as in `solver`. A position counts relative to the start of its
+        The goals to come: positions, each an ellipsis, as in `Solver`. A position counts relative to the start of its
         chain.
     count : int, optional
         Largest number of examples among the poses: the first one, then always the pose whose positions are farthest
@@ -55,7 +55,7 @@ class RbfPoses(OfGoals):
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
     >>> bends = np.linspace(0, 1, 9)[:, None, None] * [[0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
     >>> seen = ik.Pose(ik.rotations.exp(bends))
-    >>> examples = ik.RbfPoses(arm, seen, [ik.Reach(3, position=...)])
+    >>> examples = ik.learned.RbfPoses(arm, seen, [ik.Reach(3, position=...)])
     >>> bent = examples.pose(arm.rest, [2.1, 1.6, 0])
     >>> ik.rotations.log(bent.rotations)[:, 2].round(2) + 0
     array([0.  , 0.65, 0.65, 0.  ])

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.goals import Goal
-from ikcore.learning.coordinates import Coordinates
 from ikcore.limits import uniform
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.checks import tasks_of
 from ikcore.solving.composed import composed
+from ikcore.solving.coordinates import Coordinates
 from ikcore.solving.table import Option
 from ikcore.tasks import Moving, may_of
 
@@ -56,7 +56,7 @@ def particles(
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-    >>> start = ik.particles(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> start = ik.solvers.particles(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
     >>> bool(start.error < 0.1)
     True
     >>> print(ik.dls(arm, start.pose, [ik.Reach(3, [1, 1, 1])]).iterations)

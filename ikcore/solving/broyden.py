@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.goals import Goal
-from ikcore.learning.coordinates import Coordinates
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.checks import tasks_of
 from ikcore.solving.composed import composed
+from ikcore.solving.coordinates import Coordinates
 from ikcore.solving.table import Option
 from ikcore.tasks import Moving, may_of
 
@@ -24,7 +24,7 @@ Array = NDArray[Any]
 
 _OPTIONS = (
     Option("iterations", 200, 0, 1_000_000, "how many steps at most"),
-    Option("refresh", 5, 0, 1_000_000, "every so many steps the Jacobian is computed from the pose; 0: only the first"),
+    Option("refresh", 5, 1, 1_000_000, "steps between two Jacobians from the pose; None: one at the start", True),
     Option("damping", 0.07, 1e-6, 1e3, "of a step, as a share of the longest reach"),
     Option("max_error", 0.15, 1e-6, 1e3, "how much of an error counts in a step, as a share of the longest reach"),
     Option("max_step", np.pi / 4, 1e-6, np.pi, "how far a step turns a joint, radians"),
@@ -38,7 +38,7 @@ def broyden(
     goals: Sequence[Goal],
     *,
     iterations: int = 200,
-    refresh: int = 5,
+    refresh: int | None = 5,
     damping: float = 0.07,
     max_error: float = 0.15,
     max_step: float = np.pi / 4,
@@ -54,7 +54,7 @@ def broyden(
     --------
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-    >>> found = ik.broyden(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> found = ik.solvers.broyden(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
     >>> print(found.status)
     0
     """

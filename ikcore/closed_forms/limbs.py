@@ -1,4 +1,4 @@
-"""The closed-form solvers as typed functions on arrays, with a status for every item."""
+"""Limbs of two bones in closed form, in space and in the plane. A status for every item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ikcore.record import record
 
 
 @record
-class Limb(_core.Limb):
+class LimbSolution(_core.Limb):
     """The result of `two_bone` per item.
 
     The arrays of a batch are parts of one block of memory. It is freed only when none of them is in use, so copy an
@@ -51,7 +51,7 @@ class Limb(_core.Limb):
     stretch: NDArray[Any] = field()
 
     @classmethod
-    def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
+    def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> LimbSolution:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
         items, numbers = np.broadcast_shapes(shape), np.dtype(dtype)
         if numbers not in (np.float32, np.float64):
@@ -129,7 +129,7 @@ _TIP_RULES: dict[str, tuple[str, ...]] = {
 }
 
 
-@single(Limb, pose=3)
+@single(LimbSolution, pose=3)
 def two_bone(
     root: ArrayLike,
     mid: ArrayLike,
@@ -146,10 +146,10 @@ def two_bone(
     stretch_max: ArrayLike | None = None,
     min_bend: ArrayLike | None = None,
     max_bend: ArrayLike | None = None,
-    out: Limb | None = None,
-    workers: int = 1,
+    out: LimbSolution | None = None,
+    workers: int | None = 1,
     strict: bool = False,
-) -> Limb:
+) -> LimbSolution:
     """Turn a limb of two bones so that its end meets the target: closed form, exact wherever the target is in reach.
 
     A target too far away leaves the limb straight and pointing at it; one too near leaves it folded. The bones keep
@@ -182,17 +182,17 @@ def two_bone(
         Share of the reach from which the bones lengthen, and their largest factor (default 1: none).
     min_bend, max_bend : (...) array_like, optional
         Range of the bend angle between the bones, 0 being straight (default 0 and pi).
-    out : Limb, optional
-        Output arrays of exactly the shapes and types of the result, as made by `Limb.empty`.
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
+    out : LimbSolution, optional
+        Output arrays of exactly the shapes and types of the result, as made by `LimbSolution.empty`.
+    workers : int or None, optional
+        Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used (because of NaN, for instance), instead of one
         `UnusableWarning`.
 
     Returns
     -------
-    Limb
+    LimbSolution
         Delta rotations, positions, status and error of every item.
 
     Examples
@@ -230,13 +230,13 @@ def two_bone(
     }
     outputs = () if out is None else _outputs(out, dtype, inputs)
     found = call(_core.two_bone, inputs, outputs, workers)
-    limb = Limb(*found) if out is None else out
+    limb = LimbSolution(*found) if out is None else out
     status.report_unusable("two_bone", limb.status, strict=strict)
     return limb
 
 
 @record
-class PlanarLimb(_core.PlanarLimb):
+class PlanarLimbSolution(_core.PlanarLimb):
     """The result of `two_bone_2d` per item.
 
     Attributes
@@ -261,10 +261,10 @@ class PlanarLimb(_core.PlanarLimb):
         return status.summarize("limb", self.status, self.error)
 
 
-@single(PlanarLimb, pose=3)
+@single(PlanarLimbSolution, pose=3)
 def two_bone_2d(
-    length1: ArrayLike, length2: ArrayLike, target: ArrayLike, *, workers: int = 1, strict: bool = False
-) -> PlanarLimb:
+    length1: ArrayLike, length2: ArrayLike, target: ArrayLike, *, workers: int | None = 1, strict: bool = False
+) -> PlanarLimbSolution:
     """Find the joint angles of a planar limb from the origin to the target: both branches, closed form.
 
     Parameters
@@ -273,20 +273,20 @@ def two_bone_2d(
         Lengths of the bones. Leading axes broadcast.
     target : (..., 2) array_like
         Target position of the end. float32 if lengths and target are, else float64.
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
+    workers : int or None, optional
+        Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------
-    PlanarLimb
+    PlanarLimbSolution
         Joint angles of both branches, status and error of every item.
 
     Examples
     --------
     >>> import ikcore as ik
-    >>> arm = ik.two_bone_2d(1, 1, [1, 1])
+    >>> arm = ik.closed_forms.two_bone_2d(1, 1, [1, 1])
     >>> arm.angles.round(4)
     array([[ 0.    ,  1.5708],
            [ 1.5708, -1.5708]])
@@ -297,255 +297,20 @@ def two_bone_2d(
         "length2": rows("length2", length2, dtype),
         "target": rows("target", target, dtype, 2),
     }
-    limb = PlanarLimb(*call(_core.two_bone_2d, inputs, (), workers))
+    limb = PlanarLimbSolution(*call(_core.two_bone_2d, inputs, (), workers))
     status.report_unusable("two_bone_2d", limb.status, strict=strict)
     return limb
 
 
-@record
-class Aim(_core.Aim):
-    """The result of `aim` per item.
-
-    Attributes
-    ----------
-    delta : (..., 4) array
-        World-space rotation (w, x, y, z), w >= 0, to apply to the joint: its world rotation W becomes ``delta W``.
-    status : (...) int32 array
-        `Status` flags; 0 means that the axis points at the target.
-    error : (...) array
-        Residual angle between the axis and the direction from its start to the target, in radians.
-    """
-
-    __slots__ = ()
-
-    delta: NDArray[Any] = field()
-    status: NDArray[np.int32] = field()
-    error: NDArray[Any] = field()
-
-    def summary(self) -> str:
-        """A summary of the batch: how many items hit their targets, and the reasons for the others."""
-        return status.summarize("joint", self.status, self.error)
-
-
-@single(Aim, pose=2)
-def aim(
-    position: ArrayLike,
-    rotation: ArrayLike,
-    target: ArrayLike,
-    *,
-    forward: ArrayLike,
-    offset: ArrayLike | None = None,
-    up: ArrayLike | None = None,
-    pole: ArrayLike | None = None,
-    twist: ArrayLike | None = None,
-    influence: ArrayLike | None = None,
-    workers: int = 1,
-    strict: bool = False,
-) -> Aim:
-    """Turn a joint so that one of its axes points at the target, as a head, an eye or a gun does.
-
-    The joint turns by the shortest arc; with `up` and `pole` it also rolls until up is on the pole's side. An axis that
-    starts beside the joint (`offset`) cannot hit a target that is nearer to the joint than the axis passes: TOO_NEAR.
-
-    Parameters
-    ----------
-    position : (..., 3) array_like
-        Position of the joint. Leading axes broadcast. float32 if position and rotation are, else float64.
-    rotation : (..., 4) array_like
-        The joint's world rotation (w, x, y, z).
-    target : (..., 3) array_like
-        The point to aim at.
-    forward : (..., 3) array_like
-        The axis to aim, in the joint's own space, of any length.
-    offset : (..., 3) array_like, optional
-        Start of the axis, in the joint's own space (default: the joint).
-    up : (..., 3) array_like, optional
-        The axis to keep towards the pole, in the joint's own space. Needs `pole`.
-    pole : (..., 3) array_like, optional
-        A point. Needs `up`.
-    twist : (...) array_like, optional
-        Rotation in radians about the line to the target, after the pole (default 0).
-    influence : (...) array_like, optional
-        Share of the rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
-
-    Returns
-    -------
-    Aim
-        Delta rotation, status and residual angle of every item.
-
-    Examples
-    --------
-    >>> import ikcore as ik
-    >>> eye = ik.aim([0, 1.7, 0], [1, 0, 0, 0], [2, 1.7, 2], forward=[0, 0, 1])
-    >>> ik.rotations.rotate(eye.delta, [0, 0, 1]).round(4)
-    array([0.7071, 0.    , 0.7071])
-    """
-    if (up is None) != (pole is None):
-        raise ValueError("up and pole: expected both or neither, got one")
-    dtype = number_type(position, rotation)
-    inputs = {
-        "position": rows("position", position, dtype, 3),
-        "rotation": rows("rotation", rotation, dtype, 4),
-        "target": rows("target", target, dtype, 3),
-        "forward": rows("forward", forward, dtype, 3),
-        "offset": optional_rows("offset", offset, dtype, 3),
-        "up": optional_rows("up", up, dtype, 3),
-        "pole": optional_rows("pole", pole, dtype, 3),
-        "twist": optional_number("twist", twist, dtype),
-        "influence": optional_number("influence", influence, dtype),
-    }
-    found = Aim(*call(_core.aim, inputs, (), workers))
-    status.report_unusable("aim", found.status, strict=strict)
-    return found
-
-
-@record
-class Gaze:
-    """The result of `look` per item.
-
-    Attributes
-    ----------
-    deltas : (..., n, 4) array
-        World-space delta rotations (w, x, y, z), w >= 0, of the joints, relative to the input pose. A joint's local
-        rotation becomes ``W^-1 delta W local``, where W is its parent's world rotation in that pose. Joint k has then
-        turned by ``deltas[0] * deltas[1] * ... * deltas[k]``.
-    positions : (..., n, 3) array
-        Resulting positions of the joints.
-    status : (...) int32 array
-        `Status` flags; 0 means that the axis points at the target.
-    error : (...) array
-        Residual angle between the axis and the direction from its start to the target, in radians.
-    """
-
-    deltas: NDArray[Any]
-    positions: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
-
-    def summary(self) -> str:
-        """A summary of the batch: how many items hit their targets, and the reasons for the others."""
-        return status.summarize("chain", self.status, self.error)
-
-
-def look(
-    joints: ArrayLike,
-    rotation: ArrayLike,
-    target: ArrayLike,
-    *,
-    forward: ArrayLike,
-    weights: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
-    up: ArrayLike | None = None,
-    pole: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
-    clamp: ArrayLike | None = None,
-    clamp_start: ArrayLike | None = None,
-    influence: ArrayLike | None = None,
-    workers: int = 1,
-    strict: bool = False,
-) -> Gaze:
-    """Turn several joints together, spine to head, so that an axis of the last one points at the target.
-
-    Each joint takes a share of the rotation by its weight, and of the roll if `up` and `pole` are given. `reference`
-    and `clamp` keep the axis within a cone. The last joint with a weight takes the residual, as `aim` does, so the axis
-    hits the target exactly. It cannot hit a target nearer to that joint than the axis passes: TOO_NEAR.
-
-    Parameters
-    ----------
-    joints : (..., n, 3) array_like
-        Positions of the joints, from the root to the tip. Leading axes broadcast. float32 if joints and rotation are,
-        else float64.
-    rotation : (..., 4) array_like
-        The last joint's world rotation (w, x, y, z).
-    target : (..., 3) array_like
-        The point to look at.
-    forward : (..., 3) array_like
-        The axis to aim, in the last joint's own space, of any length.
-    weights : (..., n) array_like, optional
-        Shares of the joints in the rotation; only ratios count. Default: equal. A negative one counts as 0.
-    offset : (..., 3) array_like, optional
-        Start of the axis, in the last joint's own space (default: that joint).
-    up : (..., 3) array_like, optional
-        The axis to keep towards the pole, in the last joint's own space. Needs `pole`.
-    pole : (..., 3) array_like, optional
-        A point. Needs `up`.
-    reference : (..., 3) array_like, optional
-        Axis of the cone, a direction in the world, such as the facing of the chest. Needs `clamp`.
-    clamp : (...) array_like, optional
-        Narrowness of the cone, 0 to 1: its half angle is (1 - clamp) pi. Needs `reference`.
-    clamp_start : (...) array_like, optional
-        Share of the cone's half angle at which softening starts, 0 to 1 (default 1: none). Beyond it, the axis
-        approaches the cone smoothly and never reaches it. Needs `clamp`.
-    influence : (...) array_like, optional
-        Share of every rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
-
-    Returns
-    -------
-    Gaze
-        Delta rotations, positions, status and residual angle of every item.
-
-    Examples
-    --------
-    Chest, neck and head look to the side; the head turns the most.
-
-    >>> import numpy as np
-    >>> import ikcore as ik
-    >>> spine = [[0, 1.2, 0], [0, 1.45, 0], [0, 1.6, 0.02]]
-    >>> gaze = ik.look(
-    ...     spine, [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1], weights=[0.2, 0.3, 0.5]
-    ... )
-    >>> np.degrees(2 * np.arccos(gaze.deltas[:, 0])).round(1)
-    array([18.1, 27.2, 45.1])
-    >>> ik.Status(int(gaze.status))
-    <Status: 0>
-    """
-    for needed, value, needs, other in (("up", up, "pole", pole), ("reference", reference, "clamp", clamp)):
-        if (value is None) != (other is None):
-            raise ValueError(f"{needed} and {needs}: expected both or neither, got one")
-    if clamp_start is not None and clamp is None:
-        raise ValueError("clamp_start: expected reference and clamp with it, got neither")
-    dtype = number_type(joints, rotation)
-    chain = rows("joints", joints, dtype, 3)
-    if chain.ndim < 2 or chain.shape[-2] == 0:
-        raise ValueError(
-            f"joints: expected an array of shape (..., n, 3) of one joint or more, got shape {chain.shape}"
-        )
-    inputs = {
-        "joints": chain,
-        "rotation": rows("rotation", rotation, dtype, 4),
-        "target": rows("target", target, dtype, 3),
-        "forward": rows("forward", forward, dtype, 3),
-        "weights": optional_rows("weights", weights, dtype, chain.shape[-2]),
-        "offset": optional_rows("offset", offset, dtype, 3),
-        "up": optional_rows("up", up, dtype, 3),
-        "pole": optional_rows("pole", pole, dtype, 3),
-        "reference": optional_rows("reference", reference, dtype, 3),
-        "clamp": optional_number("clamp", clamp, dtype),
-        "clamp_start": optional_number("clamp_start", clamp_start, dtype),
-        "influence": optional_number("influence", influence, dtype),
-    }
-    found = Gaze(*call(_core.look, inputs, (), workers))
-    status.report_unusable("look", found.status, strict=strict)
-    return found
-
-
-def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+def _outputs(out: LimbSolution, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     """The arrays of `out`, each of which must have exactly the shape and type of the result."""
-    if not isinstance(out, Limb):
-        raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
-    arrays = tuple(getattr(out, name) for name in Limb.__match_args__)
+    if not isinstance(out, LimbSolution):
+        raise TypeError(f"out: expected a LimbSolution (see LimbSolution.empty), got {type(out).__name__}")
+    arrays = tuple(getattr(out, name) for name in LimbSolution.__match_args__)
     expected = _arrays_for(items_of(_core.two_bone, inputs), dtype)
     for array, (name, number, shape) in zip(arrays, expected, strict=True):
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"out.{name}: expected an array (see Limb.empty), got {type(array).__name__}")
+            raise TypeError(f"out.{name}: expected an array (see LimbSolution.empty), got {type(array).__name__}")
         if array.dtype != number:
             raise TypeError(f"out.{name}: expected an array of {number}, got {array.dtype}")
         if array.shape != shape:
@@ -555,10 +320,10 @@ def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -
 
 @functools.lru_cache(maxsize=16)
 def _arrays_for(items: tuple[int, ...], dtype: np.dtype[Any]) -> list[tuple[str, np.dtype[Any], tuple[int, ...]]]:
-    """Name, type and shape of the fields of a Limb with so many items. Cached for callers that reuse `out`."""
+    """Name, type and shape of the fields of a LimbSolution with so many items. Cached for callers that reuse `out`."""
     number = {"status": np.dtype(np.int32)}
-    return [(name, number.get(name, dtype), (*items, *_ROWS.get(name, ()))) for name in Limb.__match_args__]
+    return [(name, number.get(name, dtype), (*items, *_ROWS.get(name, ()))) for name in LimbSolution.__match_args__]
 
 
-# The row shape of the fields of Limb that hold more than one number per item.
+# The row shape of the fields of LimbSolution that hold more than one number per item.
 _ROWS = {"root": (4,), "mid": (4,), "positions": (3, 3)}

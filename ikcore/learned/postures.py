@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, shown, whole_number
 from ikcore.goals import Goal
-from ikcore.learning.keys import Keys, OfGoals, check_known, mean_rotation
+from ikcore.learned.keys import Keys, OfGoals, check_known, mean_rotation
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -32,7 +32,7 @@ class Postures(OfGoals):
     poses : Pose
         The poses, one or more.
     goals : list of Reach
-        The goals to come: positions, each an ellipsis, as in `solver`. A joint counts relative to the start of its
+        The goals to come: positions, each an ellipsis, as in `Solver`. A joint counts relative to the start of its
         chain, so that poses elsewhere in the world serve as well.
     moving : str, int or list of these, optional
         The joints whose rotations are set: a joint with its descendants, or a list. Default: those that goals turn.
@@ -43,7 +43,7 @@ class Postures(OfGoals):
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
     >>> seen = ik.Pose(ik.rotations.exp(np.random.default_rng(0).normal(size=(500, 4, 3))))
-    >>> postures = ik.Postures(arm, seen, [ik.Reach(3, position=...)])
+    >>> postures = ik.learned.Postures(arm, seen, [ik.Reach(3, position=...)])
     >>> start, distance = postures.nearest(arm.rest, [1, 1, 1])
     >>> print(ik.dls(arm, start, [ik.Reach(3, [1, 1, 1])]).iterations)
     4
@@ -59,7 +59,7 @@ class Postures(OfGoals):
         self._table = _core.Table(self._keys.of(poses).reshape(-1, 3 * len(self._keys.tasks)))
 
     def nearest(
-        self, pose: Pose, *positions: Any, count: int | None = None, workers: int = 1
+        self, pose: Pose, *positions: Any, count: int | None = None, workers: int | None = 1
     ) -> tuple[Pose, NDArray[np.float64]]:
         """The pose with the joints of the nearest posture, and its distance.
 
@@ -72,8 +72,8 @@ class Postures(OfGoals):
         count : int, optional
             Number of postures, 1 to 64, the nearest first: a last leading axis of both results. Default: one, without
             such an axis. If there are fewer postures, the rest are the pose as given, and NaN.
-        workers : int, optional
-            Number of threads, -1 for all cores.
+        workers : int or None, optional
+            Number of threads, None for all cores.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class Postures(OfGoals):
             pose = pose[..., np.newaxis]
         return self._started(pose, row), distance[()]
 
-    def blended(self, pose: Pose, *positions: Any, count: int = 8, workers: int = 1) -> Pose:
+    def blended(self, pose: Pose, *positions: Any, count: int = 8, workers: int | None = 1) -> Pose:
         """The pose with the mean of the nearest postures, weighted by 1 / distance squared.
 
         The mean is one of rotation vectors about the nearest posture. A posture at distance 0 is returned itself.
@@ -102,8 +102,8 @@ class Postures(OfGoals):
             The positions of every goal, in order.
         count : int, optional
             Number of postures, 1 to 64.
-        workers : int, optional
-            Number of threads, -1 for all cores.
+        workers : int or None, optional
+            Number of threads, None for all cores.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class Postures(OfGoals):
         return self._keys.posed(pose, mean, ~lacks[..., 0])
 
     def _looked_up(
-        self, query: NDArray[np.float64], count: int, workers: int
+        self, query: NDArray[np.float64], count: int, workers: int | None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         flat = query.reshape(-1, query.shape[-1])
         row, distance = np.empty((len(flat), count), np.int32), np.empty((len(flat), count))
@@ -167,7 +167,7 @@ _LEAST = 0.05
 _MARGIN = 0.1
 
 
-def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
+def fit_skeleton(skeleton: Skeleton, poses: Pose) -> Skeleton:
     """Return the skeleton with stiffness, preferred pose and hinge ranges learned from poses.
 
     The stiffness about an axis of a limit is 1 - variance / largest variance, at most 0.95. Joints prefer the mean of
@@ -196,7 +196,7 @@ def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
     ...     [0, 0, 0.4],
     ...     [0, 0, 0],
     ... ]
-    >>> known = ik.learned(finger, ik.Pose(ik.rotations.exp(turns)))
+    >>> known = ik.learned.fit_skeleton(finger, ik.Pose(ik.rotations.exp(turns)))
     >>> [tuple(round(float(s), 2) for s in limit.stiffness) for limit in known.limits]
     [(0.95, 0.95, 0.0), (0.95, 0.95, 0.75), (0.95, 0.95, 0.95)]
     """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import shown, whole_number
-from ikcore.learning.keys import check_known
+from ikcore.learned.keys import check_known
 from ikcore.limits import uniform
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -53,8 +53,8 @@ def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
     >>> seen = ik.Pose(ik.rotations.exp(0.5 * np.random.default_rng(0).normal(size=(500, 3, 3))))
-    >>> nodes = ik.posture_map(arm, seen, side=3, steps=1000)
-    >>> start, _ = ik.Postures(arm, nodes, [ik.Reach(2, position=...)]).nearest(arm.rest, [1, 1, 0])
+    >>> nodes = ik.learned.posture_map(arm, seen, side=3, steps=1000)
+    >>> start, _ = ik.learned.Postures(arm, nodes, [ik.Reach(2, position=...)]).nearest(arm.rest, [1, 1, 0])
     """
     check_known(skeleton, poses)
     side, steps = _positive("side", side), _positive("steps", steps)

@@ -51,7 +51,7 @@ class MotionMatching:
     --------
     >>> import ikcore as ik
     >>> slow, fast = (ik.samples.walk(speed=speed, fps=30).clip for speed in (0.8, 1.6))
-    >>> library = ik.MotionMatching([slow, fast], ["LeftFoot", "RightFoot"], times=[0.2, 0.4])
+    >>> library = ik.learned.MotionMatching([slow, fast], ["LeftFoot", "RightFoot"], times=[0.2, 0.4])
     >>> now = 20  # in the slow walk
     >>> path, facing = library.ahead(now)
     >>> row, _ = library.search(now, path, facing)
@@ -116,7 +116,7 @@ class MotionMatching:
         return np.where(self.clip[after] == self.clip[at], after, at)
 
     def search(
-        self, row: ArrayLike, path: ArrayLike, facing: ArrayLike, *, workers: int = 1
+        self, row: ArrayLike, path: ArrayLike, facing: ArrayLike, *, workers: int | None = 1
     ) -> tuple[Any, NDArray[np.float64]]:
         """The best rows for bodies that move like the given rows and have the given paths ahead.
 
@@ -128,8 +128,8 @@ class MotionMatching:
             Wanted positions, as in `ahead`.
         facing : (..., times) array_like
             Wanted headings there, in radians.
-        workers : int, optional
-            Number of threads, -1 for all cores.
+        workers : int or None, optional
+            Number of threads, None for all cores.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from ikcore.skeleton import Skeleton, check_unscaled, followed
 
 
 @record
-class Twists:
+class TwistSolution:
     """The result of `spread_twist` per item.
 
     Attributes
@@ -40,9 +40,9 @@ def spread_twist(
     joints: Sequence[str | int],
     *,
     weights: ArrayLike | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
-) -> Twists:
+) -> TwistSolution:
     """Distribute the twist of a chain along its joints: a forearm turns with the hand, a spine evenly.
 
     The twist is the sum of the rotations of all joints after the first about their bones, relative to rest. It is
@@ -59,14 +59,14 @@ def spread_twist(
         Two or more, each the child of the previous one: elbow, twist bones and hand, for instance.
     weights : (..., n) array_like, optional
         Share of each joint; only ratios count, and the first is ignored. Default: equal. A negative one counts as 0.
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
+    workers : int or None, optional
+        Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------
-    Twists
+    TwistSolution
         Poses, angles and status of every item.
 
     Examples
@@ -98,4 +98,4 @@ def spread_twist(
     turned = np.array(np.broadcast_to(pose.rotations, (*np.shape(said), pose.joints, 4)))
     turned[..., chain, :] = solved
     status.report_unusable("spread_twist", said, strict=strict)
-    return Twists(pose.turned(turned), twists, said)
+    return TwistSolution(pose.turned(turned), twists, said)

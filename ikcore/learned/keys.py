@@ -38,7 +38,7 @@ class Keys:
         seen = [_seen(self.skeleton, world, task, point) for task, point in zip(self.tasks, points, strict=True)]
         return np.concatenate(seen, axis=-1).astype(float)
 
-    def asked(self, what: str, pose: Pose, positions: Sequence[Any], workers: int = 1) -> NDArray[np.float64]:
+    def asked(self, what: str, pose: Pose, positions: Sequence[Any], workers: int | None = 1) -> NDArray[np.float64]:
         """Keys of positions, one array (..., 3) per goal; chains start from the pose. Leading axes broadcast."""
         if not isinstance(pose, Pose):
             raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}")

@@ -16,7 +16,7 @@ from ikcore.skeleton import Skeleton, check_unscaled, followed
 
 
 @record
-class Spline:
+class SplineSolution:
     """The result of `spline` per item.
 
     Attributes
@@ -96,9 +96,9 @@ def spline(
     start_up: ArrayLike | None = None,
     end_axis: ArrayLike | None = None,
     end_up: ArrayLike | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
     strict: bool = False,
-) -> Spline:
+) -> SplineSolution:
     """Lay a chain along a curve, as for a tail, a spine or a rope: bone by bone, with every joint on the curve.
 
     The root moves to the curve's start. Every other joint is placed where the curve is first a bone length away from
@@ -128,15 +128,15 @@ def spline(
         The world direction to which the first bone's axis rolls. Needs `start_axis`.
     end_axis, end_up : (..., 3) array_like, optional
         The same for the last bone. The difference of the two rolls is distributed by length in between.
-    workers : int, optional
-        Number of threads, -1 for all cores. The result is the same to the bit.
+    workers : int or None, optional
+        Number of threads, None for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
 
     Returns
     -------
-    Spline
-        Delta rotations, positions, stretches, status and error of every item; `Spline.pose` applies them to a pose.
+    SplineSolution
+        Delta rotations, positions, stretches, status and error of every item. `SplineSolution.pose` applies them.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def spline(
 
     >>> import ikcore as ik
     >>> tail = [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]]
-    >>> found = ik.spline(tail, ik.curve_through([[0, 0, 0], [1.5, 1, 0], [4, 1, 0]]))
+    >>> found = ik.spline(tail, ik.closed_forms.curve_through([[0, 0, 0], [1.5, 1, 0], [4, 1, 0]]))
     >>> found.positions.round(3)
     array([[0.   , 0.   , 0.   ],
            [0.725, 0.688, 0.   ],
@@ -181,7 +181,7 @@ def spline(
         "end_axis": optional_rows("end_axis", end_axis, dtype, 3),
         "end_up": optional_rows("end_up", end_up, dtype, 3),
     }
-    found = Spline(*call(_core.spline, inputs, (), workers))
+    found = SplineSolution(*call(_core.spline, inputs, (), workers))
     status.report_unusable("spline", found.status, strict=strict)
     return found
 
@@ -220,7 +220,7 @@ def curve_through(points: ArrayLike) -> NDArray[Any]:
     Examples
     --------
     >>> import ikcore as ik
-    >>> ik.curve_through([[0, 0, 0], [3, 0, 0]])[:, 0]
+    >>> ik.closed_forms.curve_through([[0, 0, 0], [3, 0, 0]])[:, 0]
     array([0., 1., 2., 3.])
     """
     knots = rows("points", points, number_type(points), 3)
