@@ -3,7 +3,7 @@
  *
  * With the rows ordered by levels, the motion of a level without the levels before it, J_i P, has the Schur complement
  * of their block as its matrix: the result of elimination. Its answer y then pulls back at the rows before by their
- * view of it, which is one substitution (the paper's projectors, but for rows, not for joints). */
+ * view of it, which is one substitution (the paper's projectors, applied to rows instead of joints). */
 
 /* The present view of a level's rows, after everything that y does. */
 static inline void levels_left(rows_system s, const real *e, int first, int last, real *left) {

@@ -91,7 +91,7 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
  * number is left to be found. What comes in bent stays as it is bent, or nearly so; what is straight becomes an arc. */
 
 /* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is; of
- * a straight one to where it lies. `belly` is the sum of the joints relative to the base. */
+ * a straight one to where it lies. The second argument is the sum of the joints relative to the base. */
 static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, vec3 line) {
     const real tiny = real_splat(TINY_SINE) * reach;
     direction now = vec3_direction(end);
