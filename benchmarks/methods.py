@@ -236,7 +236,7 @@ def scoreboard() -> list[str]:
     return [
         f"Position only, to {TOLERANCE:.0e} of the reach; every problem starts from a random pose within the limits "
         "and has its target where another such pose has the tip. `solved`: the tip is there by matrices of the angles, "
-        "and all angles are in range but for whole turns. Doubles, one thread; microseconds a problem. Packages run "
+        "and all angles are in range up to whole turns. Doubles, one thread; microseconds a problem. Packages run "
         f"{SINGLE} problems one a call, once; ikcore the same ones that way, and {ITEMS:,} in a batch.",
         "",
         *table(["mechanism", "solver", "solved", "us, one a call", "us, in a batch"], rows),

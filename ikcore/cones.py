@@ -37,13 +37,13 @@ class _Round:
 
     def points(self, u: Array, v: Array) -> tuple[Array, Array]:
         """Points for numbers from 0 to 1, and the share of them to accept for a uniform distribution."""
-        half, around = np.sqrt(u) * _sine(self.angle / 2), _turned(2 * np.pi * v)
+        half, around = np.sqrt(u) * _sine(self.angle / 2), _cos_sin(2 * np.pi * v)
         across = 2 * half * np.sqrt(1 - half**2)
         local = np.stack([1 - 2 * half**2, across * around[..., 0], across * around[..., 1]], axis=-1)
         return rotations.rotate(rotations.shortest_arc([1, 0, 0], self.axis), local), np.ones(np.shape(u))
 
     def holds(self, points: Array) -> Array:
-        cosine, sine = _turned(np.asarray(self.angle))
+        cosine, sine = _cos_sin(np.asarray(self.angle))
         return np.asarray(dot(points, self.axis) * sine >= size(cross(self.axis, points)) * cosine)
 
 
@@ -65,7 +65,7 @@ class _Half:
 
     def points(self, u: Array, v: Array) -> tuple[Array, Array]:
         """The same: directions from the centre differ in the length between circle and great circle."""
-        way = _turned(self.width * (2 * v - 1))
+        way = _cos_sin(self.width * (2 * v - 1))
         across = self.slope * way[..., 1]
         last = across / np.sqrt(self.height**2 + across**2)
         cosine = last + u * (self.edge - last)
@@ -75,7 +75,7 @@ class _Half:
 
     def holds(self, points: Array) -> Array:
         ahead, aside = dot(points, self.middle), dot(points, self.aside)
-        between = ahead * _sine(self.width) >= np.abs(aside) * _turned(np.asarray(self.width))[0]
+        between = ahead * _sine(self.width) >= np.abs(aside) * _cos_sin(np.asarray(self.width))[0]
         return np.asarray(between & (dot(points, self.centre) <= self.edge) & (dot(points, self.normal) >= 0))
 
 
@@ -122,11 +122,11 @@ def _path(first: _Round, second: _Round) -> list[_Half]:
     return halves
 
 
-def _turned(angle: Array) -> Array:
+def _cos_sin(angle: Array) -> Array:
     """Cosine and sine of an angle."""
     turned: Array = rotations.from_axis_angle([1, 0, 0], 2 * np.asarray(angle))[..., :2]
     return turned
 
 
 def _sine(angle: float) -> Any:
-    return _turned(np.asarray(angle))[1]
+    return _cos_sin(np.asarray(angle))[1]

@@ -41,7 +41,7 @@ def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
         if mode is None or stat.S_ISREG(mode):
             _replace(path, parts, mode)
         else:
-            with _opened(path, "w") as file:
+            with _open(path, "w") as file:
                 file.writelines(parts)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
@@ -82,11 +82,11 @@ def _mode(path: str | os.PathLike[str]) -> int | None:
 def _replace(path: str | os.PathLike[str], parts: Iterable[str], mode: int | None) -> None:
     to = Path(os.path.realpath(path) if os.path.islink(path) else path)
     if mode is not None and not os.access(to, os.W_OK):
-        _opened(to, "a").close()  # raises the error that says why
+        _open(to, "a").close()  # raises the error that says why
     part = to.with_name(f".ikcore-{secrets.token_hex(8)}")
     _unfinished.add(part)
     try:
-        with _opened(part, "x") as file:
+        with _open(part, "x") as file:
             if mode is not None:
                 with suppress(OSError):  # some file systems have no permissions
                     part.chmod(stat.S_IMODE(mode))
@@ -100,7 +100,7 @@ def _replace(path: str | os.PathLike[str], parts: Iterable[str], mode: int | Non
         _drop(part)
 
 
-def _opened(path: str | os.PathLike[str], mode: str) -> IO[str]:
+def _open(path: str | os.PathLike[str], mode: str) -> IO[str]:
     return open(path, mode, encoding="utf-8", newline="\n")
 
 

@@ -169,7 +169,7 @@ class Limit:
         >>> float(Limit.free().violation([0, 1, 0, 0]))
         0.0
         """
-        return _made("free", stiffness, position, speed, acceleration)
+        return _limit_of("free", stiffness, position, speed, acceleration)
 
     @staticmethod
     def locked(
@@ -193,7 +193,7 @@ class Limit:
         >>> Limit.locked().project([0, 1, 0, 0])
         array([1., 0., 0., 0.])
         """
-        return _made("locked", 0.0, position, speed, acceleration)
+        return _limit_of("locked", 0.0, position, speed, acceleration)
 
     @staticmethod
     def hinge(
@@ -233,7 +233,7 @@ class Limit:
         array([2.283185, 0.      ])
         """
         made = {"frame": _frame(axis, None), "twist": _range("low, high", low, high)}
-        return _made("hinge", stiffness, position, speed, acceleration, **made)
+        return _limit_of("hinge", stiffness, position, speed, acceleration, **made)
 
     @staticmethod
     def cone(
@@ -319,7 +319,7 @@ class Limit:
         leans = _numbers("swing", swing, 4)
         bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
         made = {"frame": _frame(axis, side), "swing": leans, "twist": bounds}
-        return _made("ball", stiffness, position, speed, acceleration, **made)
+        return _limit_of("ball", stiffness, position, speed, acceleration, **made)
 
     @staticmethod
     def euler(
@@ -364,7 +364,7 @@ class Limit:
         axes = ["xyz".find(letter) for letter in order.lower()]
         lowest, highest = zip(*ranges[::forward], strict=True)
         made = {"axes": tuple(axes[::forward]), "lowest": lowest, "highest": highest}
-        return _made("euler", stiffness, position, speed, acceleration, **made)
+        return _limit_of("euler", stiffness, position, speed, acceleration, **made)
 
     @staticmethod
     def kusudama(
@@ -415,7 +415,7 @@ class Limit:
         ]
         bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
         parts: dict[str, Any] = {"frame": frame, "twist": bounds, "cones": tuple(made)}
-        return _made("kusudama", stiffness, position, speed, acceleration, **parts)
+        return _limit_of("kusudama", stiffness, position, speed, acceleration, **parts)
 
     def __repr__(self) -> str:
         """An expression that makes the same limit: all fields that differ from their defaults."""
@@ -555,7 +555,7 @@ class Limit:
             return self.project(self._sample_euler(u))
         if self.kind == "kusudama":
             return self.project(self._from_frame(self._sample_kusudama(n, seed)))
-        local = _about(0, _within(self.twist, u[0]))
+        local = _rotation_about(0, _within(self.twist, u[0]))
         if self.kind == "ball":
             local = rotations.multiply(_swings(self.swing, u[1], u[2]), local)
         return self.project(self._from_frame(local))
@@ -565,8 +565,8 @@ class Limit:
 
     def _sample_euler(self, u: Array) -> Array:
         ranges = list(zip(self.lowest, self.highest, strict=True))
-        inner, outer = (_about(self.axes[i], _within(ranges[i], u[i])) for i in (0, 2))
-        middle = _about(self.axes[1], _middle_angles(ranges[1], u[1]))
+        inner, outer = (_rotation_about(self.axes[i], _within(ranges[i], u[i])) for i in (0, 2))
+        middle = _rotation_about(self.axes[1], _middle_angles(ranges[1], u[1]))
         return rotations.multiply(outer, rotations.multiply(middle, inner))
 
     def _sample_kusudama(self, n: int, seed: int) -> Array:
@@ -578,7 +578,7 @@ class Limit:
             if np.count_nonzero(taken) >= n:
                 break
         swings = rotations.shortest_arc([1, 0, 0], directions[taken][:n], [0, 0, 1])
-        return rotations.multiply(swings, _about(0, _within(self.twist, u[taken][:n, 5])))
+        return rotations.multiply(swings, _rotation_about(0, _within(self.twist, u[taken][:n, 5])))
 
     def draw(self, ax: Any = None) -> Any:
         """Draw the limit on a sphere about the joint: allowed directions of its axis and the range of its twist.
@@ -603,7 +603,7 @@ class Limit:
         return draw(self, ax)
 
 
-def _made(
+def _limit_of(
     kind: Kind,
     stiffness: ArrayLike,
     position: ArrayLike | None,
@@ -692,7 +692,7 @@ def uniform(n: int, seed: int) -> Array:
     return ((x >> np.uint64(11)) * 2.0**-53).reshape(n, 3).T
 
 
-def _about(axis: int, angle: Array) -> Array:
+def _rotation_about(axis: int, angle: Array) -> Array:
     return rotations.from_axis_angle(np.eye(3)[axis], angle)
 
 
@@ -703,13 +703,13 @@ def _within(bounds: tuple[float, ...], u: Array) -> Array:
 
 def _swings(swing: tuple[float, ...], u: Array, v: Array) -> Array:
     """Directions uniform on the sphere: sines of half angles uniform in the plane, quadrant by quadrant."""
-    sines = np.maximum(_about(0, np.array(swing))[:, 1], 1e-9)  # a line counts as a very thin ellipse
+    sines = np.maximum(_rotation_about(0, np.array(swing))[:, 1], 1e-9)  # a line counts as a very thin ellipse
     y, z = sines[[0, 1, 1, 0]], sines[[2, 2, 3, 3]]
     edges = np.cumsum(y * z) / np.sum(y * z)
     quadrant = np.minimum(np.searchsorted(edges, v, side="right"), 3)
     width = np.diff(edges, prepend=0.0)[quadrant]
     angle = (quadrant + (v - edges[quadrant] + width) / width) * (np.pi / 2)
-    circle = _about(0, 2 * angle)[:, :2]
+    circle = _rotation_about(0, 2 * angle)[:, :2]
     radius = np.sqrt(u)[:, None]
     point = radius * circle * np.stack([y[quadrant], z[quadrant]], axis=-1)
     cosine = np.sqrt(np.maximum(0, 1 - point[:, 0] ** 2 - point[:, 1] ** 2))
@@ -721,7 +721,7 @@ def _middle_angles(bounds: tuple[float, ...], u: Array) -> Array:
     low, high = bounds
     ends = np.array([low, min(high, low + _TURN)])
     k = np.round(ends / np.pi)
-    sines = _about(0, 2 * (ends - k * np.pi))[:, 1]
+    sines = _rotation_about(0, 2 * (ends - k * np.pi))[:, 1]
     first, last = 2 * k + sines
     area = first + (last - first) * u
     k = np.round(area / 2)

@@ -66,9 +66,9 @@ def momentum(
     centre = np.sum(masses * places, axis=-2, keepdims=True) / dtype.type(whole)
     own = _own_inertias(world.rotations, skeleton.inertias if inertias is None else inertias)
     off, arm = places - centre, centre - world.positions
-    carried = _carried(skeleton, masses, -2)
-    moment = _carried(skeleton, masses * off, -2)
-    turning = _carried(skeleton, own + masses[..., np.newaxis] * _turning(off, off), -3) + _turning(moment, arm)
+    carried = _subtree_sums(skeleton, masses, -2)
+    moment = _subtree_sums(skeleton, masses * off, -2)
+    turning = _subtree_sums(skeleton, own + masses[..., np.newaxis] * _turning(off, off), -3) + _turning(moment, arm)
     found = np.zeros((*pose.shape, 6, 2, count, 3), dtype)
     found[..., :3, 0, :, :] = np.moveaxis(-_crossing(moment + carried * arm), -3, -2)
     found[..., 3:, 0, :, :] = np.moveaxis(turning, -3, -2)
@@ -87,7 +87,7 @@ def _own_inertias(turned: NDArray[Any], inertias: ArrayLike) -> NDArray[Any]:
     return rotations.rotate(turned, np.swapaxes(rotations.rotate(turned, given), -1, -2))
 
 
-def _carried(skeleton: Skeleton, values: NDArray[Any], joints: int) -> NDArray[Any]:
+def _subtree_sums(skeleton: Skeleton, values: NDArray[Any], joints: int) -> NDArray[Any]:
     """The sum over each joint and its descendants, along this axis, in a fixed order so that bits are reproducible."""
     total = np.moveaxis(values, joints, 0).copy()
     for joint in sorted(range(len(skeleton)), key=lambda joint: len(ancestors(skeleton, joint)), reverse=True):

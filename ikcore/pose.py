@@ -63,8 +63,8 @@ class Pose:
         """The pose of read-only arrays that fit each other, except that `rotations` may have more leading axes."""
         pose = _new(Pose)
         _set_rotations(pose, rotations)
-        _set_translations(pose, _beside(translations, rotations))
-        _set_scales(pose, _beside(scales, rotations))
+        _set_translations(pose, _broadcast(translations, rotations))
+        _set_scales(pose, _broadcast(scales, rotations))
         return pose
 
     def _keep(self, given: dict[str, NDArray[Any]]) -> None:
@@ -152,7 +152,7 @@ def with_axes(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return array if array.shape[:-2] == shape else np.broadcast_to(array, (*shape, *array.shape[-2:]))
 
 
-def _beside(array: NDArray[Any] | None, rotations: NDArray[Any]) -> NDArray[Any] | None:
+def _broadcast(array: NDArray[Any] | None, rotations: NDArray[Any]) -> NDArray[Any] | None:
     """The array broadcast to the leading axes of the rotations."""
     return array if array is None or array.ndim == rotations.ndim else with_axes(array, rotations.shape[:-2])
 

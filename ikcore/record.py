@@ -30,15 +30,15 @@ def record(cls: type[T]) -> type[T]:
 
 def same_fields(self: Any, other: object) -> bool:
     """True if another object of the same class has equal fields."""
-    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+    return _comparison_values(self) == _comparison_values(other) if type(other) is type(self) else NotImplemented
 
 
 def hash_of_fields(self: Any) -> int:
     """A hash that is the same for equal objects."""
-    return hash(_compared(self))
+    return hash(_comparison_values(self))
 
 
-def _compared(self: Any) -> tuple[Any, ...]:
+def _comparison_values(self: Any) -> tuple[Any, ...]:
     return tuple([getattr(self, item.name) for item in fields(self) if item.compare])
 
 

@@ -77,14 +77,14 @@ def _call(
     workers: int | None,
     operands: dict[str, tuple[Any, ...]],
 ) -> Any:
-    places = tuple([_checked(array, dtype) for array in outputs])
+    places = tuple([_check_output(array, dtype) for array in outputs])
     inputs = {}
     for name, (value, *row) in operands.items():  # a comprehension, and even more a generator, takes longer to start
         inputs[name] = optional_rows(name, value, dtype, *row)
     return call(solver, inputs, places, workers)
 
 
-def _checked(out: Array, dtype: np.dtype[Any]) -> Array:
+def _check_output(out: Array, dtype: np.dtype[Any]) -> Array:
     came = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
     if came != dtype:
         raise TypeError(f"out: expected an array of {dtype}, as the input is, got {came}")
@@ -95,7 +95,7 @@ def _written(result: Array, out: Array | None) -> Array:
     """The result of a function without a gufunc, written to `out` if that is given."""
     if out is None:
         return result
-    if _checked(out, result.dtype).shape != result.shape:
+    if _check_output(out, result.dtype).shape != result.shape:
         raise ValueError(f"out: expected shape {result.shape}, got {out.shape}")
     out[...] = result
     return out
@@ -572,7 +572,7 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int
     dtype = number_type(q)
     turned = rows("q", q, dtype, 4)
     axes, forward = _euler_axes(order, dtype)
-    angles = np.empty((*turned.shape[:-1], 3), dtype) if out is None else _checked(out, dtype)
+    angles = np.empty((*turned.shape[:-1], 3), dtype) if out is None else _check_output(out, dtype)
     _one(_core.quat_to_euler, dtype, angles[..., ::forward], workers, q=(turned, 4), axes=(axes, 3, 3))
     return angles
 
@@ -634,7 +634,7 @@ def to_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     >>> to_xyzw([1, 2, 3, 4])
     array([2., 3., 4., 1.])
     """
-    return _reordered(q, [1, 2, 3, 0], out)
+    return _reorder(q, [1, 2, 3, 0], out)
 
 
 def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
@@ -657,10 +657,10 @@ def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     >>> from_xyzw([2, 3, 4, 1])
     array([1., 2., 3., 4.])
     """
-    return _reordered(q, [0, 1, 2, 3] if is_rotation(q) else [3, 0, 1, 2], out)
+    return _reorder(q, [0, 1, 2, 3] if is_rotation(q) else [3, 0, 1, 2], out)
 
 
-def _reordered(q: ArrayLike, order: list[int], out: Array | None) -> Array:
+def _reorder(q: ArrayLike, order: list[int], out: Array | None) -> Array:
     quaternions = rows("q", q, number_type(q), 4)
     return _written(quaternions[..., order], out)
 

@@ -230,7 +230,7 @@ class Skeleton:
 
             lower = {name.lower(): name for name in self._names}
             near = difflib.get_close_matches(joint.lower(), lower, 1)
-            hint = f"did you mean {lower[near[0]]!r}?" if near else f"there are {_listed(self._names)}"
+            hint = f"did you mean {lower[near[0]]!r}?" if near else f"there are {_name_list(self._names)}"
             raise ValueError(f"no joint is called {joint!r}; {hint}")
         try:
             number = whole_number(joint)
@@ -354,7 +354,7 @@ class Skeleton:
         return len(self._names)
 
     def __repr__(self) -> str:
-        return f"Skeleton({len(self)} joint{'s' * (len(self) != 1)}: {_listed(self._names)})"
+        return f"Skeleton({len(self)} joint{'s' * (len(self) != 1)}: {_name_list(self._names)})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -400,7 +400,7 @@ class Skeleton:
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}
             if len(by_joint) < len(limits):
-                raise ValueError(f"limits: two for one joint, by name and by index: {_listed(map(str, limits))}")
+                raise ValueError(f"limits: two for one joint, by name and by index: {_name_list(map(str, limits))}")
             return tuple(by_joint.get(joint) for joint in range(len(self)))
         if len(limits) != len(self):
             raise ValueError(f"limits: expected one (or None) for each of the {len(self)} joints, got {len(limits)}")
@@ -645,11 +645,11 @@ def _unique_names(names: Sequence[str] | None, joints: int) -> tuple[str, ...]:
     if len(given) != joints:
         raise ValueError(f"names: expected one for each of the {joints} joints, got {len(given)}")
     if twice := [name for name, times in Counter(given).items() if times > 1]:
-        raise ValueError(f"names: expected all different, got more than once: {_listed(twice)}")
+        raise ValueError(f"names: expected all different, got more than once: {_name_list(twice)}")
     return given
 
 
-def _listed(names: Any) -> str:
+def _name_list(names: Any) -> str:
     """A list of names as text: the first six, and the last."""
     names = list(names)
     return ", ".join(names[:6]) + (f", ... {names[-1]}" if len(names) > 6 else "")

@@ -125,10 +125,10 @@ def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict
     message = f"{solver}: {unusable} of {np.size(status)} items cannot be used: {why}"
     if strict:
         raise UnusableError(message)
-    warnings.warn(message, UnusableWarning, stacklevel=_levels_within() + 1)
+    warnings.warn(message, UnusableWarning, stacklevel=_stack_depth() + 1)
 
 
-def _levels_within() -> int:
+def _stack_depth() -> int:
     """The number of stack frames, from the caller's on, that belong to this package."""
     level, frame = 0, sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(_FOLDER):

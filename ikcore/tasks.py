@@ -107,14 +107,14 @@ class Task(NamedTuple):
 
     def moving(self, skeleton: Skeleton) -> list[int]:
         """All joints of its chains: they may slide for it, and turn except for the last one of a chain."""
-        return self._allowed(MAY_SLIDE, {joint for chain, _ in self._chains(skeleton) for joint in chain})
+        return self._filter_allowed(MAY_SLIDE, {joint for chain, _ in self._chains(skeleton) for joint in chain})
 
     def turning(self, skeleton: Skeleton) -> list[int]:
         """The joints of its chains that turn: the last one only if that changes something."""
         found = {joint for chain, last in self._chains(skeleton) for joint in (chain if last else chain[:-1])}
-        return self._allowed(MAY_TURN, found)
+        return self._filter_allowed(MAY_TURN, found)
 
-    def _allowed(self, what: int, joints: set[int]) -> list[int]:
+    def _filter_allowed(self, what: int, joints: set[int]) -> list[int]:
         """Those of the joints that may turn (or slide), by `may`."""
         return sorted(joint for joint in joints if self.may is None or self.may[joint] & what)
 
@@ -242,7 +242,7 @@ def all_tasks(
         task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype))
     )
     if may is None:
-        may = _freed(skeleton, goals, tasks)
+        may = _may_of_guards(skeleton, goals, tasks)
     return tasks if may is None else tuple(task._replace(may=may) for task in tasks)
 
 
@@ -250,7 +250,7 @@ def all_tasks(
 GUARDS = ("INSIDE", "OUTSIDE")
 
 
-def _freed(skeleton: Skeleton, goals: Sequence[Any], tasks: Sequence[Task]) -> bytes | None:
+def _may_of_guards(skeleton: Skeleton, goals: Sequence[Any], tasks: Sequence[Task]) -> bytes | None:
     """A byte per joint if some guard has no chain: joints may move as the other goals ask.
 
     None (any joint) if there is no such guard, or if no other goal moves joints.

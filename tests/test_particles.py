@@ -83,5 +83,5 @@ def test_noise_is_nearly_normal_and_weights_are_nearly_exponential() -> None:
 
 def test_particles_are_drawn_as_often_as_they_weigh() -> None:
     weights = np.array([0.5, 0.0, 0.3, 0.2])
-    drawn = inside._drawn(np.repeat(weights, 25) / 25)
+    drawn = inside._resample(np.repeat(weights, 25) / 25)
     assert np.bincount(drawn // 25, minlength=4).tolist() == [50, 0, 30, 20]

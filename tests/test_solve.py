@@ -680,7 +680,7 @@ def test_by_name_is_the_typed_function() -> None:
         ({"tolerance": 2}, "tolerance: expected 0 to 1, got 2 .*the reach.*"),
         ({"tolerance": np.nan}, "tolerance: expected 0 to 1, got nan"),
         ({"tolerance": "small"}, "tolerance: expected a number, got 'small'"),
-        ({"method": "dls", "max_step": 0}, r"max_step: expected 1e-06 to 4, got 0 \(the most that a joint turns"),
+        ({"method": "dls", "max_step": 0}, r"max_step: expected 1e-06 to 4, got 0 \(largest turn of a joint"),
         ({"textbook": 2}, "textbook: expected 0 to 1, got 2"),
         ({"textbook": "no"}, "textbook: expected True or False, got 'no'"),
         ({"tolerance": "1e-3"}, "tolerance: expected a number, got '1e-3'"),

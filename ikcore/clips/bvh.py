@@ -58,7 +58,7 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     """
     data = files.read(path)
     start = _start_of_motion(data)
-    joints = _joints(_Words(os.fspath(path), _decoded(data[:start])))
+    joints = _joints(_Words(os.fspath(path), _decode(data[:start])))
     values, frame_time = _motion(os.fspath(path), data, start, sum(len(joint.channels) for joint in joints))
     _check_room(f"{os.fspath(path)}, line {data.count(10, 0, start) + 1}", joints, len(values), len(data))
     skeleton = Skeleton(
@@ -208,12 +208,12 @@ class _Words:
     def take_number(self) -> float:
         word = self.take()
         if not _is_number(word):
-            self.fail(f"expected a number, got {_shown(word)}")
+            self.fail(f"expected a number, got {_word_text(word)}")
         return float(word)
 
     def expect(self, expected: str) -> None:
         if (word := self.take()).upper() != expected:
-            self.fail(f"expected {expected}, got {_shown(word)}")
+            self.fail(f"expected {expected}, got {_word_text(word)}")
 
     def fail(self, sentence: str) -> NoReturn:
         raise FormatError(f"{self._path}, line {self.line}: {sentence}")
@@ -250,9 +250,9 @@ def _joints(words: _Words) -> list[_Joint]:
                 if joint == len(joints) - 1 and _says_nothing(joints[joint]):
                     joints.pop()
             case _:
-                words.fail(f"expected {_EXPECTED[bool(inside)]}, got {_shown(word)}")
+                words.fail(f"expected {_EXPECTED[bool(inside)]}, got {_word_text(word)}")
     if inside:
-        words.fail(f"expected }}, as {_called(joints[inside[-1]])} is not closed, got the end of the hierarchy")
+        words.fail(f"expected }}, as {_end_site_name(joints[inside[-1]])} is not closed, got the end of the hierarchy")
     if not columns:
         words.fail("expected a ROOT with channels, got none")
     _name_ends(joints)
@@ -267,7 +267,7 @@ def _named(words: _Words, lines: dict[str, int], parent: int) -> _Joint:
     if not name:
         words.fail("expected the name of a joint, got none")
     if name in lines:
-        words.fail(f"expected names that differ, got a second {_shown(name)}; the first is in line {lines[name]}")
+        words.fail(f"expected names that differ, got a second {_word_text(name)}; the first is in line {lines[name]}")
     lines[name] = words.line
     joint = _Joint(name, parent, words.line)
     words.expect("{")
@@ -281,27 +281,27 @@ def _offset(words: _Words) -> tuple[float, ...]:
 def _channels(words: _Words) -> str:
     count = words.take()
     if count not in ("0", "1", "2", "3", "4", "5", "6"):
-        words.fail(f"expected how many channels, up to 6, got {_shown(count)}")
+        words.fail(f"expected how many channels, up to 6, got {_word_text(count)}")
     letters = ""
     for _ in range(int(count)):
         letter = _LETTERS.get((word := words.take()).lower())
         if letter is None or letter in letters:
-            words.fail(f"expected a channel such as Xposition or Zrotation, none twice, got {_shown(word)}")
+            words.fail(f"expected a channel such as Xposition or Zrotation, none twice, got {_word_text(word)}")
         letters += letter
     return letters
 
 
 def _check_offset(words: _Words, joint: _Joint) -> None:
     if not joint.offset:
-        words.fail(f"expected an OFFSET of {_called(joint)}, got none")
+        words.fail(f"expected an OFFSET of {_end_site_name(joint)}, got none")
 
 
 def _says_nothing(joint: _Joint) -> bool:
     return not joint.name and not joint.channels and not any(joint.offset)
 
 
-def _called(joint: _Joint) -> str:
-    return f"{_shown(joint.name) if joint.name else 'the End Site'} of line {joint.line}"
+def _end_site_name(joint: _Joint) -> str:
+    return f"{_word_text(joint.name) if joint.name else 'the End Site'} of line {joint.line}"
 
 
 def _name_ends(joints: list[_Joint]) -> None:
@@ -321,11 +321,11 @@ def _is_number(word: str) -> bool:
     return _NUMBER.fullmatch(word) is not None and math.isfinite(float(word))
 
 
-def _shown(word: str) -> str:
+def _word_text(word: str) -> str:
     return files.quoted(word) if word else "the end of the hierarchy"
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -376,7 +376,7 @@ def _motion(path: str, data: bytes, at: int, channels: int) -> tuple[NDArray[np.
 
 def _mistake(path: str, data: bytes, at: int, expected: str) -> FormatError:
     words = data[at:].split(maxsplit=1)
-    got = _shown(words[0].decode("latin-1")) if words else "the end of the file"
+    got = _word_text(words[0].decode("latin-1")) if words else "the end of the file"
     line = data.count(b"\n", 0, len(data) - len(data[at:].lstrip())) + 1
     return FormatError(f"{path}, line {line}: expected {expected}, got {got}")
 
@@ -506,7 +506,7 @@ def _without_jumps(angles: NDArray[np.float64], order: str) -> NDArray[np.float6
     (a, b, c) and (a + pi, pi - b, c + pi) are the same rotation, as are angles that differ by whole turns. The choice
     of the nearer one does not depend on the choice in the frame before.
     """
-    first, middle, last = np.moveaxis(_gimbal_lock_filled(angles, order), -1, 0)
+    first, middle, last = np.moveaxis(_fill_gimbal_lock(angles, order), -1, 0)
 
     def apart(turn: float, middles: NDArray[np.float64]) -> NDArray[np.float64]:
         steps = (np.diff(first, axis=0) + turn, middles, np.diff(last, axis=0) + turn)
@@ -522,7 +522,7 @@ def _without_jumps(angles: NDArray[np.float64], order: str) -> NDArray[np.float6
     return found
 
 
-def _gimbal_lock_filled(angles: NDArray[np.float64], order: str) -> NDArray[np.float64]:
+def _fill_gimbal_lock(angles: NDArray[np.float64], order: str) -> NDArray[np.float64]:
     """Fill angles in gimbal lock, where only a sum of two is defined: the last one keeps its previous value.
 
     If the middle angle b is a right angle, the first and the last rotation have the same axis. They have the same sense

@@ -327,7 +327,7 @@ class Clip:
             values = [getattr(clip, name) for clip in clips]
             if any(value != values[0] for value in values):
                 raise ValueError(f"concatenate: expected clips of one {name}, got {', '.join(map(str, values[:4]))}")
-        return dataclasses.replace(clips[0], pose=_joined(clips), loop=False, origin=None)
+        return dataclasses.replace(clips[0], pose=_join(clips), loop=False, origin=None)
 
     def __repr__(self) -> str:
         unit = "" if self.unit == 1 else f", unit {self.unit:g} m"
@@ -360,7 +360,7 @@ def _text(frames: slice) -> str:
     return f"[{':'.join(ends if ends[2] else ends[:2])}]"
 
 
-def _joined(clips: list[Clip]) -> Pose:
+def _join(clips: list[Clip]) -> Pose:
     """All frames of poses of one skeleton."""
     poses = [clip.pose for clip in clips]
 
@@ -442,7 +442,7 @@ class _Mirror:
     def __init__(self, skeleton: Skeleton, partner: NDArray[np.intp]) -> None:
         rest = skeleton.forward(skeleton.rest).rotations
         self._partner = partner
-        self._own = rotations.multiply(rotations.conjugate(_reflected(rest[partner])), rest)
+        self._own = rotations.multiply(rotations.conjugate(_reflect(rest[partner])), rest)
         above = np.where((skeleton.parents < 0)[:, np.newaxis], [1.0, 0, 0, 0], self._own[skeleton.parents])
         self._back = rotations.conjugate(above)
 
@@ -456,7 +456,9 @@ class _Mirror:
             before.names,
             before.limits,
             None if masses is None else masses[self._partner],
-            None if centres is None else rotations.rotate(rotations.conjugate(self._own), self._across(centres)),
+            None
+            if centres is None
+            else rotations.rotate(rotations.conjugate(self._own), self._mirror_vectors(centres)),
             None if preferred is None else self.turned(preferred),
             None if caps is None else caps[self._partner],
             None if inertias is None else self._inertias(inertias),
@@ -474,13 +476,13 @@ class _Mirror:
     def turned(self, local: NDArray[Any]) -> NDArray[Any]:
         """Local rotations (..., joints, 4)."""
         back, own = self._back.astype(local.dtype), self._own.astype(local.dtype)
-        return rotations.multiply(back, rotations.multiply(_reflected(local[..., self._partner, :]), own))
+        return rotations.multiply(back, rotations.multiply(_reflect(local[..., self._partner, :]), own))
 
     def moved(self, points: NDArray[Any]) -> NDArray[Any]:
         """Offsets or translations (..., joints, 3)."""
-        return rotations.rotate(self._back.astype(points.dtype), self._across(points))
+        return rotations.rotate(self._back.astype(points.dtype), self._mirror_vectors(points))
 
-    def _across(self, points: NDArray[Any]) -> NDArray[Any]:
+    def _mirror_vectors(self, points: NDArray[Any]) -> NDArray[Any]:
         """M times the vectors of the partners."""
         across: NDArray[Any] = points[..., self._partner, :] * np.array([-1, 1, 1], points.dtype)
         return across
@@ -491,7 +493,7 @@ class _Mirror:
         return transformed(np.swapaxes(axes, -1, -2), scales[..., self._partner, :])
 
 
-def _reflected(q: NDArray[Any]) -> NDArray[Any]:
+def _reflect(q: NDArray[Any]) -> NDArray[Any]:
     """M q M."""
     reflected: NDArray[Any] = q * np.array([1, 1, -1, -1], q.dtype)
     return reflected

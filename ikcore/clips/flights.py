@@ -75,7 +75,7 @@ def sprint(seconds: float = 4.0, *, speed: float = 5.5, fps: float = 60.0) -> Sa
     if not 0 < speed <= 6:
         raise ValueError(f"speed: expected more than 0 and up to 6 m/s, got {speed!r}")
     cycle = _Cycle(0.5, 0.12, 0.25, speed, {"Left": 0.0, "Right": 0.25}, ("Ball", "Toe"), math.radians(20), 0.3)
-    return _made(cycle, seconds, fps)
+    return _walk_of(cycle, seconds, fps)
 
 
 def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Sample:
@@ -108,10 +108,10 @@ def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Sampl
     if not 0 <= speed <= 2:
         raise ValueError(f"speed: expected 0 to 2 m/s, got {speed!r}")
     points = ("Heel", "Ball", "Toe")
-    return _made(_Cycle(0.5, 0.2, 0.5, speed, {"Left": 0.0, "Right": 0.0}, points, 0.0, 0.12), seconds, fps)
+    return _walk_of(_Cycle(0.5, 0.2, 0.5, speed, {"Left": 0.0, "Right": 0.0}, points, 0.0, 0.12), seconds, fps)
 
 
-def _made(cycle: _Cycle, seconds: float, fps: float) -> Sample:
+def _walk_of(cycle: _Cycle, seconds: float, fps: float) -> Sample:
     """The clip of a gait and its plants."""
     times, skeleton = frame_times(seconds, fps), skeleton_of_samples()
     rotations = np.tile([1.0, 0, 0, 0], (len(times), len(skeleton), 1))

@@ -160,20 +160,20 @@ def _clip(file: _File, animation: str | None, up: str, unit: float) -> Clip:
     everything = file.json["nodes"]
     above = _parents(everything)
     place = {node: joint for joint, node in enumerate(nodes)}
-    placed = [_placed(everything[node]) for node in nodes]
+    placed = [_node_transform(everything[node]) for node in nodes]
     offsets, rest, scales = (np.array(part) for part in zip(*placed, strict=True))
     names = _names(everything, "node ")
     skeleton = Skeleton(
         [place[above[node]] if node in above else -1 for node in nodes], offsets, rest, [names[node] for node in nodes]
     )
-    chosen, name = _chosen(file, animation)
+    chosen, name = _animation_of(file, animation)
     tracks = _tracks(file, chosen, name, place)
     times, fps = _times([keys for keys, _, _ in tracks.values()])
     file.check_room(len(times) * len(nodes) * 10, f"{len(times)} frames between keys, at {fps:g} a second")
     parts = {"translation": offsets, "rotation": rest, "scale": scales}
     moved = {name: np.tile(part, (len(times), 1, 1)) for name, part in parts.items()}
     for (joint, part), (keys, values, how) in tracks.items():
-        moved[part][:, joint] = _sampled(keys, values, how, times, part == "rotation")
+        moved[part][:, joint] = _sample(keys, values, how, times, part == "rotation")
     if not all(np.isfinite(part).all() for part in moved.values()):
         raise FormatError("a damaged glTF file: motion that is not finite")
     scaled = None if (moved["scale"] == 1).all() else moved["scale"]
@@ -238,12 +238,12 @@ class _File:
     def _buffer(self, number: int) -> bytes:
         if number not in self._buffers:
             uri = self.json["buffers"][number].get("uri")
-            self._buffers[number] = self._binary if uri is None else self._fetched(uri)
+            self._buffers[number] = self._binary if uri is None else self._fetch(uri)
         return self._buffers[number]
 
-    def _fetched(self, uri: str) -> bytes:
+    def _fetch(self, uri: str) -> bytes:
         if not uri.startswith("data:"):
-            found = _beside(self._folder, unquote(uri))
+            found = _read_below(self._folder, unquote(uri))
             self._given += len(found)
             return found
         try:
@@ -252,7 +252,7 @@ class _File:
             raise FormatError(f"a damaged glTF file: {error}") from error
 
 
-def _beside(folder: Path, name: str) -> bytes:
+def _read_below(folder: Path, name: str) -> bytes:
     """Read a file in a folder or below. Files elsewhere, also by a link, devices and pipes are refused."""
     path = Path(os.path.realpath(folder / name))
     if not path.is_relative_to(os.path.realpath(folder)):
@@ -293,7 +293,7 @@ def _names(things: list[dict[str, Any]], otherwise: str = "") -> list[str]:
     return found
 
 
-def _listed(names: list[str], most: int = 10) -> str:
+def _name_list(names: list[str], most: int = 10) -> str:
     """A list of names for a message."""
     return ", ".join([*map(files.cut, names[:most]), *["..."] * (len(names) > most)])
 
@@ -317,7 +317,7 @@ def _joints(tree: dict[str, Any]) -> list[int]:
     return sorted(found) if found else list(range(len(tree["nodes"])))
 
 
-def _placed(node: dict[str, Any]) -> tuple[Array, Array, Array]:
+def _node_transform(node: dict[str, Any]) -> tuple[Array, Array, Array]:
     """Translation, rotation and scale of a node without animation."""
     if "matrix" not in node:
         translation, scale = (
@@ -346,7 +346,7 @@ def _triangles(file: _File) -> tuple[Array, NDArray[np.int32]]:
     for node, matrix in _scene(file.json):
         mirrored = np.linalg.det(matrix[:3, :3]) < 0
         for primitive in _primitives(file.json, node, skinned=False):
-            points = _moved(_vertices(file, primitive), matrix)
+            points = _transform(_vertices(file, primitive), matrix)
             corners = _corners(file, primitive, len(points))
             vertices.append(points)
             faces.append(count + (corners[:, ::-1] if mirrored else corners))
@@ -385,7 +385,7 @@ def _skin(file: _File) -> dict[str, Array]:
             into = _into_joints(file, given)
             vertices, most = _vertices(file, primitive), _most(file, primitive["attributes"])
             for joint in np.unique(most).tolist():
-                found[names[given["joints"][joint]]].append(_moved(vertices[most == joint], into[joint]))
+                found[names[given["joints"][joint]]].append(_transform(vertices[most == joint], into[joint]))
     if not found:
         raise FormatError("expected a mesh with a skin, got none")
     return {name: np.concatenate(parts) for name, parts in found.items()}
@@ -419,7 +419,7 @@ def _matrix(node: dict[str, Any]) -> Array:
     """The matrix (4, 4) from the space of a node to that of its parent."""
     if "matrix" in node:
         return _finite(node["matrix"]).reshape(4, 4).T
-    translation, rotation, scale = _placed(node)
+    translation, rotation, scale = _node_transform(node)
     matrix = np.eye(4)
     matrix[:3, :3] = rotations.to_matrix(rotation) * scale
     matrix[:3, 3] = translation
@@ -456,7 +456,7 @@ def _corners(file: _File, primitive: dict[str, Any], vertices: int) -> NDArray[n
     return listed[: len(listed) if mode == 4 else 0].reshape(-1, 3)
 
 
-def _moved(points: Array, matrix: Array) -> Array:
+def _transform(points: Array, matrix: Array) -> Array:
     moved = transformed(matrix[:3, :3], points) + matrix[:3, 3]
     if not np.isfinite(moved).all():
         raise FormatError("a damaged glTF file: vertices that are not finite")
@@ -485,15 +485,15 @@ def _most(file: _File, attributes: dict[str, Any]) -> NDArray[np.int64]:
 _Track = tuple[Array, Array, str]  # times of the keys, their values, interpolation
 
 
-def _chosen(file: _File, animation: str | None) -> tuple[dict[str, Any], str]:
+def _animation_of(file: _File, animation: str | None) -> tuple[dict[str, Any], str]:
     """An animation and its name."""
     given = file.json.get("animations", [])
     names = _names(given)
     if animation is None and len(names) != 1:
-        found = f"{len(names)}: {_listed(names)}; name one with `animation`" if names else "none"
+        found = f"{len(names)}: {_name_list(names)}; name one with `animation`" if names else "none"
         raise FormatError(f"expected one animation, got {found}")
     if animation is not None and animation not in names:
-        raise FormatError(f"there is no animation {animation!r} among {_listed(names) or 'none'}")
+        raise FormatError(f"there is no animation {animation!r} among {_name_list(names) or 'none'}")
     at = 0 if animation is None else names.index(animation)
     return given[at], names[at]
 
@@ -543,7 +543,7 @@ def _times(tracks: list[Array]) -> tuple[Array, float]:
     return start + np.arange(frames) / fps, fps
 
 
-def _sampled(keys: Array, values: Array, how: str, times: Array, rotation: bool) -> Array:
+def _sample(keys: Array, values: Array, how: str, times: Array, rotation: bool) -> Array:
     """The values at these times, constant before the first key and after the last."""
     before = np.clip(np.searchsorted(keys, times + 1e-5, "right") - 1, 0, len(keys) - 1)
     after = np.minimum(before + 1, len(keys) - 1)

@@ -126,7 +126,7 @@ class Origin:
     def to_json(self) -> str:
         """One line of text, in which lengths have nine digits; `from_json` reads it."""
         stances = [
-            [each.leg, each.level, [[p.point, p.start, p.stop, _rounded(p.places)] for p in each.pivots]]
+            [each.leg, each.level, [[p.point, p.start, p.stop, _round(p.places)] for p in each.pivots]]
             for each in self.stances
         ]
         said = {
@@ -139,7 +139,7 @@ class Origin:
             "soles": [[*key, joint, list(offset)] for key, (joint, offset) in self.soles.items()],
             "contacts": [[*key, spans.tolist(), self.confidence[key]] for key, spans in self.contacts.items()],
             "stances": stances,
-            "treadmill": None if self.treadmill is None else _rounded(self.treadmill),
+            "treadmill": None if self.treadmill is None else _round(self.treadmill),
         }
         return json.dumps(said, allow_nan=False, separators=(",", ":"))
 
@@ -163,7 +163,7 @@ def pivot(point: str, start: int, stop: int, places: Array, tolerance: float) ->
     return Pivot(point, start, stop, np.array(middle[np.newaxis] if stays else places))
 
 
-def _rounded(places: Array) -> list[list[float]]:
+def _round(places: Array) -> list[list[float]]:
     values: list[list[float]] = [[float(f"{value:.9g}") for value in row] for row in places.tolist()]
     return values
 

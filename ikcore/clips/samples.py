@@ -117,7 +117,7 @@ def _pose(skeleton: Skeleton, strides: Array, step: float) -> Pose:
     """Trunk and arms swing, then the legs reach to where the feet are."""
     turned = np.tile([1.0, 0, 0, 0], (len(strides), len(skeleton), 1))
     moved = np.tile(skeleton.offsets, (len(strides), 1, 1))
-    root, hips = _root(strides, step), _hips_turned(strides)
+    root, hips = _root(strides, step), _turn_hips(strides)
     moved[:, 0] = root + np.array([0, _height(step), 0])
     turned[:, 0] = hips
     for joint, rotation in _swings(strides).items():
@@ -146,7 +146,7 @@ def _root(strides: Array, step: float) -> Array:
     return np.stack([0.02 * _wave(strides, _STANDING), bob, 2 * step * strides - step / 2 + 0.04], axis=-1)
 
 
-def _hips_turned(strides: Array) -> Array:
+def _turn_hips(strides: Array) -> Array:
     """The leg that swings goes ahead, and its hip sinks."""
     return rotations.multiply(about("y", -0.1 * _wave(strides, 0)), about("z", 0.05 * _wave(strides, _STANDING)))
 
@@ -168,7 +168,7 @@ def _height(step: float) -> float:
     """As high as the hips can be without a leg being straighter than 99 % of its length at any time."""
     strides = np.linspace(0, 1, 1001)
     foot = _foot(strides, step)
-    hip = _root(strides, step) + rotations.rotate(_hips_turned(strides), LEG["UpLeg"][1])
+    hip = _root(strides, step) + rotations.rotate(_turn_hips(strides), LEG["UpLeg"][1])
     across = (hip[:, 0] - TRACK["Left"]) ** 2 + (hip[:, 2] - foot.z) ** 2
     below = (0.99 * (THIGH + SHIN)) ** 2 - across
     highest = (foot.y - hip[:, 1] + np.sqrt(np.maximum(below, 0))).min()
@@ -198,13 +198,13 @@ def _foot(strides: Array, step: float) -> _Foot:
 
 def _on_heel(now: Array) -> Array:
     """From the strike until it lifts; flat soon."""
-    pitch = -_STRIKE * _eased(np.maximum(1 - now / FLAT, 0))
+    pitch = -_STRIKE * _ease(np.maximum(1 - now / FLAT, 0))
     return np.array([*(np.zeros((2, 1)) - turned(ANKLE, pitch)), pitch, 0 * pitch])
 
 
 def _on_toes(now: Array) -> Array:
     """The foot turns about the toe joint, the toes stay flat."""
-    pitch = _ROLL * _eased((now - OFF) / (LIFT - OFF))
+    pitch = _ROLL * _ease((now - OFF) / (LIFT - OFF))
     return np.array([*(TOE_JOINT[:, np.newaxis] - turned(TOE, pitch)), pitch, -pitch])
 
 
@@ -238,7 +238,7 @@ def _end(pivot: Array, arm: Array, pitch: float, rate: float, toes: float, share
     return np.array([position, velocity, [rate * rate * y, rate * rate * z, 0, 0]])
 
 
-def _eased(share: Array) -> Array:
+def _ease(share: Array) -> Array:
     """From 0 to 1, where the slope is 2; no acceleration at either end."""
     return share * share * share * (2 - share)
 

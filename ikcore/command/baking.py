@@ -82,12 +82,12 @@ def run(
 def work(job: Job) -> Outcome:
     """Bake one clip."""
     try:
-        return _baked(job)
+        return _bake(job)
     except (OSError, ValueError, MemoryError) as error:
         return Outcome(job, commands.failure(job, error))
 
 
-def _baked(job: Job) -> Outcome:
+def _bake(job: Job) -> Outcome:
     how = job.how
     clip = commands.read(job.file, job.animation, how.up, how.unit)
     ground = commands.ground(how.ground, clip.up, clip.unit)
@@ -120,7 +120,7 @@ def _baked(job: Job) -> Outcome:
     commands.put(job.output, baked.clip.write)
     if job.page:
         commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))
-    facts = {"output": str(job.output), "notes": notes, **_moved(baked, after)}
+    facts = {"output": str(job.output), "notes": notes, **_pelvis_data(baked, after)}
     return measuring.outcome(job, clip, after, before, **facts)
 
 
@@ -129,7 +129,7 @@ def _with_option(note: Note) -> str:
     return f"{note}; {_OPTIONS[note.remedy]} mends that" if note.remedy else str(note)
 
 
-def _moved(baked: Baked, after: Measured) -> dict[str, Any]:
+def _pelvis_data(baked: Baked, after: Measured) -> dict[str, Any]:
     """JSON data of the pelvis: range of its offset in metres, and frames out of reach per leg."""
     unit = baked.clip.unit
     far = {leg: _SHORT * after.lengths[leg] for leg in baked.short}

@@ -39,13 +39,13 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
     The results of `work`.
     """
     if workers == 1 or len(jobs) < 2:
-        yield from _counted(map(work, jobs), len(jobs))
+        yield from _with_progress(map(work, jobs), len(jobs))
         return
     others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_at_once)
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_silently)
     try:
         futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
-        yield from _counted((future.result() for future in futures), len(jobs))
+        yield from _with_progress((future.result() for future in futures), len(jobs))
     except (KeyboardInterrupt, SystemExit):  # nobody waits for unfinished jobs
         _end([child for child in multiprocessing.active_children() if child not in others])
         raise
@@ -66,7 +66,7 @@ def _end(children: list[BaseProcess]) -> None:
             child.join(0.1)
 
 
-def _end_at_once() -> None:
+def _end_silently() -> None:
     """End the worker without output when it is interrupted; the parent process prints the message.
 
     End it also when the parent process is gone. On Windows nothing else ends it then.
@@ -90,7 +90,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:
+def _with_progress(results: Iterable[_Result], count: int) -> Iterator[_Result]:
     """The same results, with a progress bar if the output is a terminal and there are several jobs."""
     shown = sys.stderr.isatty() and count > 1
     try:

@@ -101,7 +101,7 @@ def finish(outcomes: Sequence[Outcome], lines: Sequence[str], folder: str | None
     listed = folder is not None and len(outcomes) > 1 and bool(done)
     if folder and listed:
         names = commands.within(each.job.file for each in outcomes)
-        found = [_listed(each, name) for each, name in zip(outcomes, names, strict=True)]
+        found = [_index_entry(each, name) for each, name in zip(outcomes, names, strict=True)]
         report.write_index(Path(folder) / commands.INDEX, found)
     for line in _remarks(done, guessed=guessed, index=Path(folder) / commands.INDEX if folder and listed else None):
         commands.say(line, sys.stderr)
@@ -116,12 +116,12 @@ def done_of(outcomes: Iterable[Outcome]) -> list[Outcome]:
 def work(job: Job) -> Outcome:
     """Measure one clip."""
     try:
-        return _measured(job)
+        return _measure(job)
     except (OSError, ValueError, MemoryError) as error:
         return Outcome(job, commands.failure(job, error))
 
 
-def _measured(job: Job) -> Outcome:
+def _measure(job: Job) -> Outcome:
     clip = commands.read(job.file, job.animation, job.up, job.unit)
     source = _source(job)
     measured = measure(clip.convert(up="Y", unit=1), ground=commands.ground(job.ground), source=source)
@@ -260,7 +260,7 @@ def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
     return [*text, "", *notes] if notes else text
 
 
-def _listed(outcome: Outcome, name: str) -> report.Listed:
+def _index_entry(outcome: Outcome, name: str) -> report.Listed:
     """An entry of the list of pages for a clip."""
     name = commands.printable(name + (f": {outcome.job.animation}" if outcome.job.animation else ""))
     if outcome.error:

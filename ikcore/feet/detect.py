@@ -121,7 +121,7 @@ class Feet:
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
         up = up or (clip.up if clip else _upright(skeleton))
         seen = stance(skeleton, up, clip)
-        found = _at_rest(skeleton, up) if seen is resting(skeleton, up) else _found(skeleton, seen)
+        found = _at_rest(skeleton, up) if seen is resting(skeleton, up) else _find(skeleton, seen)
         legs = _legs(skeleton, seen, found)
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
@@ -307,25 +307,25 @@ def _checked_skin(skeleton: Skeleton, vertices: Mapping[str, ArrayLike]) -> dict
 @functools.lru_cache(maxsize=KNOWN)
 def _at_rest(skeleton: Skeleton, up: str) -> tuple[Sided, ...]:
     """The legs of a skeleton that stands at rest, cached for all its clips, see `resting`."""
-    return tuple(_found(skeleton, resting(skeleton, up)))
+    return tuple(_find(skeleton, resting(skeleton, up)))
 
 
-def _found(skeleton: Skeleton, seen: Stance) -> list[Sided]:
-    named = _named(skeleton)
-    return _called_so(skeleton, seen, named) if named else _built(skeleton, seen)
+def _find(skeleton: Skeleton, seen: Stance) -> list[Sided]:
+    named = _legs_by_name(skeleton)
+    return _called_so(skeleton, seen, named) if named else _legs_by_structure(skeleton, seen)
 
 
 # --- by name ---------------------------------------------------------------------------------------------------------
 
 
-def _named(skeleton: Skeleton) -> Sequence[Named]:
+def _legs_by_name(skeleton: Skeleton) -> Sequence[Named]:
     """The legs of the first family whose legs are complete, else of the first whose feet are all free.
 
     If all are incomplete, an error says what is wrong with the first.
     """
     broken, loose = None, None
     for legs in by_name(skeleton.names):
-        wrong = [sentence for leg in legs if (sentence := _broken(skeleton, leg))]
+        wrong = [sentence for leg in legs if (sentence := _fault(skeleton, leg))]
         if not wrong:
             return legs
         broken = broken or wrong[0]
@@ -343,7 +343,7 @@ def _is_free(skeleton: Skeleton, leg: Named) -> bool:
 def _upright(skeleton: Skeleton) -> str:
     """The axis along which legs with known names hang down."""
     at = skeleton.forward(skeleton.rest).positions
-    legs_up = sum((at[leg.hip] - at[leg.ankle] for leg in _named(skeleton)), np.zeros(3))
+    legs_up = sum((at[leg.hip] - at[leg.ankle] for leg in _legs_by_name(skeleton)), np.zeros(3))
     return "Z" if legs_up[2] > legs_up[1] else "Y"
 
 
@@ -364,7 +364,7 @@ def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sid
         apart = min(abs(ahead[low] - ahead[foot]) for foot in feet)
         level = max(abs(height[low] - height[foot]) for foot in feet)
         if apart > _APART * size and level < _EVEN * size:
-            found.append(_sided(skeleton, seen, chain))
+            found.append(_with_side(skeleton, seen, chain))
     return found if {side for _, side in found} == {"left", "right"} else []
 
 
@@ -378,7 +378,7 @@ def _size(seen: Stance, leg: Named) -> float:
     return length(seen.at, [leg.hip, leg.knee, leg.ankle])
 
 
-def _broken(skeleton: Skeleton, leg: Named) -> str | None:
+def _fault(skeleton: Skeleton, leg: Named) -> str | None:
     if leg.hip not in ancestors(skeleton, leg.knee):
         return under(skeleton, "shin", leg.knee, "thigh", leg.hip)
     if leg.knee not in ancestors(skeleton, leg.ankle):
@@ -421,8 +421,8 @@ def _toes(skeleton: Skeleton, seen: Stance, ankle: int) -> tuple[int | None, int
 # --- by structure ----------------------------------------------------------------------------------------------------
 
 
-def _built(skeleton: Skeleton, seen: Stance) -> list[Sided]:
-    found = [_sided(skeleton, seen, chain) for chain in chains(skeleton, seen)]
+def _legs_by_structure(skeleton: Skeleton, seen: Stance) -> list[Sided]:
+    found = [_with_side(skeleton, seen, chain) for chain in chains(skeleton, seen)]
     if not found:
         raise ValueError(
             f"no legs found among {len(skeleton)} joints, by name or by structure: give them, "
@@ -431,7 +431,7 @@ def _built(skeleton: Skeleton, seen: Stance) -> list[Sided]:
     return found
 
 
-def _sided(skeleton: Skeleton, seen: Stance, chain: Chain) -> Sided:
+def _with_side(skeleton: Skeleton, seen: Stance, chain: Chain) -> Sided:
     toes = (None, None) if chain.ankle is None else _toes(skeleton, seen, chain.ankle)
     said = side_of(skeleton.names[chain.top])
     return _Bare(chain, *toes), said or ("left" if seen.beside[chain.top] > 0 else "right")
@@ -444,10 +444,10 @@ def _legs(skeleton: Skeleton, seen: Stance, found: Iterable[Sided]) -> list[Leg]
     rows = {side: [leg for leg, other in found if other == side] for side in SIDES}
     placed = [(row, side, leg) for side in SIDES for row, leg in enumerate(rows[side])]
     placed.sort(key=lambda leg: (leg[0], SIDES.index(leg[1])))
-    return [_leg(skeleton, seen, leg, side, _called(side, row, len(rows[side]))) for row, side, leg in placed]
+    return [_leg(skeleton, seen, leg, side, _leg_name(side, row, len(rows[side]))) for row, side, leg in placed]
 
 
-def _called(side: str, row: int, rows: int) -> str:
+def _leg_name(side: str, row: int, rows: int) -> str:
     """The name of a leg: left; or front left and hind left; or left 1, left 2, and so on."""
     if rows == 1:
         return side

@@ -80,7 +80,7 @@ class Leg:
             raise ValueError(
                 f"the leg {self.name!r}: soles: expected some of {', '.join(POINTS)}, got {min(strange)!r}"
             )
-        object.__setattr__(self, "soles", {point: _checked(self.name, *self.soles[point]) for point in self.soles})
+        object.__setattr__(self, "soles", {point: _check_sole(self.name, *self.soles[point]) for point in self.soles})
 
     @property
     def free(self) -> bool:
@@ -115,7 +115,7 @@ class Leg:
             skeleton.index(name)
 
 
-def _checked(leg: str, joint: str, offset: tuple[float, ...]) -> Sole:
+def _check_sole(leg: str, joint: str, offset: tuple[float, ...]) -> Sole:
     numbers = tuple(map(float, offset))
     if len(numbers) != 3:
         raise ValueError(f"the leg {leg!r}: soles: expected offsets of three numbers, got {len(numbers)}")

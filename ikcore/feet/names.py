@@ -88,7 +88,7 @@ def side_of(name: str) -> str | None:
 
 
 @functools.cache
-def _spelled(family: Family, letters: str) -> tuple[list[str], ...]:
+def _joint_names(family: Family, letters: str) -> tuple[list[str], ...]:
     """The names of every joint on one side."""
     return tuple([name.replace("*", letters) for name in part.split("|") if name] for part in family)
 
@@ -96,13 +96,15 @@ def _spelled(family: Family, letters: str) -> tuple[list[str], ...]:
 @functools.cache
 def _hips() -> tuple[str, ...]:
     """The names of hips of all families and sides: few other names end like them."""
-    return tuple({hip for family in FAMILIES.values() for letters, _ in _SIDES for hip in _spelled(family, letters)[0]})
+    return tuple(
+        {hip for family in FAMILIES.values() for letters, _ in _SIDES for hip in _joint_names(family, letters)[0]}
+    )
 
 
 def _legs(family: Family, keys: dict[str, int], hips: list[str]) -> Iterator[tuple[str, Named]]:
     """Every leg of a family, with the prefix of its names; `hips` are keys that may be hips."""
     for letters, side in _SIDES:
-        spelled, *others = _spelled(family, letters)
+        spelled, *others = _joint_names(family, letters)
         for hip in spelled:
             for key in hips:
                 if not key.endswith(hip):

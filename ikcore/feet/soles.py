@@ -34,7 +34,7 @@ _BAND = 0.2  # share of the foot around a point in which its lowest vertices are
 
 def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
     """World positions of points (..., points, 3): as joints added to the skeleton, so that scales count."""
-    return _carried(skeleton, pose, *hung(skeleton, soles))
+    return _world_points(skeleton, pose, *hung(skeleton, soles))
 
 
 def points_and_joints(
@@ -57,7 +57,7 @@ def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
     """The sole point on a joint that is at a world position in one pose."""
     origin, axes = space(skeleton, pose, skeleton.index(joint))
     if not _solid(axes):
-        raise ValueError(_flattened(joint))
+        raise ValueError(_zero_scale_message(joint))
     x, y, z = within(axes, place - origin).tolist()
     return Sole(joint, (x, y, z))
 
@@ -231,7 +231,7 @@ def _with_soles(
     solid = _solid(sides.swapaxes(-1, -2))
     whole = solid.all(axis=1)
     if not whole.any():  # if each joint has a size in some frame, the message names any
-        raise ValueError(_flattened(joints[int(np.argmin(solid.any(axis=0)))]))
+        raise ValueError(_zero_scale_message(joints[int(np.argmin(solid.any(axis=0)))]))
     tiny = 0.02 * _length_in(skeleton, leg, poses, at, int(whole.argmax()))
     at = at[:, _foot(leg)]
     if not whole.all():
@@ -264,7 +264,7 @@ class _Skin:
 
     def offsets(self, origins: Array, sides: Array) -> dict[str, tuple[float, float, float] | None]:
         """The usual points in the spaces of foot and toes: as far out as the low part of the mesh goes."""
-        placed = [self._skinned(frame, mesh) for frame, mesh in enumerate(self.mesh)]
+        placed = [self._skin_points(frame, mesh) for frame, mesh in enumerate(self.mesh)]
         places = {name: np.array([found[name] for found in placed]) for name in placed[0]}
         if not self.point:
             places["heel"] = self._flat(places.pop("bend"), places["heel"])
@@ -275,7 +275,7 @@ class _Skin:
             found[name] = _core.usual_within(axes, place - origins[:, joint])
         return found
 
-    def _skinned(self, frame: int, mesh: Array) -> dict[str, Array]:
+    def _skin_points(self, frame: int, mesh: Array) -> dict[str, Array]:
         """The points in one frame, and the line at which the foot bends."""
         up, ankle, ahead, inner = self.up[frame], self.ankle[frame], self.ahead[frame], self.inner[frame]
         height = dot(mesh, up)
@@ -325,12 +325,12 @@ def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Arra
     if not parts:
         return None
     joints = [joint for joint, rows in parts for _ in rows]
-    return _carried(skeleton, poses, joints, np.concatenate([rows for _, rows in parts]))
+    return _world_points(skeleton, poses, joints, np.concatenate([rows for _, rows in parts]))
 
 
 def space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
     """Origin (..., 3) and axes as columns (..., 3, 3) of a joint in the world, scales and shear included."""
-    found = _carried(skeleton, pose, [joint] * 4, _UNITS)
+    found = _world_points(skeleton, pose, [joint] * 4, _UNITS)
     origin = found[..., 0, :]
     return origin, np.swapaxes(found[..., 1:, :] - origin[..., np.newaxis, :], -1, -2)
 
@@ -338,7 +338,7 @@ def space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
 def _spaces(skeleton: Skeleton, pose: Pose, names: Sequence[str]) -> tuple[Array, Array]:
     """Origins (frames, joints, 3) and axes as rows (frames, joints, 3, 3) of joints by name."""
     joints = [joint for name in names for joint in [skeleton.index(name)] * 4]
-    found = _carried(skeleton, pose, joints, np.concatenate([_UNITS] * len(names)))
+    found = _world_points(skeleton, pose, joints, np.concatenate([_UNITS] * len(names)))
     found = found.reshape(len(found), len(names), 4, 3)
     return found[:, :, 0], found[:, :, 1:] - found[:, :, :1]
 
@@ -362,11 +362,11 @@ def _sides(axes: Array) -> Array:
     return np.ascontiguousarray(np.swapaxes(axes, -1, -2), np.float64)
 
 
-def _flattened(joint: str) -> str:
+def _zero_scale_message(joint: str) -> str:
     return f"{joint!r} is scaled to 0, where its sole has no size: scale it up, or leave those frames out"
 
 
-def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
+def _world_points(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
     """World positions of points given in the space of joints."""
     return walked(skeleton, pose, joints, offsets, [])[0]
 

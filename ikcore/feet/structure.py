@@ -89,16 +89,16 @@ def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
     """The rest pose; if it lies down and the clip stands upright, the tallest pose of the clip."""
     rest = resting(skeleton, up)
     tallest = None if clip is None else _tallest(skeleton, rest, clip)
-    return rest if tallest is None else _seen(skeleton, tallest, up)
+    return rest if tallest is None else _stance_of(skeleton, tallest, up)
 
 
 @functools.lru_cache(maxsize=KNOWN)
 def resting(skeleton: Skeleton, up: str) -> Stance:
     """The rest pose, cached for all clips of a skeleton."""
-    return _seen(skeleton, skeleton.rest, up)
+    return _stance_of(skeleton, skeleton.rest, up)
 
 
-def _seen(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
+def _stance_of(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
     """The stance: left by names, else by the plane of symmetry and the feet, else +Z is front (-Y if Z is up)."""
     above, at = np.eye(3)["XYZ".index(up)], skeleton.forward(pose).positions
     usual = np.array([0.0, -1, 0]) if up == "Z" else np.array([0.0, 0, 1])
@@ -106,8 +106,8 @@ def _seen(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
     left = _flat(_mean(at, sides, "left") - _mean(at, sides, "right"), above) if {"left", "right"} <= {*sides} else None
     if left is None:
         axes = [cross(above, usual), usual]
-        left = min(axes, key=lambda axis: _lopsided(at, axis))
-        left = left if dot(cross(left, above), _pointed(skeleton, at, above, usual)) >= 0 else -left
+        left = min(axes, key=lambda axis: _asymmetry(at, axis))
+        left = left if dot(cross(left, above), _facing(skeleton, at, above, usual)) >= 0 else -left
     return Stance(pose, at, _body(skeleton), above, cross(left, above), left)
 
 
@@ -169,7 +169,7 @@ def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
     limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
     flat = [limb for limb in limbs if _lies_flat(skeleton, seen, limb)]
     by_limb = [None if limb in flat else _chain(skeleton, seen, limb) for limb in limbs]
-    found = [chain for chain in by_limb if chain] or _handled(skeleton)
+    found = [chain for chain in by_limb if chain] or _legs_with_handles(skeleton)
     if _both(seen, [chain.top for chain in found]):
         return found
     if feet := _free(skeleton, seen, [] if found else flat):
@@ -242,7 +242,7 @@ def _flat(direction: Array, up: Array) -> Array | None:
     return flat / length if length > 0 else None
 
 
-def _lopsided(at: Array, axis: Array) -> float:
+def _asymmetry(at: Array, axis: Array) -> float:
     """Mean distance of mirrored joints from the nearest joint; infinite for joints in the plane, which say nothing."""
     across = _from_middle(dot(at, axis))
     if np.ptp(across) <= 1e-6 * np.ptp(at, axis=0).max():
@@ -256,7 +256,7 @@ def _from_middle(across: Array) -> Array:
     return np.asarray(across - median(across))
 
 
-def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
+def _facing(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
     """The horizontal direction of the last bones above the ground, or the usual front if they have none."""
     height = dot(at, up)
     tree = skeleton.parents
@@ -328,7 +328,7 @@ def _chain(skeleton: Skeleton, seen: Stance, limb: list[int]) -> Chain | None:
     return Chain(leg[0], tuple(leg[1:-1]), leg[-1]) if len(leg) > 2 else None
 
 
-def _handled(skeleton: Skeleton) -> list[Chain]:
+def _legs_with_handles(skeleton: Skeleton) -> list[Chain]:
     """Legs that lack a joint at their tip and are held by an IK target of the same name."""
     handles = {}
     for joint, name in enumerate(skeleton.names):

@@ -210,13 +210,13 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
         deep = metrics.beyond(deep, metrics.penetration(there))
         high = metrics.beyond(high, metrics.floating(there))
     yield from _worst_of_each(_slides(measured, leg, size))
-    yield from _beyond(leg, "sinks", np.where(down, deep, 0), BOUNDS["penetration"].good * size)
+    yield from _excesses(leg, "sinks", np.where(down, deep, 0), BOUNDS["penetration"].good * size)
     swings = np.where(down, 0, deep)
     if measured.own is not None:  # toes that dip into the floor of the source may do so again
         swings = metrics.beyond(swings, metrics.penetration(measured.own[leg].heights))
-    yield from _beyond(leg, "swings through the ground", swings, BOUNDS["penetration_swing"].good * size)
+    yield from _excesses(leg, "swings through the ground", swings, BOUNDS["penetration_swing"].good * size)
     stands = metrics.standing(down, fps=fps)
-    yield from _beyond(leg, "floats", np.where(stands & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
+    yield from _excesses(leg, "floats", np.where(stands & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
     for start, stop in runs(down & np.isinf(high)).tolist():
         yield Moment(leg, "stands where there is no ground", math.nan, start, stop, math.inf)
     if measured.own is not None:
@@ -225,11 +225,11 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
         off = np.where(unseen, metrics.off_ground(track.heights, own.heights), 0)
         limit = BOUNDS["off_ground"].good * size
         what = "seems to stand without a contact, off the ground by"
-        for moment in _beyond(leg, what, np.where(np.isfinite(off), off, 0), limit):
+        for moment in _excesses(leg, what, np.where(np.isfinite(off), off, 0), limit):
             yield moment._replace(weight=min(moment.weight, _GUESS))  # or it passes a step slowly
     knees = metrics.bends(track.chain)
     usual = metrics.bends(source.tracks[leg].chain) if source else knees
-    for start, stop in runs(_apart(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():
+    for start, stop in runs(_close_gaps(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():
         yield Moment(leg, "knee pops", math.nan, start, stop, 10.0)
     chain = track.chain
     flips = metrics.new_flips(chain, source.tracks[leg].chain, fps=fps) if source else metrics.flips(chain)
@@ -283,13 +283,13 @@ def _worst_of_each(found: Iterator[Moment]) -> Iterator[Moment]:
         yield kept
 
 
-def _beyond(leg: str, what: str, values: NDArray[np.float64], limit: float) -> Iterator[Moment]:
+def _excesses(leg: str, what: str, values: NDArray[np.float64], limit: float) -> Iterator[Moment]:
     for start, stop in runs(values > limit).tolist():
         most = float(values[start:stop].max())
         yield Moment(leg, what, most, start, stop, most / limit)
 
 
-def _apart(mask: NDArray[np.bool_], fps: float) -> NDArray[np.bool_]:
+def _close_gaps(mask: NDArray[np.bool_], fps: float) -> NDArray[np.bool_]:
     """The mask with gaps of less than 0.1 s closed: one event each."""
     closed = mask.copy()
     for start, stop in runs(~mask).tolist():

@@ -168,7 +168,7 @@ class Part:
     def _placing(self) -> tuple[NDArray[Any] | None, ...]:
         return self.rotations, self.translations, self.scales
 
-    def _placed(self, shape: tuple[int, ...]) -> _Placed:
+    def _placements(self, shape: tuple[int, ...]) -> _Placed:
         """The body and its placement for the core, for rays with these leading axes."""
         body = (*self.body.normal.tolist(), self.body.height) if isinstance(self.body, Plane) else self.body
         for frames in (self.translations, self.rotations, self.scales):
@@ -226,7 +226,7 @@ class Ground:
 
     def __post_init__(self) -> None:
         if not self.moves:
-            object.__setattr__(self, "_at_rest", tuple([part._placed(()) for part in self.parts]))
+            object.__setattr__(self, "_at_rest", tuple([part._placements(()) for part in self.parts]))
         if self.up not in _AXES:
             raise ValueError(f"up: expected 'x', 'y' or 'z', got {self.up!r}")
 
@@ -449,7 +449,7 @@ class Ground:
         q = None if rotations is None else _frames_of("rotations", rotations, 4)
         t = None if translations is None else _frames_of("translations", translations, 3)
         s = None if scales is None else _scales_of(scales)
-        return Ground(tuple(_moved(part, q, t, s) for part in self.parts), self.up)
+        return Ground(tuple(_move_part(part, q, t, s) for part in self.parts), self.up)
 
     @property
     def moves(self) -> bool:
@@ -639,7 +639,7 @@ class Ground:
 
     def _bodies(self, shape: tuple[int, ...]) -> tuple[_Placed, ...]:
         """The parts and their placements for the core, for rays with these leading axes."""
-        return self._at_rest or tuple([part._placed(shape) for part in self.parts])
+        return self._at_rest or tuple([part._placements(shape) for part in self.parts])
 
 
 def _name_of(part: Part) -> str:
@@ -668,7 +668,7 @@ def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...
     leading = {name: array.shape[:-1] for name, array in given.items()}
     shape = broadcast_axes(what, leading, leading)
     size = math.prod(shape)
-    return shape, [_repeated(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
+    return shape, [_broadcast_copy(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
 
 
 def _windows(
@@ -683,7 +683,7 @@ def _windows(
     return shape, start, rise[:, 0], drop[:, 0]
 
 
-def _repeated(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def _broadcast_copy(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """The array broadcast to a shape and copied; the array itself if it has that shape."""
     if array.shape == shape:
         return array
@@ -722,7 +722,7 @@ def _scales_of(value: ArrayLike) -> NDArray[Any]:
     return scales
 
 
-def _moved(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None, s: NDArray[Any] | None) -> Part:
+def _move_part(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None, s: NDArray[Any] | None) -> Part:
     """The part with its own placement followed by this one."""
     turned, shifted, scaled = part.rotations, part.translations, part.scales
     frames = {len(array) for array in (turned, shifted, scaled, q, t, s) if array is not None and array.ndim > 1}

@@ -85,7 +85,7 @@ class PoseDensity:
         if len(turned) < 2:
             raise ValueError(f"poses: expected two or more, got {len(turned)}")
         self._mean = mean_rotation(turned)
-        self._gaussians = _fitted(self._log(turned), self.components, self.directions)
+        self._gaussians = _fit(self._log(turned), self.components, self.directions)
 
     def log_likelihood(self, pose: Pose) -> Any:
         """The logarithm of the density of poses, by the rotation vectors of the joints that count.
@@ -153,7 +153,7 @@ class PoseDensity:
             count = count + drawing.iterations + tried.iterations
             after = self.log_likelihood(tried.pose)
             better = (after > likelihood) & _as_near(tried, first)
-            now, likelihood = _where(better, tried.pose, now), np.where(better, after, likelihood)
+            now, likelihood = _select(better, tried.pose, now), np.where(better, after, likelihood)
             size = np.where(better, np.minimum(_LONGER * size, step), size / 2)
         return replace(dls(self.skeleton, now, goals, **given), iterations=count[()])
 
@@ -184,10 +184,10 @@ class PoseDensity:
         return f"PoseDensity({count} Gaussian{'s' * (count != 1)} over {len(self._joints)} joints)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self.skeleton, self.poses, self.moving, self.directions, self.components)
+        return _density_of, (self.skeleton, self.poses, self.moving, self.directions, self.components)
 
 
-def _made(skeleton: Skeleton, poses: Pose, moving: Moving, directions: int, components: int) -> PoseDensity:
+def _density_of(skeleton: Skeleton, poses: Pose, moving: Moving, directions: int, components: int) -> PoseDensity:
     return PoseDensity(skeleton, poses, moving=moving, directions=directions, components=components)
 
 
@@ -209,7 +209,7 @@ def _as_near(found: Solution, first: Solution) -> Array:
     return np.asarray(found.reached | (place & (found.rotation_error <= first.rotation_error * (1 + _MISS))))
 
 
-def _where(chosen: Array, one: Pose, other: Pose) -> Pose:
+def _select(chosen: Array, one: Pose, other: Pose) -> Pose:
     mask = chosen[..., np.newaxis, np.newaxis]
     if one.translations is None or other.translations is None:
         return other.turned(np.where(mask, one.rotations, other.rotations))
@@ -252,7 +252,7 @@ def _times(rows: Array, matrix: Array) -> Array:
     return np.asarray((rows[..., np.newaxis, :] @ matrix)[..., 0, :])
 
 
-def _fitted(x: Array, components: int, directions: int) -> list[_Gaussian]:
+def _fit(x: Array, components: int, directions: int) -> list[_Gaussian]:
     """Expectation maximisation, started from the examples that are farthest from each other."""
     centres = x[farthest(x, components)]
     nearest = ((x[:, np.newaxis] - centres) ** 2).sum(axis=-1).argmin(axis=-1)

@@ -35,7 +35,7 @@ class Keys:
         """The points of all goals in every pose, (..., 3 * goals)."""
         world = self.skeleton.forward(poses)
         points = [np.asarray(point_of(self.skeleton, poses, world, task)) for task in self.tasks]
-        seen = [_seen(self.skeleton, world, task, point) for task, point in zip(self.tasks, points, strict=True)]
+        seen = [_key_of(self.skeleton, world, task, point) for task, point in zip(self.tasks, points, strict=True)]
         return np.concatenate(seen, axis=-1).astype(float)
 
     def asked(self, what: str, pose: Pose, positions: Sequence[Any], workers: int | None = 1) -> NDArray[np.float64]:
@@ -48,7 +48,7 @@ class Keys:
         world = self.skeleton.forward(pose, workers=workers)
         wanted = [rows(f"positions[{i}]", position, _DOUBLE, 3) for i, position in enumerate(positions)]
         with np.errstate(invalid="ignore", over="ignore"):
-            keys = [_seen(self.skeleton, world, task, at) for task, at in zip(self.tasks, wanted, strict=True)]
+            keys = [_key_of(self.skeleton, world, task, at) for task, at in zip(self.tasks, wanted, strict=True)]
         leading = {"pose": pose.shape} | {f"positions[{i}]": at.shape[:-1] for i, at in enumerate(wanted)}
         shape = broadcast_axes(what, leading, leading)
         return np.concatenate([np.broadcast_to(key, (*shape, 3)) for key in keys], axis=-1).astype(float)
@@ -138,7 +138,7 @@ def _places(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
     return tasks
 
 
-def _seen(skeleton: Skeleton, world: World, task: Task, point: NDArray[Any]) -> NDArray[Any]:
+def _key_of(skeleton: Skeleton, world: World, task: Task, point: NDArray[Any]) -> NDArray[Any]:
     """A point relative to the start of a task's chain, in the space of that joint's parent."""
     away = point - world.positions[..., task.chain, :]
     parent = int(skeleton.parents[task.chain])

@@ -78,7 +78,7 @@ class MotionMatching:
         weights: Mapping[str, float] | None = None,
         transition: float = 0.0,
     ) -> None:
-        self.clips = _alike(clips)
+        self.clips = _check_alike(clips)
         skeleton, fps = self.clips[0].skeleton, self.clips[0].fps
         self._given = (tuple(joints), root, tuple(times), dict(weights or {}), _not_negative("transition", transition))
         ends = [skeleton.index(joint) for joint in joints]
@@ -86,7 +86,7 @@ class MotionMatching:
         if not ends or not later:
             raise ValueError("joints, times: expected one or more of each")
         at = 0 if root is None else skeleton.index(root)
-        seen = [_seen(clip, at, ends, later) for clip in self.clips]
+        seen = [_features(clip, at, ends, later) for clip in self.clips]
         counts = [len(groups["path"]) for groups in seen]
         if not sum(counts):
             raise ValueError(f"clips: expected some frame with {max(times):g} s ahead of it, got none")
@@ -103,7 +103,7 @@ class MotionMatching:
         Positions are along the first and the last axis that is not up: x and z if Y is up, x and y if Z is up. Headings
         are counterclockwise as seen from above. Both are relative to the root at the row.
         """
-        at = self._checked(row)
+        at = self._check_row(row)
         path, facing = self._ahead[at], self._facing[at]
         shape = (*at.shape, path.shape[-1] // 2, 2)
         cosines = facing.reshape(shape)
@@ -111,7 +111,7 @@ class MotionMatching:
 
     def next(self, row: ArrayLike) -> NDArray[np.intp]:
         """The row after each row in its clip; at the end of a clip the row itself, so that a jump is due."""
-        at = self._checked(row)
+        at = self._check_row(row)
         after = np.minimum(at + 1, len(self) - 1)
         return np.where(self.clip[after] == self.clip[at], after, at)
 
@@ -137,7 +137,7 @@ class MotionMatching:
             The rows to continue with, and their distances. The present row is kept unless another one is nearer by more
             than the cost of a jump. For input that is not finite, the present row and NaN. Leading axes broadcast.
         """
-        at, times = self._checked(row), len(self._given[2])
+        at, times = self._check_row(row), len(self._given[2])
         places = rows("path", path, _DOUBLE, times, 2)
         headings = rows("facing", facing, _DOUBLE, times)
         leading = {"row": at.shape, "path": places.shape[:-2], "facing": headings.shape[:-1]}
@@ -147,7 +147,7 @@ class MotionMatching:
             "path": places.reshape(*places.shape[:-2], -1),
             "facing": np.stack([np.cos(headings), np.sin(headings)], axis=-1).reshape(*headings.shape[:-1], -1),
         }
-        query = self._asked(at, wanted).reshape(-1, self._table.keys.shape[-1])
+        query = self._queries(at, wanted).reshape(-1, self._table.keys.shape[-1])
         found, distance = np.empty(len(query), np.int32), np.empty(len(query))
         in_blocks(len(query), _LOOK_UP, workers, lambda b: self._table.nearest(query, found, distance, b.start, b.stop))
         here = np.sqrt(((query - self._table.keys[at.reshape(-1)]) ** 2).sum(axis=-1))
@@ -155,7 +155,7 @@ class MotionMatching:
         chosen, far = np.where(jumps, found, at.reshape(-1)), np.where(jumps, distance, here)
         return chosen.reshape(shape)[()], far.reshape(shape)[()]
 
-    def _asked(self, at: Array, wanted: dict[str, Array]) -> Array:
+    def _queries(self, at: Array, wanted: dict[str, Array]) -> Array:
         """The rows with their path and headings replaced."""
         start = self._table.keys.shape[-1] - 2 * self._ahead.shape[-1]
         parts = [self._table.keys[at][..., :start]]
@@ -165,7 +165,7 @@ class MotionMatching:
     def _row(self, groups: Mapping[str, Array]) -> Array:
         return np.concatenate([groups[name] * self._scales[name] for name in _GROUPS], axis=-1)
 
-    def _checked(self, row: ArrayLike) -> NDArray[np.intp]:
+    def _check_row(self, row: ArrayLike) -> NDArray[np.intp]:
         at = np.asarray(row)
         if at.dtype.kind not in "iu":
             raise TypeError(f"row: expected whole numbers, got {at.dtype}")
@@ -181,10 +181,12 @@ class MotionMatching:
         return f"MotionMatching({len(self)} frames of {len(self.clips)} clips, {columns} numbers each)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self.clips, *self._given)
+        return _matching_of, (self.clips, *self._given)
 
 
-def _made(clips: Sequence[Clip], joints: Any, root: Any, times: Any, weights: Any, transition: float) -> MotionMatching:
+def _matching_of(
+    clips: Sequence[Clip], joints: Any, root: Any, times: Any, weights: Any, transition: float
+) -> MotionMatching:
     return MotionMatching(clips, joints, root=root, times=times, weights=weights, transition=transition)
 
 
@@ -195,7 +197,7 @@ _LOOK_UP = 200  # cost of a look-up compared with an item of a closed form
 _GROUPS = ("positions", "velocities", "travel", "path", "facing")
 
 
-def _alike(clips: Sequence[Clip]) -> tuple[Clip, ...]:
+def _check_alike(clips: Sequence[Clip]) -> tuple[Clip, ...]:
     given = tuple(clips)
     if not given:
         raise ValueError("clips: expected one or more, got none")
@@ -221,7 +223,7 @@ def _frames_ahead(time: float, fps: float) -> int:
     return frames
 
 
-def _seen(clip: Clip, root: int, joints: list[int], later: list[int]) -> dict[str, Array]:
+def _features(clip: Clip, root: int, joints: list[int], later: list[int]) -> dict[str, Array]:
     """The groups of all frames of a clip with enough frames ahead of them, (frames, n) each."""
     count = max(len(clip) - max(later), 0)
     ground, up = ([0, 2], [0, 1, 0]) if clip.up == "Y" else ([0, 1], [0, 0, 1])

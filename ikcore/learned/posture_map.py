@@ -72,7 +72,7 @@ def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 
         nodes += pull[:, np.newaxis, np.newaxis] * (np.where(alike < 0, -1, 1)[..., np.newaxis] * one - nodes)
         nodes = rotations.normalize(nodes)
     legal = _within_limits(skeleton, nodes)
-    valid = _won(nodes, late_wins) & (_apart(nodes, legal).max(axis=-1) <= _MOVED)
+    valid = _won(nodes, late_wins) & (_angles_between(nodes, legal).max(axis=-1) <= _MOVED)
     return Pose(legal[valid] if valid.any() else legal[[late_wins[-1][0]]])
 
 
@@ -91,13 +91,13 @@ def _won(nodes: Array, wins: list[tuple[int, Array]]) -> NDArray[np.bool_]:
     """Nodes that are near the poses they won, if there are any."""
     off, count = np.zeros(len(nodes)), np.zeros(len(nodes))
     for node, one in wins:
-        off[node] += _apart(nodes[node], one).mean()
+        off[node] += _angles_between(nodes[node], one).mean()
         count[node] += 1
     mean = off / np.maximum(count, 1)
     return np.asarray((count > 0) & (mean <= _FAR * np.median(mean[count > 0])))
 
 
-def _apart(one: Array, other: Array) -> Array:
+def _angles_between(one: Array, other: Array) -> Array:
     """Angles between rotations."""
     return np.asarray(rotations.to_axis_angle(rotations.multiply(rotations.conjugate(one), other))[1])
 

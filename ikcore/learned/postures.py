@@ -207,10 +207,10 @@ def fit_skeleton(skeleton: Skeleton, poses: Pose) -> Skeleton:
     bounds = [limit or Limit.free() for limit in skeleton.limits]
     away = rotations.log(rotations.multiply(rotations.conjugate(mean), turned))
     away = rotations.rotate(rotations.conjugate([limit.frame for limit in bounds]), away)
-    varied = _counted(bounds, (away**2).mean(axis=0))
+    varied = _hinge_variance(bounds, (away**2).mean(axis=0))
     stiffness = 1 - np.maximum(varied / max(float(varied.max()), _NOTHING), _LEAST)
     limits = [
-        _narrowed(replace(limit, stiffness=tuple(stiff)), rotation, off[:, 0])
+        _narrow(replace(limit, stiffness=tuple(stiff)), rotation, off[:, 0])
         for limit, stiff, rotation, off in zip(bounds, stiffness.tolist(), mean, np.moveaxis(away, 1, 0), strict=True)
     ]
     legal = np.stack([limit.project(rotation) for limit, rotation in zip(limits, mean, strict=True)])
@@ -220,13 +220,13 @@ def fit_skeleton(skeleton: Skeleton, poses: Pose) -> Skeleton:
     return Skeleton(skeleton.parents, skeleton.offsets, rest, skeleton.names, limits, *given)
 
 
-def _counted(limits: Sequence[Limit], varied: NDArray[np.float64]) -> NDArray[np.float64]:
+def _hinge_variance(limits: Sequence[Limit], varied: NDArray[np.float64]) -> NDArray[np.float64]:
     """Hinges turn about their own axis only, which counts for all three."""
     hinges = np.array([limit.kind == "hinge" for limit in limits])
     return np.where(hinges[:, np.newaxis], varied[:, :1], varied)
 
 
-def _narrowed(limit: Limit, mean: NDArray[np.float64], off: NDArray[np.float64]) -> Limit:
+def _narrow(limit: Limit, mean: NDArray[np.float64], off: NDArray[np.float64]) -> Limit:
     """The hinge with the range of these deviations from its mean angle."""
     if limit.kind != "hinge":
         return limit

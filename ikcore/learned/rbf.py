@@ -83,7 +83,7 @@ class RbfPoses(OfGoals):
         turned = poses.rotations.reshape(-1, len(skeleton), 4)[self.examples][:, self._keys.turned].astype(float)
         self._mean = mean_rotation(turned)
         away = rotations.log(rotations.canonical(rotations.multiply(rotations.conjugate(self._mean), turned)))
-        self._coefficients = _solved(self._basis(self._known), away.reshape(len(away), -1))
+        self._coefficients = _coefficients_of(self._basis(self._known), away.reshape(len(away), -1))
 
     def pose(self, pose: Pose, *positions: Any) -> Pose:
         """The pose with joints blended from the examples.
@@ -123,10 +123,10 @@ class RbfPoses(OfGoals):
         return f"RbfPoses({len(self)} of {joints} joint{'s' * (joints != 1)}, for {list(self.goals)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self.skeleton, self.poses, self.goals, self.count, self.moving)
+        return _rbf_of, (self.skeleton, self.poses, self.goals, self.count, self.moving)
 
 
-def _made(skeleton: Skeleton, poses: Pose, goals: Sequence[Goal], count: int, moving: Moving) -> RbfPoses:
+def _rbf_of(skeleton: Skeleton, poses: Pose, goals: Sequence[Goal], count: int, moving: Moving) -> RbfPoses:
     return RbfPoses(skeleton, poses, goals, count, moving=moving)
 
 
@@ -135,7 +135,7 @@ _MOST = 10_000
 _A_COLUMN = 3
 
 
-def _solved(basis: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _coefficients_of(basis: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Coefficients that give every example its values; those of distances are orthogonal to the linear term.
 
     If the linear term is not unique, for example for keys on a plane, the smallest solution is taken.

@@ -54,7 +54,7 @@ class Panel:
     def area(self, xs: Array, ys: Array, style: str) -> str:
         """The area under a line, down to the bottom."""
         parts = []
-        for start, stop in _unbroken(np.isfinite(xs) & np.isfinite(ys)):
+        for start, stop in _runs(np.isfinite(xs) & np.isfinite(ys)):
             edges = np.concatenate([xs[start : start + 1], xs[start:stop], xs[stop - 1 : stop]])
             heights = np.concatenate([[self.y[0]], ys[start:stop], [self.y[0]]])
             parts.append(_path(self.across(edges), self.down(heights)) + "Z")
@@ -160,6 +160,6 @@ def _path(xs: Any, ys: Any) -> str:
     return "".join(parts)
 
 
-def _unbroken(known: NDArray[np.bool_]) -> Sequence[tuple[int, int]]:
+def _runs(known: NDArray[np.bool_]) -> Sequence[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(known.astype(np.int8), prepend=0, append=0))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

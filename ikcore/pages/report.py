@@ -158,7 +158,7 @@ def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
     counts = ", ".join(f"{words.count(word)} {says}" for word, says in _COUNTED.items() if word in words)
     heads = "".join(f"<th>{words}</th>" for words in ("verdict", "clip", "look at first", *_SHORT.values()))
     rows = [_row(clip, *each) for clip, each in zip(clips, verdicts_of, strict=True)]
-    table = _scrolled(f'<table class="list"><tbody><tr>{heads}</tr>{"".join(rows)}</tbody></table>')
+    table = _scrollable(f'<table class="list"><tbody><tr>{heads}</tr>{"".join(rows)}</tbody></table>')
     about = "Measures are those of the leg that does worst; the page of a clip has them all."
     files.write(path, [_whole("Feet of clips", [f'<p class="short">{counts}</p>', f"<p>{about}</p>", table], "wide")])
 
@@ -212,20 +212,20 @@ def page(title: str, measured: Measured, source: Measured | None = None, *, note
         HTML that is also well-formed XML.
     """
     parts = [
-        f"<p>{text(_about(measured, source))}</p>",
+        f"<p>{text(_path_text(measured, source))}</p>",
         *(f'<p class="note">{text(note[:1].upper() + note[1:])}.</p>' for note in notes),
         _in_short(measured, source),
         *_to_look_at(measured, source),
         "<h2>Where the feet go</h2>",
         f"<p>{_about_paths(measured, source)}</p>",
         _key(measured, source),
-        _scrolled(side(measured, source)),
+        _scrollable(side(measured, source)),
         "<h2>When they stand, how high they are, what the knees do</h2>",
         f"<p>{_ABOUT_TIME}</p>",
         _key(measured, source),
-        _scrolled(over_time(measured, source)),
+        _scrollable(over_time(measured, source)),
         "<h2>All measures</h2>",
-        _scrolled(_table(measured, source)),
+        _scrollable(_table(measured, source)),
     ]
     return _whole(title, parts)
 
@@ -253,15 +253,15 @@ _ABOUT_TIME = (
 
 def _about_paths(measured: Measured, source: Measured | None) -> str:
     words = "From the side, along the way they travel. Where a point of the sole is in the ground its path is red."
-    return words + " Before is dashed, and carried up and down with the pelvis." * _carried(measured, source)
+    return words + " Before is dashed, and carried up and down with the pelvis." * _moves_source(measured, source)
 
 
-def _carried(measured: Measured, source: Measured | None) -> bool:
+def _moves_source(measured: Measured, source: Measured | None) -> bool:
     """Whether a source that was made for other ground is drawn beside a clip on this ground."""
     return source is not None and not measured.beyond
 
 
-def _about(measured: Measured, source: Measured | None) -> str:
+def _path_text(measured: Measured, source: Measured | None) -> str:
     clip = measured.clip
     frames = f"{len(clip)} frame{'s' * (len(clip) != 1)} at {clip.fps:g} fps, {plain(clip.duration, 3)} s"
     ground = "on the ground that is drawn" if measured.ground else "on a floor found under the feet"
@@ -320,7 +320,7 @@ def _to_look_at(measured: Measured, source: Measured | None) -> Iterator[str]:
         lines = "".join(_line(each, measured.clip.fps) for each in together.values())
         count = len(together)
         yield f"<h2>{count} thing{'s' * (count != 1)} to look at{', the worst first' * (count > 1)}</h2>"
-        yield _scrolled(f'<table class="moments"><tbody>{lines}</tbody></table>')
+        yield _scrollable(f'<table class="moments"><tbody>{lines}</tbody></table>')
 
 
 def _line(moments: list[Moment], fps: float) -> str:
@@ -394,7 +394,7 @@ def _values(name: str, records: Sequence[Measure], length: float, beyond: bool) 
     return [f'<b class="{says}">{value} {_WORDS[says]}</b>' if says else value for value, says in both]
 
 
-def _scrolled(drawn: str) -> str:
+def _scrollable(drawn: str) -> str:
     return f'<div class="scrolled">{drawn}</div>'
 
 
@@ -417,15 +417,19 @@ def side(measured: Measured, source: Measured | None = None) -> str:
     ways = _ways(measured)
     before = _ways(source) if source else {}
     along = _range(np.concatenate([_finite(way) for way in [*ways.values(), *before.values()]]), 0.05)
-    wide = _clamped(80 * (along[1] - along[0]), _NARROW, _WIDE)
-    parts, top, carried = [], 24.0, _carried(measured, source)
+    wide = _clamp(80 * (along[1] - along[0]), _NARROW, _WIDE)
+    parts, top, carried = [], 24.0, _moves_source(measured, source)
     for leg, way in ways.items():
         places = measured.tracks[leg].sole[..., 1]
         panel = Panel(along, _between(measured.tracks[leg], measured.lengths[leg]), _LEFT, top, wide, 170)
-        parts += [panel.title(leg), panel.area(*_profile(*_passed(measured, leg, way)), "earth")]
+        parts += [panel.title(leg), panel.area(*_profile(*_ground_along(measured, leg, way)), "earth")]
         parts += [panel.x_axis(" m"), panel.y_axis(" mm", 4, 1e3)]
         if source:
-            there = _lifted(source.tracks[leg], measured.tracks[leg]) if carried else source.tracks[leg].sole[..., 1]
+            there = (
+                _source_heights(source.tracks[leg], measured.tracks[leg])
+                if carried
+                else source.tracks[leg].sole[..., 1]
+            )
             parts.append(panel.within(_paths(panel, before[leg], there, ["before"] * way.shape[1])))
         parts += _paths(panel, way, places, measured.points[leg])
         sunk = np.where(measured.tracks[leg].heights < -_SUNK, way, np.nan)
@@ -441,10 +445,10 @@ def _between(track: Track, leg: float) -> tuple[float, float]:
 
 
 def _paths(panel: Panel, way: Array, places: Array, styles: Sequence[str]) -> list[str]:
-    return [_drawn(panel, way[:, number], places[:, number], style) for number, style in enumerate(styles)]
+    return [_draw_line(panel, way[:, number], places[:, number], style) for number, style in enumerate(styles)]
 
 
-def _lifted(before: Track, after: Track) -> Array:
+def _source_heights(before: Track, after: Track) -> Array:
     """Heights of sole points in the source, moved with the pelvis."""
     return np.asarray(before.sole[..., 1] + (after.pelvis - before.pelvis)[:, 1:2])
 
@@ -460,7 +464,7 @@ def _ways(measured: Measured) -> dict[str, Array]:
     frames = np.arange(len(feet))
     ahead = feet[np.minimum(frames + half, len(feet) - 1)] - feet[np.maximum(frames - half, 0)]
     least = 0.1 * float(np.nan_to_num([*measured.lengths.values()]).mean())
-    heading = _last_known(ahead, least)
+    heading = _fill_directions(ahead, least)
     found = {}
     for leg, centre in centres.items():
         beside = ((measured.tracks[leg].sole[..., [0, 2]] - centre[:, np.newaxis]) * heading[:, np.newaxis]).sum(
@@ -471,7 +475,7 @@ def _ways(measured: Measured) -> dict[str, Array]:
     return found
 
 
-def _last_known(ahead: Array, least: float) -> Array:
+def _fill_directions(ahead: Array, least: float) -> Array:
     """Unit directions; where a step is too short, the last direction before it, or else the first one."""
     length = np.sqrt((ahead * ahead).sum(axis=1))
     known = np.flatnonzero(length > least)
@@ -481,7 +485,7 @@ def _last_known(ahead: Array, least: float) -> Array:
     return np.asarray(ahead[last] / length[last, np.newaxis])
 
 
-def _passed(measured: Measured, leg: str, way: Array, least: int = 2000) -> tuple[Array, Array]:
+def _ground_along(measured: Measured, leg: str, way: Array, least: int = 2000) -> tuple[Array, Array]:
     """Positions along the path with the ground there; in clips of few frames also positions in between."""
     sole, frames = measured.tracks[leg].sole, np.arange(len(way))
     if measured.ground is None or not 1 < len(way) < least:
@@ -524,7 +528,7 @@ def over_time(measured: Measured, source: Measured | None = None) -> str:
     clip = measured.clip
     seconds = max(clip.duration, 1 / clip.fps)
     times = (-0.5 / clip.fps, seconds + 0.5 / clip.fps)
-    wide = _clamped(90 * seconds, _NARROW, _WIDE)
+    wide = _clamp(90 * seconds, _NARROW, _WIDE)
     rows = [(leg, point) for leg, points in measured.points.items() for point in points if point != "toe"]
     left = max(_LEFT, 7.0 * max(len(leg) + len(point) for leg, point in rows))
     contacts = Panel(times, (0, 1), left, 24, wide, 18.0 * len(rows))
@@ -576,7 +580,7 @@ def _pelvis(panel: Panel, measured: Measured, source: Measured | None) -> Iterat
     times = np.arange(len(measured.clip)) / measured.clip.fps
     yield panel.y_axis(" mm", 3, 1e3)
     for each, style in ((source, "before"), (measured, "pelvis")):
-        yield from (_drawn(panel, times, height, style) for height in (_pelvises(each) if each else []))
+        yield from (_draw_line(panel, times, height, style) for height in (_pelvises(each) if each else []))
 
 
 def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, float]]:
@@ -584,7 +588,7 @@ def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, flo
     size = measured.lengths[leg]
     size = size if size > 0 else 1.0
     lowest = _finite(metrics.penetration(measured.tracks[leg].heights)).max(initial=0)
-    yield "height above the ground", _heights, -_clamped(1.2 * lowest, 0.02 * size, 0.2 * size), 0.1 * size
+    yield "height above the ground", _heights, -_clamp(1.2 * lowest, 0.02 * size, 0.2 * size), 0.1 * size
     angles = metrics.bends(measured.tracks[leg].chain)
     if angles.shape[1]:
         yield "angle of the knee", _knees, float(np.degrees(_finite(angles)).min(initial=150)) - 5, 185
@@ -599,13 +603,13 @@ def _heights(panel: Panel, measured: Measured, source: Measured | None, leg: str
         lines.append(panel.bar((start - 0.5) / fps, (stop - 0.5) / fps, "stance"))
     lines.append(panel.area(np.array(panel.x), np.zeros(2), "earth"))
     if source:
-        there = _own_heights(source, leg) if _carried(measured, source) else source.tracks[leg].heights
-        lines.append(_drawn(panel, times, there.min(axis=1), "before"))
+        there = _own_heights(source, leg) if _moves_source(measured, source) else source.tracks[leg].heights
+        lines.append(_draw_line(panel, times, there.min(axis=1), "before"))
     sunk = np.where(track.heights < -_SUNK, track.heights, np.nan)
     for number, point in enumerate(measured.points[leg]):
         high = _over_edges(track.sole[:, number], track.heights[:, number], fps, measured.lengths[leg])
-        lines += [panel.line(*_broken(times, high, track.sole[:, number]), point)]
-        lines += [_drawn(panel, times, sunk[:, number], "sunk")]
+        lines += [panel.line(*_line_with_gaps(times, high, track.sole[:, number]), point)]
+        lines += [_draw_line(panel, times, sunk[:, number], "sunk")]
     yield panel.y_axis(" mm", 4, 1e3)
     yield panel.within(lines)
 
@@ -626,7 +630,7 @@ def _over_edges(places: Array, heights: Array, fps: float, size: float) -> Array
     return found
 
 
-def _broken(times: Array, heights: Array, places: Array) -> tuple[Array, Array]:
+def _line_with_gaps(times: Array, heights: Array, places: Array) -> tuple[Array, Array]:
     """A line of heights, with gaps where the ground below a point (frames, 3) steps up or down between frames."""
     some = drawing.kept(heights)
     step = np.diff(places[some], axis=0)
@@ -650,8 +654,8 @@ def _knees(panel: Panel, measured: Measured, source: Measured | None, leg: str) 
     yield panel.y_axis("°", 5)
     for knee in range(angles.shape[1]):
         if source:
-            yield _drawn(panel, times, np.degrees(usual[:, knee]), "before")
-        yield _drawn(panel, times, np.degrees(angles[:, knee]), "knee")
+            yield _draw_line(panel, times, np.degrees(usual[:, knee]), "before")
+        yield _draw_line(panel, times, np.degrees(angles[:, knee]), "knee")
     marks = (("knee pops", metrics.pops(angles, usual)), ("knee flips", metrics.flips(measured.tracks[leg].chain)))
     for what, found in marks:
         for frame, knee in np.argwhere(found)[:_MARKS].tolist():
@@ -659,7 +663,7 @@ def _knees(panel: Panel, measured: Measured, source: Measured | None, leg: str) 
             yield panel.dot(times[frame], float(np.degrees(angles[frame, knee])), "mark", title)
 
 
-def _drawn(panel: Panel, xs: Array, ys: Array, style: str) -> str:
+def _draw_line(panel: Panel, xs: Array, ys: Array, style: str) -> str:
     """The points of a line that can be told apart; both values of a point must be known."""
     some = drawing.kept(np.where(np.isfinite(xs), ys, np.nan))
     return panel.line(xs[some], ys[some], style)
@@ -678,7 +682,7 @@ def _range(values: Array, least: float) -> tuple[float, float]:
     return low - more, high + more
 
 
-def _clamped(value: float, low: float, high: float) -> float:
+def _clamp(value: float, low: float, high: float) -> float:
     return float(min(max(value, low), high))
 
 

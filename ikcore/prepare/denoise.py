@@ -62,7 +62,7 @@ def denoise(clip: Clip, feet: Feet | None = None) -> Clip:
     if not noise:
         return clip
     leg_length = _leg_length(clip, feet.legs[0])
-    return _denoised(clip, feet, noise, noise / (_ARM * leg_length))
+    return _denoise(clip, feet, noise, noise / (_ARM * leg_length))
 
 
 def noise_of(clip: Clip, feet: Feet) -> float:
@@ -113,14 +113,14 @@ def _deviation(values: Array) -> float:
     return float(np.sqrt(_mean((usual * usual)[:, np.newaxis])[0] / _FOURTH_VARIANCE))
 
 
-def _denoised(clip: Clip, feet: Feet, noise: float, most_turn: float) -> Clip:
+def _denoise(clip: Clip, feet: Feet, noise: float, most_turn: float) -> Clip:
     """Smooth roots that shake by `noise`, and joints that shake by at most `most_turn` radians."""
     skeleton, shape = clip.skeleton, (len(clip), len(clip.skeleton), 3)
     turned, moved = clip.pose.rotations.copy(), clip.pose.translations
     moved = np.array(np.broadcast_to(skeleton.offsets if moved is None else moved, shape), turned.dtype)
     for root in np.flatnonzero(skeleton.parents < 0):
         drift = _loop_drift(clip, moved[:, root].astype(np.float64))
-        moved[:, root] = drift + _smoothed(moved[:, root] - drift, noise, clip)
+        moved[:, root] = drift + _smooth(moved[:, root] - drift, noise, clip)
     for joint in _leg_joints(clip, feet):
         turned[:, joint] = _smoothed_rotations(turned[:, joint].astype(np.float64), most_turn, clip)
     return dataclasses.replace(clip, pose=Pose(turned, moved, clip.pose.scales))
@@ -144,24 +144,26 @@ def _leg_joints(clip: Clip, feet: Feet) -> list[int]:
 def _smoothed_rotations(turns: Array, most_turn: float, clip: Clip) -> Array:
     signs = np.where(dot(turns[1:], turns[:-1]) < 0, -1.0, 1.0)
     turns = turns * np.multiply.accumulate(np.concatenate([np.ones(1), signs]))[:, np.newaxis]
-    found = _smoothed(turns, min(_deviation(turns), most_turn / 2), clip)
+    found = _smooth(turns, min(_deviation(turns), most_turn / 2), clip)
     return np.asarray(found / size(found)[:, np.newaxis])
 
 
-def _smoothed(values: Array, noise: float, clip: Clip) -> Array:
+def _smooth(values: Array, noise: float, clip: Clip) -> Array:
     """Values (frames, axes) by the filter width of least expected error."""
     fps, width, least, found = clip.fps, 1 / clip.fps, np.inf, values
     while noise > 0 and width < BRIEF:
         curve = smooth(values, fps=fps, pull=1 / (width * width * width * width), loop=clip.loop).values
         bias = curve - values
-        risk = _mean(_mean(bias * bias)[:, np.newaxis])[0] + 2 * _ROUGHNESS_WEIGHT * noise * noise * _kept(width * fps)
+        risk = _mean(_mean(bias * bias)[:, np.newaxis])[0] + 2 * _ROUGHNESS_WEIGHT * noise * noise * _self_weight(
+            width * fps
+        )
         if risk < least:
             least, found = risk, curve
         width *= _WIDTH_RATIO
     return np.asarray(found)
 
 
-def _kept(width: float) -> float:
+def _self_weight(width: float) -> float:
     """The share of its own value that a sample keeps, smoothed over `width` frames."""
     waves = np.arange(0.5, 64) * (3.141592653589793 / 64) * width
     steep = waves * waves

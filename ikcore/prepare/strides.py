@@ -126,7 +126,7 @@ def fit_strides(
     more = _body_shift(path, travelled, np.array([fall.frame for fall in falls]), shifts, clip.fps)
     stances = [contacts.intervals(leg.name).tolist() for leg in legs]
     drag = max(float(np.ptp(more[start:stop])) for each in stances for start, stop in each)
-    moved = _moved_along(clip, path, path.travelled + more)
+    moved = _move_along(clip, path, path.travelled + more)
     return FittedStrides(moved, shares, drag / min(leg.scale for leg in legs))
 
 
@@ -379,7 +379,7 @@ def _body_shift(path: _Path, travelled: Array, frames: NDArray[np.intp], shifts:
     return smooth(wanted, fps=fps, pull=1 / WHILE**4, lower=low, upper=high).values
 
 
-def _moved_along(clip: Clip, path: _Path, travelled: Array) -> Clip:
+def _move_along(clip: Clip, path: _Path, travelled: Array) -> Clip:
     """Roots moved along the path, and turned with it."""
     shape = (len(clip), len(clip.skeleton), 3)
     turned, moved = clip.pose.rotations.copy(), clip.pose.translations

@@ -73,7 +73,7 @@ def broyden(
             rows = coordinates.jacobian(pose)
         values = coordinates.values(pose)
         step = _step(coordinates, values, rows, error, unit, damping, max_error, max_step)
-        pose = _where(todo, coordinates.moved(pose, values + step), pose)
+        pose = _select(todo, coordinates.moved(pose, values + step), pose)
         left = coordinates.errors(pose)
         rows = rows + _correction(rows, step, error - left)
         error = left
@@ -132,7 +132,7 @@ def _correction(rows: Array, step: Array, done: Array) -> Array:
     return np.asarray(surprise * (step / np.maximum(square, _NOTHING)[:, np.newaxis])[:, np.newaxis, :])
 
 
-def _where(chosen: NDArray[np.bool_], one: Pose, other: Pose) -> Pose:
+def _select(chosen: NDArray[np.bool_], one: Pose, other: Pose) -> Pose:
     """A pose with the chosen items of one pose and the other items of another."""
     mask = chosen[:, np.newaxis, np.newaxis]
     moved = None if one.translations is None else np.where(mask, one.translations, _translations_of(one, other))

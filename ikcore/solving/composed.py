@@ -188,7 +188,7 @@ def _solve(
         asked = _goals_of(goals, tasks, at)
         proposal = function(skeleton, pose[at], asked, **own) if usable.any() else pose[at]
         proposed, iterations = proposal if isinstance(proposal, tuple) else (proposal, 0)
-        start = _merged(name, skeleton, pose, tasks, proposed, at)
+        start = _merge(name, skeleton, pose, tasks, proposed, at)
         found = judge(start, tasks, empty(pose, tasks))
         _say(found, came, usable, iterations, at)
         return found.map(lambda array: array.reshape((*shape, *array.shape[len(axes) :])))
@@ -227,23 +227,23 @@ def _goals_of(goals: Sequence[Goal], tasks: Sequence[Task], at: Any) -> list[Goa
     return list(made.values())
 
 
-def _merged(name: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], proposed: Any, at: Any) -> Pose:
+def _merge(name: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], proposed: Any, at: Any) -> Pose:
     """The start pose with the proposed rows of joints that move; items that are not finite keep their start pose."""
     if not isinstance(proposed, Pose) or proposed.shape != pose[at].shape or proposed.joints != pose.joints:
         got = repr(proposed) if isinstance(proposed, Pose) else type(proposed).__name__
         raise TypeError(f"{name}: expected to be returned a pose like the one it was called with, got {got}")
     turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
     turned, moved = np.array(pose.rotations), None
-    turned[at] = _put(turned[at], proposed.rotations, turning)
+    turned[at] = _put_rows(turned[at], proposed.rotations, turning)
     if slid := sliding(skeleton, tasks):
         came = skeleton.offsets if pose.translations is None else pose.translations
         moved = np.array(np.broadcast_to(came, (*pose.shape, *came.shape[-2:])), pose.dtype)
         if proposed.translations is not None:
-            moved[at] = _put(moved[at], proposed.translations, slid)
+            moved[at] = _put_rows(moved[at], proposed.translations, slid)
     return pose.turned(turned, moved)
 
 
-def _put(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:
+def _put_rows(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:
     """The rows (..., joints, n), with the proposed ones for some joints where these are finite."""
     own = proposed[..., joints, :].astype(rows.dtype)
     finite = np.isfinite(own).all(axis=(-2, -1), keepdims=True)

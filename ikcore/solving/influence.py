@@ -73,8 +73,8 @@ def faded(
         if task.kind == "LOOK" and task.relative and task.influence is not None:
             what = f"goals[{task.goal}].influence: expected 1 for a Look at another joint, which may move as well; "
             raise ValueError(what + "say with position where it is")
-    pose = _mapped(pose, lambda array: flat(array, array.shape[-2:]))
-    tasks = [_settled(task.map(flat)) for task in tasks]
+    pose = _map_pose(pose, lambda array: flat(array, array.shape[-2:]))
+    tasks = [_clamp_influence(task.map(flat)) for task in tasks]
     into = found.map(lambda array: array.reshape(*grid, *array.shape[len(shape) :]))
     if into.goal_errors is not None:
         into.goal_errors[...] = np.nan
@@ -89,7 +89,7 @@ def faded(
     return found
 
 
-def _mapped(pose: Pose, change: Callable[[Array], Array]) -> Pose:
+def _map_pose(pose: Pose, change: Callable[[Array], Array]) -> Pose:
     others = (None if array is None else change(array) for array in (pose.translations, pose.scales))
     return Pose(change(pose.rotations), *others)
 
@@ -99,7 +99,7 @@ def _at(task: Task, index: Any) -> Task:
     return task.map(lambda array, _: array[index])
 
 
-def _settled(task: Task) -> Task:
+def _clamp_influence(task: Task) -> Task:
     """Clamp its influence to 0 to 1.
 
     One that is not finite becomes 1, with a weight that is not finite either.
@@ -145,7 +145,7 @@ class _Solve:
     def track(self, pose: Pose, tasks: Sequence[Task]) -> Found:
         """All frames of items with the same active goals."""
         if not _ask(tasks):
-            return _unmoved(pose)
+            return _input_result(pose)
         shares = [task.influence for task in tasks if task.influence is not None]
         between = np.zeros(pose.shape, bool)
         for share in shares:
@@ -153,7 +153,7 @@ class _Solve:
         wanted, start, spent = list(tasks), pose, None
         if between.any():
             wanted, start, spent = self._between(pose, tasks, between)
-        found = self.run(start, tuple(_absent(task) for task in wanted), sequence=self.sequence)
+        found = self.run(start, tuple(_without_influence(task) for task in wanted), sequence=self.sequence)
         if spent is not None:
             usable = found.status < _core.UNUSABLE
             found.status[between & usable] |= int(Status.PARTIAL_INFLUENCE)
@@ -176,11 +176,11 @@ class _Solve:
             fades = (rows.influence > 0) & (rows.influence < 1)
             with np.errstate(all="ignore"):  # a goal with weight 0 may have any values
                 found = _share(self, first, world, rows)
-            wanted.append(_put(task, between, fades, found))
+            wanted.append(_insert_targets(task, between, fades, found))
         if self.sequence or not moved:
             return wanted, pose, spent
         shares = [np.where(rows.influence < 1, rows.influence, 0) for rows in asked if rows.influence is not None]
-        return wanted, _mixed(self.skeleton, pose, between, first, came, np.maximum.reduce(shares)), spent
+        return wanted, _mix(self.skeleton, pose, between, first, came, np.maximum.reduce(shares)), spent
 
     def _without(self, pose: Pose, tasks: Sequence[Task]) -> tuple[Pose, NDArray[np.int32], bool]:
         """The poses without partial goals, the iterations that they took, and whether any goal was solved."""
@@ -218,13 +218,13 @@ def _ask(tasks: Sequence[Task]) -> bool:
     return any(task.kind != "POSTURE" for task in tasks)
 
 
-def _unmoved(pose: Pose) -> Found:
+def _input_result(pose: Pose) -> Found:
     """The input poses as a result, if no goal is to be solved."""
     zeros = np.zeros(pose.shape, pose.dtype)
     return Found(pose.rotations, np.zeros(pose.shape, np.int32), zeros, zeros, np.zeros(pose.shape, np.int32))
 
 
-def _absent(task: Task) -> Task:
+def _without_influence(task: Task) -> Task:
     """A task without influence: with weight 0 in frames where it was 0."""
     if task.influence is None or task.weight is None:
         return task
@@ -232,7 +232,7 @@ def _absent(task: Task) -> Task:
     return task._replace(influence=None, weight=np.asarray(weight))
 
 
-def _put(task: Task, between: Array, fades: Array, found: dict[str, Array]) -> Task:
+def _insert_targets(task: Task, between: Array, fades: Array, found: dict[str, Array]) -> Task:
     """A task with intermediate targets inserted where it is partial."""
     made: dict[str, Any] = {}
     for name, values in found.items():
@@ -244,7 +244,7 @@ def _put(task: Task, between: Array, fades: Array, found: dict[str, Array]) -> T
     return task._replace(**made)
 
 
-def _mixed(skeleton: Skeleton, pose: Pose, between: Array, first: Pose, came: Pose, share: Array) -> Pose:
+def _mix(skeleton: Skeleton, pose: Pose, between: Array, first: Pose, came: Pose, share: Array) -> Pose:
     """Poses between those of the first solve and the input poses."""
     turned = np.array(pose.rotations)
     turned[between] = rotations.slerp(first.rotations, came.rotations, share[:, np.newaxis])
@@ -322,14 +322,14 @@ def _distance(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) 
 def _inside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
     size = np.sqrt(dot(task.normal, task.normal))
     now = dot(task.normal, _point(solve, pose, world, task) - task.position) / size
-    return {"distance": _eased(now, task.distance, share)}
+    return {"distance": _ease_bound(now, task.distance, share)}
 
 
 def _outside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:
-    return {"distance": _eased(clearance(solve.skeleton, pose, world, task), task.distance, share)}
+    return {"distance": _ease_bound(clearance(solve.skeleton, pose, world, task), task.distance, share)}
 
 
-def _eased(now: Array, least: Array, share: Array) -> Array:
+def _ease_bound(now: Array, least: Array, share: Array) -> Array:
     """The bound of a one-sided goal at a share: it leaves the rest of the violation uncorrected."""
     made: Array = least - (1 - share) * np.maximum(least - now, 0)
     return made
@@ -376,13 +376,13 @@ def _pole(
     Without the goal, something bends to `side` of a line from its base; the goal takes that line to `wanted`. The pole
     is rotated back towards that side by the rest of the way, and a twist is reduced likewise.
     """
-    along = rotations.rotate(rotations.shortest_arc(line, wanted), _across(side, line))
+    along = rotations.rotate(rotations.shortest_arc(line, wanted), _perpendicular(side, line))
     left = 1 - share
     if pole is None:
         way = along
     else:
         way = pole - base
-        back = rotations.shortest_arc(_across(way, wanted), along, wanted)
+        back = rotations.shortest_arc(_perpendicular(way, wanted), along, wanted)
         way = rotations.rotate(rotations.slerp(_IDENTITY, back, left), way)
     if solve.twist:
         way = rotations.rotate(rotations.from_axis_angle(wanted, -solve.twist * left), way)
@@ -393,7 +393,7 @@ def _pole(
 _SINE = 1e-6
 
 
-def _across(a: Array, line: Array) -> Array:
+def _perpendicular(a: Array, line: Array) -> Array:
     """The component of a vector perpendicular to a line; 0 if it is parallel to it."""
     square = dot(line, line)
     off = a - (dot(a, line) / np.where(square > 0, square, 1))[..., np.newaxis] * line

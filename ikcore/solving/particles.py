@@ -66,19 +66,19 @@ def particles(
     found = []
     for item in range(len(pose)):
         own = Coordinates(skeleton, [task.map(lambda array, row, item=item: array[item]) for task in tasks])
-        found.append(_searched(own, pose[item], iterations, count, seed, tolerance))
+        found.append(_search(own, pose[item], iterations, count, seed, tolerance))
     poses, counts = [one for one, _ in found], [made for _, made in found]
     moved = None if poses[0].translations is None else np.stack([one.translations for one in poses])
     return pose.turned(np.stack([one.rotations for one in poses]), moved), np.array(counts)
 
 
-def _searched(coordinates: Coordinates, pose: Pose, iterations: int, count: int, seed: int, tolerance: float) -> Any:
+def _search(coordinates: Coordinates, pose: Pose, iterations: int, count: int, seed: int, tolerance: float) -> Any:
     """The best pose of one item, and the number of iterations."""
     reaches, ranges = coordinates.reaches(), coordinates.high - coordinates.low
     ranges = np.where(np.isfinite(ranges), ranges, np.pi)
     unit = float(reaches.max())
     best, least = pose, _squares(coordinates, pose)
-    swarm = _repeated(pose, count)
+    swarm = _repeat(pose, count)
     weights = np.full(count, 1 / count)
     for iteration in range(iterations):
         if least <= (tolerance * float(reaches.min())) ** 2:
@@ -94,14 +94,14 @@ def _searched(coordinates: Coordinates, pose: Pose, iterations: int, count: int,
         weights = weights * _likelihood((squares - squares[nearest]) / (2 * (sigma * unit) ** 2))
         weights = weights / weights.sum()
         if 1 / (weights**2).sum() < count / 2:
-            swarm, weights = swarm[_drawn(weights)], np.full(count, 1 / count)
+            swarm, weights = swarm[_resample(weights)], np.full(count, 1 / count)
     return best, iterations
 
 
 _STREAMS = 2**16  # noise seeds between two searches
 
 
-def _repeated(pose: Pose, count: int) -> Pose:
+def _repeat(pose: Pose, count: int) -> Pose:
     moved = pose.translations
     turned = np.broadcast_to(pose.rotations, (count, *pose.rotations.shape))
     return Pose(turned, None if moved is None else np.broadcast_to(moved, (count, *moved.shape)), pose.scales)
@@ -125,7 +125,7 @@ def _likelihood(x: Array) -> Array:
     return np.asarray(power)
 
 
-def _drawn(weights: Array) -> Array:
+def _resample(weights: Array) -> Array:
     """Systematic resampling: indices of particles, each as often as its weight says."""
     ends = np.cumsum(weights)
     return np.searchsorted(ends / ends[-1], (np.arange(len(weights)) + 0.5) / len(weights))

@@ -100,10 +100,10 @@ def clearance(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArr
     start = task.joint if any(task.offset) else _above(skeleton, task.joint)
     bone = (world.positions[..., start, :], point_of(skeleton, pose, world, task))
     assert task.position is not None
-    return _apart(bone, (task.position, task.position if task.end is None else task.end))
+    return _segment_distance(bone, (task.position, task.position if task.end is None else task.end))
 
 
-def _apart(bone: tuple[NDArray[Any], NDArray[Any]], axis: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[Any]:
+def _segment_distance(bone: tuple[NDArray[Any], NDArray[Any]], axis: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[Any]:
     """Distance between two line segments: between their lines, or from an end of one to the other."""
     (a, b), (c, d) = bone, axis
     away = [_off(end, *other) for ends, other in ((bone, axis), (axis, bone)) for end in ends]

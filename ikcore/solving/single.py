@@ -73,7 +73,7 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
     """Make and cache the C function for goals of a structure; None if there is none."""
     method, (options, history, goal_errors, judge, may), *_ = structure
     try:
-        opened = [_opened(goal) for goal in goals]
+        opened = [_open_goal(goal) for goal in goals]
         tasks = tasks_to_come(method, skeleton, opened, may)
         places = places_of(tasks) if goal_errors else None
         wanted: dict[str, Any] = {"history": history, "places": places, "judge": judge}
@@ -87,7 +87,7 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
     return made
 
 
-def _opened(goal: Any) -> Any:
+def _open_goal(goal: Any) -> Any:
     """The goal with an ellipsis in place of every array."""
     given = [name for name in FIELDS[type(goal)][0] if getattr(goal, name) is not None]
     return replace(goal, **dict.fromkeys(given, ...))

@@ -152,7 +152,7 @@ def stages(
         switch(name, value)
     rate = frame_rate(fps, sequence=sequence)
     threads = thread_count(workers)
-    given = [stage._with(skeleton, moving) for stage in _checked(stages)]
+    given = [stage._with(skeleton, moving) for stage in _check_stages(stages)]
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
     for index, stage in enumerate(given):
@@ -164,10 +164,10 @@ def stages(
         except (TypeError, ValueError) as wrong:
             raise type(wrong)(f"stages[{index}]: {wrong}") from None
         now = found[-1].pose
-    return _judged(skeleton, pose, given, found, threads, goal_errors=goal_errors)
+    return _judge(skeleton, pose, given, found, threads, goal_errors=goal_errors)
 
 
-def _checked(stages: Sequence[Stage]) -> Sequence[Stage]:
+def _check_stages(stages: Sequence[Stage]) -> Sequence[Stage]:
     if isinstance(stages, str) or not isinstance(stages, Sequence):
         raise TypeError(f"stages: expected a list of Stage, got {type(stages).__name__}")
     if not stages:
@@ -191,7 +191,7 @@ def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: flo
     return pose.turned(np.broadcast_to(pose.rotations, (*shape, *pose.rotations.shape[-2:])))
 
 
-def _judged(
+def _judge(
     skeleton: Skeleton,
     pose: Pose,
     stages: Sequence[Stage],
@@ -203,10 +203,10 @@ def _judged(
     """One solution for all stages: the last pose, judged by the goals of all."""
     unusable = [solution.status >= _core.UNUSABLE for solution in found]
     lost = reduce(operator.or_, unusable)
-    last = _kept(skeleton, pose, found[-1].pose, lost)
+    last = _keep_start(skeleton, pose, found[-1].pose, lost)
     after = [_after(skeleton, last, stage, workers, goal_errors=goal_errors) for stage in stages[:-1]]
     if is_iterative(stages[-1].method) or not goal_errors:
-        after.append(_as_found(found[-1]))
+        after.append(_last_result(found[-1]))
     else:
         after.append(_after(skeleton, last, stages[-1], workers, goal_errors=True))
     said = [_status_of(solution.status, stage.missed) for solution, stage in zip(found, after, strict=True)]
@@ -231,7 +231,7 @@ def _judged(
     )
 
 
-def _kept(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -> Pose:
+def _keep_start(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -> Pose:
     """The last pose; lost items have their start pose."""
     if not lost.any():
         return last
@@ -252,7 +252,7 @@ class _After(NamedTuple):
     by_goal: Any  # (..., goals, 2), if asked for
 
 
-def _as_found(solution: Solution) -> _After:
+def _last_result(solution: Solution) -> _After:
     """The result of the last stage, which has judged the last pose already."""
     missed = solution.status & ~_NOTES != 0
     return _After(missed, solution.error, solution.rotation_error, solution.goal_errors)

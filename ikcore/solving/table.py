@@ -182,7 +182,7 @@ def enter_method(method: Method) -> None:
 def document(method: Method, text: str) -> str:
     """The docstring with the arguments of the method before its examples."""
     text, mark, examples = text.partition("Examples\n")
-    return f"{text.rstrip()}\n\n{_arguments_said(method)}{_RETURNS}{mark}{examples}"
+    return f"{text.rstrip()}\n\n{_arguments_text(method)}{_RETURNS}{mark}{examples}"
 
 
 def options_of(method: str) -> dict[str, Option]:
@@ -263,15 +263,15 @@ Solution
 """
 
 
-def _arguments_said(method: Method) -> str:
+def _arguments_text(method: Method) -> str:
     said = _GIVEN
     for name in arguments_of(method.name):
         if name in _COMMON or name in method.options:
-            said += _COMMON[name] if name in _COMMON else _option_said(method.options[name])
+            said += _COMMON[name] if name in _COMMON else _option_text(method.options[name])
     return said
 
 
-def _option_said(option: Option) -> str:
+def _option_text(option: Option) -> str:
     first, rest = option.sentence[0].upper(), option.sentence[1:]
     return f"{option.name} : {option.kind.__name__}, optional\n    {first}{rest} (default {option.default}).\n"
 

@@ -789,8 +789,8 @@ typedef struct ik_options {
     IK_TOLERANCES(X)                                                                                                   \
     X(textbook, 0, 0, 1, "as published, without the additions that prevent stalls")                                    \
     X(restarts, 0, 0, 10000,                                                                                           \
-      "number of further attempts of an item that misses its goals, each from a random pose within limits, the same "  \
-      "for every item. The result is the first attempt that reaches them, otherwise the nearest")
+      "number of further attempts of an item that misses its goals; each starts from a random pose within limits, "    \
+      "the same for every item. The result is the first attempt that reaches them, otherwise the nearest")
 #define IK_TOLERANCES(X)                                                                                               \
     X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, as share of the reach")                   \
     X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached, in radians")
@@ -805,7 +805,7 @@ typedef struct ik_options {
 #define IK_OPTIONS_OF_spring(X)                                                                                        \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0.4, 0, 1,                                                                                              \
-      "share of its swing that a joint loses. The swing leads across the rest position of its springs to the other "   \
+      "share of its swing that a joint loses; the swing leads across the rest position of its springs to the other "   \
       "side; with 0.5 it stops at the rest position")                                                                  \
     X(hierarchy_strength, 256, 1e-3, 1e6, "strength of the springs along the bones; only ratios of strengths count")   \
     X(effector_strength, 0, 0, 1e6, "strength of a spring from every joint to the tip; 0: none")                       \
@@ -818,7 +818,7 @@ typedef struct ik_options {
 #define IK_GAIN(X) X(gain, 1, 1e-6, 1, "share of the errors that an iteration removes")
 #define IK_PROJECT(X)                                                                                                  \
     X(project, 0, 0, 1,                                                                                                \
-      "joints that would exceed a limit are clamped to it, as in most textbooks. Otherwise the step is solved again "  \
+      "joints that would exceed a limit are clamped to it, as in most textbooks; otherwise the step is solved again "  \
       "with these joints fixed")
 #define IK_POSTURE(X)                                                                                                  \
     X(posture, 0, 0, 1,                                                                                                \

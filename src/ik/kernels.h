@@ -2,8 +2,8 @@
  * defines these:
  *   IK_BITS    32 or 64, the size of a number
  *   IK_BYTES   0 (scalar), 16, 32 or 64, the size of a vector of them
- *   IK_FAMILY  the header of the family: what it includes is all that is compiled again when some of it changes
- * Where the compiler has no such vectors, or a switch of ik.h leaves them out, nothing comes out. System headers come
+ *   IK_FAMILY  the header of the family: a change of it, or of its includes, compiles this family again
+ * If the compiler has no such vectors, or a switch of ik.h excludes them, the file is empty. System headers come
  * first: what follows the target pragma is compiled for that instruction set. */
 #include <float.h>
 #include <math.h>
@@ -40,7 +40,7 @@
 #pragma GCC optimize("no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* What families know of each other has the name of its instance: ik_forms_avx2_f32. */
+/* Names shared between families carry their instance: ik_forms_avx2_f32. */
 #if IK_BYTES == 0
 #define IK_ISA scalar
 #elif IK_BYTES == 16

@@ -4,19 +4,19 @@
 
 #include <stddef.h>
 
-/* Rows (frames, columns), at least one. In a loop the last row is where the first one has got to. */
+/* Rows (frames, columns), at least one. In a loop the last row is the first one, one cycle farther. */
 typedef struct {
     const double *rows;
     ptrdiff_t frames, columns;
     int loop;
 } ik_path;
 
-/* So many rows more at both ends: a loop goes on from where it has got to, others as if turned about their ends.
- * wide: (frames + 2 more, columns). */
+/* Additional rows at both ends: a loop continues with its cycle, other paths as if rotated by half a turn about their
+ * ends. wide: (frames + 2 more, columns). */
 void ik_prolong(const ik_path *path, ptrdiff_t more, double *wide);
 
-/* Values (knots, columns) between knots that ascend, of which there is one at least, straight in time; before the first
- * knot and after the last as there. Times that ascend are found fastest. found: (count, columns). */
+/* Linear interpolation of values (knots, columns) at ascending knots, at least one; constant before the first and after
+ * the last. Ascending times are fastest. found: (count, columns). */
 typedef struct {
     const double *knots, *values;
     ptrdiff_t many, columns;
@@ -24,8 +24,8 @@ typedef struct {
 
 void ik_straight(const ik_knots *through, const double *times, ptrdiff_t count, double *found);
 
-/* Weights (count), from 0 to 1 within so many frames about the edges of a mask, which are between frames; more than 0.5
- * where it holds. */
+/* Weights (count) of a mask: they rise and fall from 0 to 1 within a number of frames about its edges, which lie
+ * between frames; above 0.5 where it holds. */
 void ik_ramp(const unsigned char *held, ptrdiff_t count, int loop, double frames, double *weights);
 
 #endif

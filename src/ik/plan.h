@@ -1,9 +1,9 @@
-/* What a solve needs of a skeleton's structure: the joints on the way from the roots to the goals, compacted. Made once
- * for a batch, the same for every item and every width of vector.
+/* The plan of a solve: the joints between the roots and the goals, compacted. It is made once for a batch, and is the
+ * same for every item and every width of vector.
  *
- * A node is such a joint, or a point beside one: a goal's, or where the mass of a joint is. Nodes stand parents first.
- * Those that turn, slide or are moved by others, that goals are about, or that have a mass which counts are what a
- * method works on: they have a slot each, from 0 to less than `slots`, in the same order. */
+ * A node is such a joint, or a point fixed to one: of a goal, or the centre of a joint's mass. Parents come first. A
+ * method works on the nodes that turn, slide or are moved by others, that goals are about, or that have a mass which
+ * counts. Each of these has a slot, from 0 to less than `slots`, in the same order. */
 #ifndef IK_PLAN_H
 #define IK_PLAN_H
 
@@ -35,7 +35,7 @@ typedef struct ik_node {
     double heavy; /* here and in what it carries */
 } ik_node;
 
-/* What should come to 0: how far nodes are from what a goal wants. */
+/* A demand that should become 0: the error of nodes for a goal. */
 typedef struct ik_task {
     enum ik_goal_kind kind;
     int goal;
@@ -53,12 +53,12 @@ typedef struct ik_bend {
     int base, end;
 } ik_bend;
 
-/* Joints that follow each other and keep their rotation. */
+/* Successive joints that keep their rotation. */
 typedef struct ik_still {
     int first, count;
 } ik_still;
 
-/* The kernel's: what was before the frame at work. */
+/* For the kernel: the frames before the present one. */
 typedef struct ik_past {
     int frame;
     int follows;      /* poses start from the correction of the last solution */
@@ -67,7 +67,7 @@ typedef struct ik_past {
     int steady;       /* of all items of the group at work these are the two frames before */
 } ik_past;
 
-/* The kernel's: whether the caller wants no more. */
+/* For the kernel: whether the caller has asked to stop. */
 typedef struct ik_stop {
     long long worked; /* since it was last asked */
     int stopped;

@@ -152,7 +152,7 @@ static int on_toes(const ik_flat_foot *foot, ptrdiff_t frame, const double ball[
     return three_dot(ankle, up) - foot->height[frame] > steep * three_size(over);
 }
 
-/* Where the points are but for their height. */
+/* Positions of the points, without their heights. */
 static void points_of(const ik_flat_foot *foot, const ik_proportions *of, ptrdiff_t frame, double at[IK_SOLES][3]) {
     const double *ankle = joint_of(foot, frame, 0), *ahead = foot->ahead[frame], length = foot->length[frame];
     const double *ball = joint_of(foot, frame, foot->ball), *toe = joint_of(foot, frame, foot->toe);

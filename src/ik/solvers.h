@@ -10,7 +10,7 @@
 
 #define IK_SOLVERS(X) IK_WIDE_SOLVERS(X) IK_OTHER_SOLVERS(X)
 
-/* Those with kernels on 64-byte vectors: where these pay. The others then use 32-byte vectors. */
+/* Solvers with kernels on 64-byte vectors, which are faster for these. The others use 32-byte vectors. */
 #ifdef IK_ONLY_LIMB
 #define IK_WIDE_SOLVERS(X)  X(two_bone)
 #define IK_OTHER_SOLVERS(X) X(two_bone_2d)
@@ -49,7 +49,7 @@
 #endif
 #endif
 
-/* The same for what works on a skeleton: a job has other things than rows, and Python calls it from skeleton_object.c.
+/* The same for functions on a skeleton: their jobs have more than rows, and Python calls them from skeleton_object.c.
  */
 #ifdef IK_NO_SKELETON
 #define IK_SKELETON_SOLVERS(X)
@@ -60,7 +60,7 @@
     X(carried)
 #endif
 
-/* Likewise of the methods: those with kernels on 64-byte vectors. */
+/* Methods with kernels on 64-byte vectors. */
 #ifdef IK_NO_HEURISTIC
 #define IK_WIDE_HEURISTIC_METHODS(X)
 #else
@@ -72,7 +72,7 @@
 #define IK_WIDE_JACOBIAN_METHODS(X) X(dls, , )
 #endif
 
-/* What a method takes, by its name alone. */
+/* The goals and limits of a method, by its name. */
 #define IK_TAKEN_BY(name, takes, doc) IK_TAKEN_BY_##name = (takes),
 enum ik_taken_by { IK_METHODS(IK_TAKEN_BY) IK_TAKEN_BY_NONE };
 #undef IK_TAKEN_BY
@@ -122,7 +122,7 @@ typedef struct ik_kernels {
 #endif
 #endif
 
-/* What only the core itself sees. */
+/* Visible only within the core. */
 #if defined(__GNUC__) && !defined(_WIN32)
 #define ik_hidden __attribute__((visibility("hidden")))
 #else

@@ -6,8 +6,7 @@
  * keeps the last few blocks itself; their number and size are limited below. */
 #include "block.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
+#include "numpy_api.h"
 
 #include <stdatomic.h>
 
@@ -130,5 +129,3 @@ PyObject *make_empty(PyObject *module, PyObject *parts) {
     Py_XDECREF(owner);
     return arrays;
 }
-
-int prepare_blocks(void) { return PyArray_ImportNumPyAPI(); }

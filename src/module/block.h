@@ -11,7 +11,4 @@ PyObject *make_empty(PyObject *module, PyObject *parts);
 /* Frees the memory that waits for the next result. */
 void free_blocks(void);
 
-/* 0, or -1 with an exception set. */
-int prepare_blocks(void);
-
 #endif

@@ -1,15 +1,12 @@
 /* World positions of points carried by joints, and of joints, as a Python function: forward kinematics of their
  * ancestors only (ikcore/feet/soles.py). Runs without the GIL. */
-#include "carried.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrays.h"
 #include "skeleton_object.h"
 
 enum { PARTS = 3 }; /* rotations, translations, scales */
@@ -178,14 +175,9 @@ static PyObject *carried(PyObject *module, PyObject *const *args, Py_ssize_t giv
     return found;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef carried_functions[] = {
     {"carried", (PyCFunction)(void (*)(void))carried, METH_FASTCALL,
      "carried(skeleton, rotations, translations, scales, joints, offsets, wanted, /)\n--\n\nThe places of points that "
      "joints carry, and the positions and rotations of joints that are wanted; translations and scales may be None."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_carried(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

@@ -1,6 +1,6 @@
 /* The foot placer as functions of Python. ikcore/feet/foot_placer.py makes what they are called with: arrays in one
  * block, characters first. They run without the GIL. */
-#include "foot_placer.h"
+#include "module.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>

@@ -1,16 +1,13 @@
 /* How a foot rests on the ground, as a Python function. ikcore/bake/footholds.py makes its arguments. */
-#include "footing.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../ik/rest.h"
-#include "arrays.h"
 
 /* The numbers of an array of `count` rows in one block; NULL with an exception set. */
 static const void *block_of(const char *name, PyObject *object, int type, npy_intp count, int columns) {
@@ -102,15 +99,10 @@ static PyObject *rest(PyObject *module, PyObject *args) {
     return Py_BuildValue("(Ndid)", normal, found.lift, (int)parts[found.point], high);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef footing_functions[] = {
     {"rest", rest, METH_VARARGS,
      "rest(points, main, (hit, ground, normals, parts), ahead, (axis, heel, ball, toe, joint, between, parts), (scale, "
      "align, pitch, roll, bends, step), /)\n--\n\nNormal, lift, the part that it touches, and how high the ground is; "
      "None where there is none. ahead may be None."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_footing(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

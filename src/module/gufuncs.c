@@ -11,8 +11,8 @@
  * A loop runs without the GIL and cannot raise; errors are in the status operand. */
 #include "gufuncs.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
+#include "numpy_api.h"
+
 #include <numpy/ufuncobject.h>
 
 #include <string.h>
@@ -186,7 +186,7 @@ const gufunc *gufunc_named(const char *name) {
 }
 
 int add_gufuncs(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return -1;
+    if (PyUFunc_ImportUFuncAPI() < 0) return -1;
     for (size_t i = 0; i < sizeof gufuncs / sizeof *gufuncs; i++)
         if (add_gufunc(module, &gufuncs[i]) < 0) return -1;
     return 0;

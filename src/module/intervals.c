@@ -1,13 +1,10 @@
 /* Intervals of frames, as Python functions: masks are contiguous arrays (frames,) of bool, or those of several points,
  * one after the other. */
-#include "intervals.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include "../ik/intervals.h"
-#include "arrays.h"
 
 static PyArrayObject *mask_of(PyObject *object, int axes) {
     PyArrayObject *array = (PyArrayObject *)object;
@@ -57,15 +54,10 @@ static PyObject *contact(PyObject *module, PyObject *const *args, Py_ssize_t giv
     return (PyObject *)held;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef intervals_functions[] = {
     {"intervals", intervals, METH_O, "intervals(mask, /)\n--\n\nOf each its first frame, and the first one after it."},
     {"contact", (PyCFunction)(void (*)(void))contact, METH_FASTCALL,
      "contact(stays, enters, gap, least, /)\n--\n\nFrom the first to the last frame of the second in each interval of "
      "the first; no short gaps, then no short contacts."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_intervals(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

@@ -1,13 +1,10 @@
 /* Legs over all frames of a clip as Python functions. ikcore/bake/legs.py and write.py make their arguments: doubles,
  * frames first. Runs without the GIL. */
-#include "legs.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include "../ik/legs.h"
-#include "arrays.h"
 
 /* The expected shape of an argument: (frames, count, columns), with fewer axes if these are 0. */
 typedef struct {
@@ -301,7 +298,7 @@ static PyObject *displaced(PyObject *module, PyObject *const *args, Py_ssize_t g
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
 
-static PyMethodDef functions[] = {
+PyMethodDef legs_functions[] = {
     {"bend_leg", FAST(bend_leg),
      "bend_leg(chain, turns, pivot, tilt, hip, foot, reach, nearer, hinges, length, bent, deltas, short, /)\n--\n\n"
      "Writes the last three; pivot with tilt, nearer and short may be None."},
@@ -315,8 +312,3 @@ static PyMethodDef functions[] = {
      "is shifted; turn may be None."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_legs(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

@@ -8,14 +8,11 @@
 #include "ik.h"
 #include "state.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "arrays.h"
 #include "surface.h"
 
 typedef struct {
@@ -405,7 +402,6 @@ static PyMethodDef functions[] = {
 };
 
 int add_mesh(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
     PyTypeObject **type = &((core_state *)PyModule_GetState(module))->mesh_type;
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (!*type || PyModule_AddType(module, *type) < 0) return -1;

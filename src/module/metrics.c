@@ -1,10 +1,8 @@
 /* Inner loops of the measures of feet, as Python functions (ikcore/feet/metrics): one pass, fixed order of operations,
  * doubles. */
-#include "metrics.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +10,6 @@
 
 #include "../ik/order.h"
 #include "../ik/three.h"
-#include "arrays.h"
 
 /* A new reference to doubles in one block; NULL with an exception set. */
 static PyArrayObject *doubles_of(PyObject *object) {
@@ -169,7 +166,7 @@ static PyObject *lowest(PyObject *module, PyObject *given) {
     return (PyObject *)found;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef metrics_functions[] = {
     {"angles", angles, METH_VARARGS,
      "angles(a, b, /)\n--\n\nRotations (n, 4) by the angles between vectors (..., 3) of one shape."},
     {"arcs", arcs, METH_VARARGS,
@@ -182,8 +179,3 @@ static PyMethodDef functions[] = {
     {"lowest", lowest, METH_O, "lowest(heights, /)\n--\n\nOf points (..., points), where known; infinite of none."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_metrics(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

@@ -6,27 +6,18 @@
 
 #include "../ik/bake_numbers.h"
 #include "block.h"
-#include "carried.h"
-#include "foot_placer.h"
-#include "footing.h"
 #include "gufuncs.h"
 #include "ik.h"
-#include "intervals.h"
-#include "legs.h"
 #include "mesh_object.h"
-#include "metrics.h"
-#include "numbers.h"
-#include "paths.h"
+#include "module.h"
 #include "result.h"
 #include "row.h"
 #include "single.h"
 #include "skeleton_object.h"
-#include "smooth.h"
-#include "soles.h"
-#include "solve.h"
 #include "state.h"
-#include "table_object.h"
-#include "vectors.h"
+
+#define IKCORE_IMPORT_NUMPY
+#include "numpy_api.h"
 
 static PyObject *isa(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
@@ -98,14 +89,19 @@ static int add_bake_numbers(PyObject *module) {
     return 0;
 }
 
+static int add_functions(PyObject *module) {
+    PyMethodDef *const all[] = {carried_functions, footing_functions, intervals_functions, legs_functions,
+                                metrics_functions, numbers_functions, paths_functions,     smooth_functions,
+                                soles_functions,   vectors_functions};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (PyModule_AddFunctions(module, all[k]) < 0) return -1;
+    return 0;
+}
+
 static int execute(PyObject *module) {
-    if (add_gufuncs(module) < 0 || add_results(module) < 0 || prepare_singles() < 0 || prepare_rows() < 0 ||
-        prepare_blocks() < 0)
-        return -1;
-    if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
-    if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0 || add_footing(module) < 0 ||
-        add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 || add_carried(module) < 0 ||
-        add_paths(module) < 0 || add_metrics(module) < 0 || add_foot_placer(module) < 0)
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    if (add_gufuncs(module) < 0 || add_results(module) < 0 || add_skeleton(module) < 0 || add_solve(module) < 0 ||
+        add_mesh(module) < 0 || add_table(module) < 0 || add_functions(module) < 0 || add_foot_placer(module) < 0)
         return -1;
     if (add_bake_numbers(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;

@@ -5,11 +5,9 @@
  * quotient is rounded once (W. D. Clinger, How to read floating point numbers accurately, 1990). Up to 19 digits are
  * divided by a power of ten in 128 bits. These cover files, and need no GIL; Python parses all others afterwards.
  */
-#include "numbers.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -167,13 +165,9 @@ static PyObject *parse_numbers(PyObject *module, PyObject *args) {
     return wrong == -2 ? NULL : PyLong_FromSsize_t(wrong >= 0 ? wrong : stop - text);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef numbers_functions[] = {
     {"parse_numbers", parse_numbers, METH_VARARGS,
      "parse_numbers(text, start, /)\n--\n\nThe numbers from byte `start` to the end, between white space; or "
      "where the first word begins that is none, or too large."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_numbers(PyObject *module) {
-    return PyArray_ImportNumPyAPI() < 0 ? -1 : PyModule_AddFunctions(module, functions);
-}

@@ -1,9 +1,7 @@
 /* Points over time and order statistics, as Python functions (ikcore/feet/paths.py and others there). */
-#include "paths.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +10,6 @@
 #include "../ik/order.h"
 #include "../ik/paths.h"
 #include "../ik/three.h"
-#include "arrays.h"
 
 static PyArrayObject *doubles_of(PyObject *object) {
     return (PyArrayObject *)PyArray_FROMANY(object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
@@ -149,7 +146,7 @@ static PyObject *percentile(PyObject *module, PyObject *args) {
 }
 
 /* The values (n) of every interval. */
-static PyMethodDef functions[] = {
+PyMethodDef paths_functions[] = {
     {"prolonged", prolonged, METH_VARARGS,
      "prolonged(rows, more, loop, /)\n--\n\nSo many rows more at both ends: a loop goes on, others turn about there."},
     {"straight", straight, METH_VARARGS,
@@ -161,8 +158,3 @@ static PyMethodDef functions[] = {
      "percentile(values, percent, /)\n--\n\nOf those that are finite; NaN of none."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_paths(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

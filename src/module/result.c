@@ -5,13 +5,10 @@
  * array. */
 #include "result.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
+#include "numpy_api.h"
 
 #include <stdatomic.h>
 #include <string.h>
-
-#include "arrays.h"
 
 typedef struct {
     PyObject_HEAD _Atomic(PyObject *) fields[MAX_FIELDS]; /* NULL: not made yet, or not given */
@@ -169,7 +166,6 @@ static int add_type(PyObject *module, const char *name, PyType_Slot *slots, int 
 }
 
 int add_results(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
     PyType_Slot slots[] = {{Py_tp_dealloc, deallocate}, {Py_tp_methods, methods}, {0, NULL}};
     if (add_type(module, "ikcore._core.Result", slots, sizeof(result), NULL) < 0) return -1;
     PyObject *base = PyObject_GetAttrString(module, "Result");

@@ -1,8 +1,7 @@
 /* Reading rows. Each function returns 0 for types it does not handle. */
 #include "row.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
+#include "numpy_api.h"
 
 #include <string.h>
 
@@ -79,5 +78,3 @@ void narrow_row(double *row, int columns) {
         memcpy((char *)row + k * sizeof narrow, &narrow, sizeof narrow);
     }
 }
-
-int prepare_rows(void) { return PyArray_ImportNumPyAPI(); }

@@ -17,7 +17,4 @@ int read_python_number(PyObject *value, double *number);
 /* Makes packed floats of a row of doubles. */
 void narrow_row(double *row, int columns);
 
-/* 0, or -1 with an exception set. */
-int prepare_rows(void);
-
 #endif

@@ -9,8 +9,7 @@
 #include "row.h"
 #include "state.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
+#include "numpy_api.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -228,5 +227,3 @@ void free_singles(void *module) {
     for (int i = 0; state && i < SINGLE_COUNT; i++)
         release(&state->singles[i]);
 }
-
-int prepare_singles(void) { return PyArray_ImportNumPyAPI(); }

@@ -32,8 +32,6 @@ typedef struct {
  * name of its module. */
 PyObject *make_single(PyObject *module, PyObject *args);
 
-/* 0, or -1 with an exception set. */
-int prepare_singles(void);
 void free_singles(void *module);
 
 #endif

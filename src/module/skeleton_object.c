@@ -7,15 +7,11 @@
 
 #include "state.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "arrays.h"
 
 typedef struct {
     PyObject_HEAD ik_skeleton skeleton; /* its arrays are one block, which `parents` starts */
@@ -439,7 +435,6 @@ static PyMethodDef functions[] = {
 };
 
 int add_skeleton(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
     PyTypeObject **type = skeleton_type(module);
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (!*type || PyModule_AddType(module, *type) < 0) return -1;

@@ -2,15 +2,12 @@
  *
  * Arrays must have the right shape: doubles, a channel per row, a number per frame. Inputs may have one row or one
  * frame for all. ikcore/clips/smoothing.py makes them. Runs without the GIL, and ends soon after Ctrl-C. */
-#include "smooth.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <stdlib.h>
 
-#include "arrays.h"
 #include "ik.h"
 #include "listener.h"
 
@@ -94,7 +91,7 @@ static PyObject *smooth(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef smooth_functions[] = {
     {"smooth", smooth, METH_VARARGS,
      "smooth(wanted, lower, upper, pull, fps, tension, loop, values, status, iterations, stop=..., start=..., "
      "/)\n--\n\n"
@@ -102,8 +99,3 @@ static PyMethodDef functions[] = {
      "meanwhile. start: a curve that is like the answer; the answer is the same."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_smooth(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

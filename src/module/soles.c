@@ -1,15 +1,12 @@
 /* Soles from poses in which feet are flat, as Python functions (ikcore/feet/soles.py). */
-#include "soles.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <stdlib.h>
 
 #include "../ik/order.h"
 #include "../ik/soles.h"
-#include "arrays.h"
 
 static int is_float(PyObject *object) { return PyArray_Check(object) && holds((PyArrayObject *)object, NPY_FLOAT); }
 
@@ -187,7 +184,7 @@ static PyObject *flat_soles(PyObject *module, PyObject *args) {
     return found;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef soles_functions[] = {
     {"flat_frames", flat_frames, METH_VARARGS,
      "flat_frames(steps, heights, least, wanted, /)\n--\n\nOf the lower half of the frames those in which a foot moves "
      "the least; steps (frames + 1), heights (frames, joints)."},
@@ -199,8 +196,3 @@ static PyMethodDef functions[] = {
      "heel, ball, toe and sides where they usually are in the spaces of foot and toes, None where they are not."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_soles(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

@@ -4,17 +4,15 @@
  * Arrays must have the right shape: one number type, one item per row, or all of a single item. ikcore/solving makes
  * them and has the error messages; whatever is refused here is a bug there. Structure is checked before a kernel sees
  * it. Runs without the GIL, and ends soon after Ctrl-C. */
-#include "solve.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrays.h"
 #include "ik.h"
 #include "listener.h"
 #include "row.h"
@@ -881,7 +879,6 @@ static int append_method_options(PyObject *list) {
 }
 
 int add_solve(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
     if (add_list(module, "METHODS", append_methods) < 0 || add_list(module, "CLOSED_FORMS", append_forms) < 0 ||
         add_list(module, "OPTIONS", append_options) < 0 ||
         add_list(module, "METHOD_OPTIONS", append_method_options) < 0 ||

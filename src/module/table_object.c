@@ -1,16 +1,12 @@
 /* Rows of numbers as an immutable Python object, for nearest rows. Everything is checked when the object is made. */
-#include "table_object.h"
+#include "module.h"
 
 #include "ik.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "arrays.h"
 
 typedef struct {
     PyObject_HEAD PyArrayObject *keys; /* (rows, columns) doubles */
@@ -149,7 +145,6 @@ static PyType_Spec spec = {
 };
 
 int add_table(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
     int failed = !type || PyModule_AddType(module, (PyTypeObject *)type) < 0;
     Py_XDECREF(type);

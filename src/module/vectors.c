@@ -3,18 +3,15 @@
  *
  * Vectors are contiguous doubles, as many on both sides, or one for all. For anything else the result is None, and
  * ikcore/_arrays.py uses NumPy, with the same bits. */
-#include "vectors.h"
+#include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "../ik/order.h"
 #include "../ik/soles.h"
-#include "arrays.h"
 
 /* Contiguous vectors; the stride of a single one for all is 0. */
 typedef struct {
@@ -266,7 +263,7 @@ static PyObject *widest(PyObject *module, PyObject *const *args, Py_ssize_t give
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
 
-static PyMethodDef functions[] = {
+PyMethodDef vectors_functions[] = {
     {"dot", FAST(dot), "dot(a, b, /)\n--\n\nProducts of vectors (..., 3); None where NumPy must do it."},
     {"size", size, METH_O, "size(a, /)\n--\n\nLengths of vectors (..., 3); None where NumPy must do it."},
     {"cross", FAST(cross), "cross(a, b, /)\n--\n\nVectors (..., 3) at right angles; None where NumPy must do it."},
@@ -282,8 +279,3 @@ static PyMethodDef functions[] = {
      "one group after the other, and where each ends."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_vectors(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

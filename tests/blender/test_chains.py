@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 import rigs
-from test_shown import FRAMES, bake, ik_of, tail
+from test_visual_pose import FRAMES, bake, ik_of, tail
 
 MOCAP = pathlib.Path(os.environ.get("IKCORE_MOCAP", "none"))
 needs_mocap = pytest.mark.skipif(not MOCAP.is_dir(), reason="IKCORE_MOCAP names no folder of clips")

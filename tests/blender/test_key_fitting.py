@@ -7,7 +7,7 @@ import rigs
 import test_tracking
 from mathutils import Vector
 from test_chains import poled
-from test_shown import ik_of, tail
+from test_visual_pose import ik_of, tail
 
 LAST = 60
 FRAMES = range(1, LAST + 1)

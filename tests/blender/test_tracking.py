@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 import rigs
-from test_shown import FRAMES, NEAR, TURNED, tail
+from test_visual_pose import FRAMES, NEAR, TURNED, tail
 
 AIMS = {
     "DAMPED_TRACK": {"track_axis": "TRACK_Y"},

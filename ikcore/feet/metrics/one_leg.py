@@ -220,7 +220,7 @@ class Measure:
         -------
         dict of str to str
         """
-        return {name: _said(getattr(self, name), *how) for name, how in _UNITS.items()}
+        return {name: _text(getattr(self, name), *how) for name, how in _UNITS.items()}
 
     def __repr__(self) -> str:
         return "\n".join(["Measure:", *(f"  {name:18}{text}" for name, text in self.texts().items())])
@@ -246,7 +246,7 @@ _UNITS: dict[str, tuple[float, str]] = {
 }
 
 
-def _said(value: float, factor: float, unit: str) -> str:
+def _text(value: float, factor: float, unit: str) -> str:
     if isinstance(value, int):
         return f"{value}{unit}"
     if math.isinf(value):
@@ -320,7 +320,7 @@ def measure_leg(
         **_slides(leg, held, fps, clean),
         **_stands(leg, held, fps, clean),
         **_bends(leg, knees, were, fps, source),
-        **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, knees, were, held, fps, source)),
+        **(dict.fromkeys(BESIDE, math.nan) if source is None else _comparisons(leg, knees, were, held, fps, source)),
     )
 
 
@@ -351,7 +351,7 @@ def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
 
 
 def _bends(leg: Track, knees: Array, were: Array, fps: float, source: Track | None) -> dict[str, Any]:
-    if _alone(leg):
+    if _is_free(leg):
         return dict.fromkeys(("extension", "knee_flips", "knee_pops"), math.nan)
     flipped = flips(leg.chain) if source is None else new_flips(leg.chain, source.chain, fps=fps)
     return {
@@ -361,7 +361,7 @@ def _bends(leg: Track, knees: Array, were: Array, fps: float, source: Track | No
     }
 
 
-def _beside(leg: Track, knees: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
+def _comparisons(leg: Track, knees: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
     low, was_low = (skating_ratio(each.sole, each.heights < NEAR, fps=fps) for each in (leg, source))
     fast, was_fast = (given.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (knees, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
@@ -372,19 +372,19 @@ def _beside(leg: Track, knees: Array, were: Array, held: Mask, fps: float, sourc
         "off_ground": float(off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
         "skating_by_height": max(low - was_low, 0.0),
         "lift_lost": given.highest(lost, 50),
-        "reach_violations": math.nan if _alone(leg) else _violations(leg, source),
+        "reach_violations": math.nan if _is_free(leg) else _violations(leg, source),
         "knee_acceleration": fast / max(was_fast, math.radians(7000)),
         "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
         "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
         "pelvis_path": given.highest(apart / (leg_length(source.chain) or math.nan), 95),
         "straightness_lost": given.highest(straightness_lost(knees, were)),
         "pelvis_lowered": given.highest(lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
-        "length_error": math.nan if _alone(leg) else given.highest(length_error(leg.chain, source.chain)),
+        "length_error": math.nan if _is_free(leg) else given.highest(length_error(leg.chain, source.chain)),
         "deviation": given.mean(deviation(leg.chain, source.chain)),
     }
 
 
-def _alone(leg: Track) -> bool:
+def _is_free(leg: Track) -> bool:
     """Whether it is a foot without a leg."""
     return bool(leg.chain.shape[1] == 1)
 

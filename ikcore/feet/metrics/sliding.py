@@ -123,11 +123,11 @@ def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: f
     skates = held[1:] & held[:-1] & (fast > speed)
     if not skates.any():
         return 0.0
-    skates &= _mean_about(fast, int(given.rate(fps) / 8)) > speed
+    skates &= _moving_mean(fast, int(given.rate(fps) / 8)) > speed
     return float(skates.any(axis=1).mean())
 
 
-def _mean_about(values: Array, half: int) -> Array:
+def _moving_mean(values: Array, half: int) -> Array:
     """The mean over so many rows before and after each row; rows beyond the ends are zero."""
     window = 2 * half + 1
     wide = np.zeros((len(values) + window, *values.shape[1:]))

@@ -8,8 +8,8 @@
  * Knees are taken from the hip down: below each the rest of the leg is one bone. */
 
 static const number BEND_STRAIGHT = 0.02; /* the sine of a bend below which its plane counts less and less */
-static const number BEND_SOON = 9;        /* so many times more a knee is drawn forwards that is bent backwards: it
-                                             crosses its line where it is hardly off it */
+static const number BEND_SOON = 9;        /* weight of pulling a backwards knee forwards, so that it crosses the line
+                                             from hip to foot where it is nearly straight */
 static const number BEND_ROUNDING = 1e-9; /* of the length of a leg */
 static const number TURN_SAME = 1e-12;    /* a rotation by less is none */
 
@@ -90,7 +90,7 @@ ik_inline real bend_soon(const bend *b, real first, real second, vec3 source) {
     return bend_height(first, bend_along(first, second, bake_clip(far, real_abs(first - second), first + second)));
 }
 
-/* So a straight leg, or one that is bent a trace to the wrong side, bends the right way. */
+/* A straight leg, or one bent slightly to the wrong side, bends the right way. */
 static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     const real zero = real_splat(0), one = real_splat(1), two = real_splat(2);
     const vec3 upper = bend_bone(b), source = vec3_sub(b->end, b->upper), way = vec3_sub(foot, hip);

@@ -1,13 +1,13 @@
-/* Where an attempt starts that is not the first: a pose within limits, of every attempt another, and the same for every
- * item. A method that hurries (method.h) gets one more behind the last restart, from the pose that is given. */
+/* Start poses of further attempts: random poses within limits, another one for every attempt, and the same for every
+ * item. A method that hurries (method.h) gets one more attempt after the last restart, from the given pose. */
 
-/* Between 0 and 1, always the same for the same numbers. */
+/* A number between 0 and 1, always the same for the same arguments. */
 static inline number attempt_share(int attempt, int joint, int axis) {
     uint32_t x = (uint32_t)attempt * 0x9e3779b9u ^ ((uint32_t)joint * 4 + (uint32_t)axis + 1) * 0x85ebca6bu;
     return (number)random_share_of(x);
 }
 
-/* Lanes that start from a random pose, not once more from the one that is given. */
+/* Lanes that start from a random pose, and not from the given one again. */
 static mask attempt_is_random(const int *attempts, int restarts) {
     number attempt[LANES];
     for (int lane = 0; lane < LANES; lane++)
@@ -15,7 +15,7 @@ static mask attempt_is_random(const int *attempts, int restarts) {
     return mask_less(real_load(attempt), real_splat((number)restarts + (number)0.5));
 }
 
-/* Of the attempts of all lanes. */
+/* The attempts of all lanes. */
 static real attempt_shares(const int *attempts, int joint, int axis) {
     number share[LANES];
     for (int lane = 0; lane < LANES; lane++)
@@ -32,7 +32,7 @@ static quat attempt_hinge(const int *attempts, int joint, const ik_limit *limit)
     return quat_of_turn((turn){quat_rotate(frame, vec3_splat(1, 0, 0)), real_splat(0.5f) * angle});
 }
 
-/* Any rotation, all as likely (K. Shoemake, "Uniform random rotations", Graphics Gems III, 1992). */
+/* Any rotation, uniformly distributed (K. Shoemake, "Uniform random rotations", Graphics Gems III, 1992). */
 static quat attempt_rotation(const int *attempts, int joint) {
     const real turn = real_splat(8 * eighth_turn[0]), one = real_splat(1);
     real share = attempt_shares(attempts, joint, 0), a = real_sqrt(one - share), b = real_sqrt(share);
@@ -41,9 +41,9 @@ static quat attempt_rotation(const int *attempts, int joint) {
     return (quat){a * first.sine, {a * first.cosine, b * second.sine, b * second.cosine}};
 }
 
-/* The local rotation of a joint, not brought into its limit. That will mostly bring it to the limit's edge, from where
- * methods come nearly as far as from anywhere within: with seven kusudamas, after two such starts, at worst 99.5 and
- * not 99.85 % by dls, 98.95 and not 99.2 % by ccd; fabrik all. */
+/* The local rotation of a joint, not yet moved into its limit. That mostly moves it to the edge of the limit, from
+ * where methods reach nearly as much as from inside. With seven kusudamas and two such starts, the worst cases are 99.5
+ * and not 99.85 % with dls, 98.95 and not 99.2 % with ccd; fabrik reaches all. */
 static quat attempt_turned(const int *attempts, const ik_skeleton *skeleton, int joint) {
     const ik_limit *limit = skeleton->limits ? &skeleton->limits[joint] : NULL;
     const double *r = skeleton->rests + 4 * (ptrdiff_t)joint;
@@ -52,7 +52,7 @@ static quat attempt_turned(const int *attempts, const ik_skeleton *skeleton, int
     return quat_multiply(rest, attempt_hinge(attempts, joint, limit));
 }
 
-/* Its translation: anywhere on its travel, where that has two ends, and else where it was. */
+/* Its translation: anywhere on its travel if that has two ends, otherwise unchanged. */
 static vec3 attempt_slid(const int *attempts, int joint, vec3 low, vec3 high, vec3 now) {
     const real lows[3] = {low.x, low.y, low.z}, highs[3] = {high.x, high.y, high.z};
     real *moved[3] = {&now.x, &now.y, &now.z};

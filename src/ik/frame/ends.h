@@ -1,21 +1,20 @@
-/* Where the ends are, what places, rotations and looks in the world are about, while joints turn one after the other:
- * apart from the nodes, which are moved once at the end (turns.h), so that a sweep costs a turn a joint. An end is at,
- * or turned as, what a method has in columns from some one on, ENDS_COLUMNS a task. joint_find_ends (joints.h) puts
- * them where they are before any joint has turned.
- */
+/* Effectors, the subjects of positions, rotations and looks in the world, while joints turn one after the other. They
+ * are kept apart from the nodes, which are moved once at the end (turns.h), so that a sweep costs one turn per joint.
+ * The position or rotation of an effector is in columns of the method, ENDS_COLUMNS per task. joint_find_ends
+ * (joints.h) fills them before any joint has turned. */
 
 enum { ENDS_COLUMNS = 7 };
 ik_inline int ends_place(int ends, int task) { return ends + ENDS_COLUMNS * task; }
 ik_inline int ends_rotation(int ends, int task) { return ends_place(ends, task) + 3; }
 
-/* What an end is drawn to, and how strongly; a rotation as a point at a lever is. */
+/* The target of an effector, and its strength; a rotation is pulled like a point at a lever. */
 typedef struct {
     vec3 place;
     quat rotation;
     real weight;
 } ends_wanted;
 
-/* Whether a task is about how its end is turned, and about where it is. */
+/* Whether a task is about the rotation of its effector, and about its position. */
 ik_inline int ends_turns(const ik_task *task) { return task->kind == IK_TURN || task->kind == IK_LOOK; }
 ik_inline int ends_moves(const ik_task *task) { return task->kind != IK_TURN; }
 
@@ -25,15 +24,15 @@ ik_inline vec3 ends_axis(const ik_plan *plan, columns c, int ends, int task) {
     return quat_rotate(column_quat(c, ends_rotation(ends, task)), axis);
 }
 
-/* Which end of a task node k turns: where its own bone ends nothing of that bone. */
+/* Which effector of a task node k turns; none at the end of its own bone. */
 ik_inline int ends_turned_side(const ik_plan *plan, int task, int k) {
     const ik_task *t = &plan->tasks[task];
     return t->kind == IK_OUTSIDE && t->node == k ? 0 : task_side(plan, task, plan->nodes[k].slot);
 }
 
-/* A look is drawn by the point of its ray that is as far from where the body turns as what it looks at, so that one
- * turn brings that point there; where there is none, by the nearest. Both at a distance of 1: the weight is that of an
- * angle. */
+/* A look is pulled by the point of its ray that is as far from the centre of rotation as its target, so that one turn
+ * brings that point there; without such a point, by the nearest one. Both are scaled to a distance of 1: the weight is
+ * that of an angle. */
 ik_inline void ends_pull_look(const ik_plan *plan, columns c, int ends, int task, vec3 about, ends_wanted to, pull *s) {
     vec3 axis = ends_axis(plan, c, ends, task), arm = vec3_sub(column_vec3(c, ends_place(ends, task)), about);
     vec3 way = vec3_sub(to.place, about);
@@ -43,7 +42,7 @@ ik_inline void ends_pull_look(const ik_plan *plan, columns c, int ends, int task
     pull_add(s, to.weight, vec3_direction(arm).unit, vec3_direction(way).unit);
 }
 
-/* What draws at node k, as at a rigid body that turns about a place. */
+/* Sums the pulls at node k, as at a rigid body that turns about a point. */
 ik_inline pull ends_pull(const ik_plan *plan, columns c, int ends, int k, vec3 about,
                          ends_wanted (*wanted)(const ik_plan *plan, columns c, int task)) {
     pull sum = pull_none();
@@ -60,7 +59,7 @@ ik_inline pull ends_pull(const ik_plan *plan, columns c, int ends, int k, vec3 a
     return sum;
 }
 
-/* Node k turns about a place, with all ends at it or below. */
+/* Turns node k about a point, with all effectors at it or below. */
 ik_inline void ends_carry(const ik_plan *plan, columns c, int ends, int k, vec3 about, quat turn) {
     for (int t = 0; t < plan->task_count; t++) {
         if (ends_turned_side(plan, t, k) != 1) continue;
@@ -71,7 +70,7 @@ ik_inline void ends_carry(const ik_plan *plan, columns c, int ends, int k, vec3 
     }
 }
 
-/* It slides. */
+/* Slides it. */
 ik_inline void ends_slide(const ik_plan *plan, columns c, int ends, int k, vec3 by) {
     for (int t = 0; t < plan->task_count; t++) {
         if (!ends_moves(&plan->tasks[t]) || task_side(plan, t, plan->nodes[k].slot) != 1) continue;

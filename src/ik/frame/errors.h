@@ -1,5 +1,5 @@
-/* How far the joints of a method (joints.h) are from what their tasks want: where they are, or where a step would take
- * them (turns.h). */
+/* Errors of the tasks of a method (joints.h): at the present pose, or at the pose to which a step would lead
+ * (turns.h). */
 
 enum errors_when { IN_POSE, AFTER_STEP };
 
@@ -39,13 +39,13 @@ ik_inline vec3 errors_off(const ik_plan *plan, columns c, enum errors_when when,
     return task_error(plan, t, &wanted, &view);
 }
 
-/* By which its numbers are multiplied: the root of its weight, and angles by the lever. */
+/* The factor of its numbers: the square root of its weight; for angles times the lever. */
 ik_inline real errors_scale(const ik_plan *plan, columns c, int task) {
     real weight = *column(c, joint_task(plan, task) + TASK_WEIGHT);
     return task_is_angle(&plan->tasks[task]) ? weight * *column(c, joint_lever(plan)) : weight;
 }
 
-/* What it counts for beside TOLERANCE. */
+/* Its factor compared with TOLERANCE. */
 static inline real errors_unit(const ik_plan *plan, columns c, enum errors_when when, int task) {
     const ik_task *t = &plan->tasks[task];
     const errors_of of = {c, when};
@@ -53,7 +53,7 @@ static inline real errors_unit(const ik_plan *plan, columns c, enum errors_when 
     if (!plan->slides || task_is_angle(t) || t->node < 0) return unit;
     reach = reach_of(errors_whereabouts(&of), plan, t->node).sum;
     if (t->other >= 0) reach = real_max(reach, reach_of(errors_whereabouts(&of), plan, t->other).sum);
-    mask kept = mask_equal(unit, real_splat(0)); /* also where a chain of its own has no length, as it was loaded */
+    mask kept = mask_equal(unit, real_splat(0)); /* also if a chain of its own had no length when it was loaded */
     if (!joint_task_is_simple(t)) kept |= mask_equal(reach, real_splat(0));
     return real_select(kept, unit, solve_counts_for(plan, c, reach));
 }
@@ -68,9 +68,9 @@ ik_inline vec3 rows_at(const real *rows, int step, int first, int count) {
     return (vec3){rows[first * step], rows[(first + 1) * step], rows[(first + 2) * step]};
 }
 
-/* What a level counts beside the one before, of squared errors. In whether a step is better: at first so much that long
- * steps are, though they bend away a little from what the level before wants; and less as long as that is why they are
- * not. In which pose is best: next to nothing. */
+/* The factor of a level relative to the one before, for squared errors. To decide whether a step is better, it starts
+ * at a value that allows long steps, although they bend away from the level before, and falls as long as that prevents
+ * progress. To decide which pose is best it is nearly 0. */
 #define LEVEL_FIRST (number)1e-2
 #define LEVEL_LAST  (number)1e-10
 
@@ -82,12 +82,12 @@ static inline real level_counts(real beside, int level) {
 }
 
 typedef struct {
-    real square;  /* of all tasks, as levels count for whether a step is better */
-    real strict;  /* likewise, as they count for which pose is best */
-    real largest; /* as ERROR is; NaN where some number is */
+    real square;  /* of all tasks, with the factors that decide whether a step is better */
+    real strict;  /* likewise, with those that decide which pose is best */
+    real largest; /* like ERROR; NaN if some number is */
 } errors;
 
-/* With a level counting so much `beside` the one before. In `rows`, unless NULL, the scaled errors. Compiled with the
- * frame (shared.h). */
+/* With the factor `beside` of a level relative to the one before. `rows`, unless NULL, gets the scaled errors. Compiled
+ * with the frame (shared.h). */
 ik_hidden errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when when, real beside, real *rows,
                                          int step);

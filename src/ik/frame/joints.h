@@ -1,43 +1,43 @@
-/* The columns of a method that works on joints as such, all at once or one after the other: how they are turned, how
- * far they slide and where they are, what their tasks want, and the length by which angles count as distances.
+/* The columns of a method that works on joints, all at once or one after the other: their rotations, slides and
+ * positions, the wanted values of their tasks, and the length by which angles count as distances.
  *
- *   joint_load       the pose that comes in and what its tasks want, into the columns
- *   joint_place      from the columns to what comes out
- *   joint_columns    where a method's own columns start */
+ *   joint_load       from the start pose and the tasks to the columns
+ *   joint_place      from the columns to the results
+ *   joint_columns    start of a method's own columns */
 
-/* Of an item: rotations in the world and slides first, they are the result. */
+/* Per item: world rotations and slides come first; they are the result. */
 ik_inline int joint_rotation(int slot) { return OWN + 4 * slot; }
-/* How far a node that slides is from its offset, in the space of its parent. */
+/* The slide of a node relative to its offset, in the space of its parent. */
 ik_inline int joint_slid(const ik_plan *plan, int slot) { return joint_rotation(plan->slots) + 3 * slot; }
 ik_inline int joint_results(const ik_plan *plan) { return joint_slid(plan, plan->columns_of_slides); }
 ik_inline int joint_position(const ik_plan *plan, int slot) { return joint_results(plan) + 3 * slot; }
 
-/* Of a task: what it wants (see joint_wanted), the root of its weight, and what its error counts for beside TOLERANCE;
- * both 0 where its goal counts for nothing. */
+/* For a task: its wanted values (see joint_wanted), the square root of its weight, and the factor of its error compared
+ * with TOLERANCE; both are 0 if its goal has weight 0. */
 enum { TASK_TARGET, TASK_WEIGHT = 4, TASK_UNIT, TASK_COLUMNS };
 ik_inline int joint_task(const ik_plan *plan, int task) {
     return joint_position(plan, plan->slots) + TASK_COLUMNS * task;
 }
 
-/* Of an OUTSIDE also where the axis of its capsule ends. */
+/* For an OUTSIDE also the end of its capsule's axis. */
 ik_inline int joint_end(const ik_plan *plan, int task) { return joint_task(plan, plan->task_count) + 3 * task; }
 
-/* The mean bone: an angle counts as an arc of it, and a joint slides by it as willingly as it turns by a radian. */
+/* The mean bone: an angle counts as an arc of it, and sliding by it counts like turning by a radian. */
 ik_inline int joint_lever(const ik_plan *plan) { return joint_end(plan, plan->outside ? plan->task_count : 0); }
 
-/* Where it matters what joints hang from: of a hinge its angle from rest; of a joint that does not move its parent's
- * rotation in the world, by the order of such slots; of a node that a posture is for the local rotation and its share.
+/* For joints whose parents matter: the angle of a hinge from rest; the world rotation of the parent of a fixed joint,
+ * by the order of such slots; for a node with a posture the local rotation and its share.
  */
 ik_inline int joint_angle(const ik_plan *plan, int slot) { return joint_lever(plan) + 1 + slot; }
 ik_inline int joint_above(const ik_plan *plan, int base) { return joint_angle(plan, plan->slots) + 4 * base; }
 ik_inline int joint_posture(const ik_plan *plan, int slot) { return joint_above(plan, plan->bases) + 5 * slot; }
 
-/* So many columns, the frame's among them. */
+/* The number of columns, including those of the frame. */
 ik_inline int joint_columns(const ik_plan *plan) {
     return plan->rests ? joint_posture(plan, plan->columns_of_postures) : joint_angle(plan, 0);
 }
 
-/* ---- what a joint may do */
+/* ---- allowed motion */
 
 ik_inline int joint_is_limited(const ik_plan *plan, int k) {
     const ik_limit *limit = plan->nodes[k].limit;
@@ -54,10 +54,10 @@ static inline int joint_is_round(const ik_limit *limit) {
     return range_is_whole((number)limit->twist[0], (number)limit->twist[1]);
 }
 
-/* The next node up whose turning or sliding moves what goes with k; -1: none. */
+/* The next node up whose turn or slide moves the descendants of k; -1: none. */
 ik_inline int joint_next(const ik_plan *plan, int k) { return plan->nodes[k].moves ? plan->nodes[k].parent : -1; }
 
-/* The rotation in the world of what node k hangs from. */
+/* The world rotation of the parent of node k. */
 static inline quat joint_parent(const ik_plan *plan, columns c, int k) {
     if (plan->nodes[k].moves) return column_quat(c, joint_rotation(plan->nodes[plan->nodes[k].parent].slot));
     int base = 0;
@@ -66,13 +66,13 @@ static inline quat joint_parent(const ik_plan *plan, columns c, int k) {
     return column_quat(c, joint_above(plan, base));
 }
 
-/* The space of a limit, seen from its joint. */
+/* The space of a limit, relative to its joint. */
 ik_inline quat joint_frame(const ik_limit *limit) {
     quat frame = {real_splat((number)limit->frame[0]), vec3_of(limit->frame + 1)};
     return quat_unit(frame);
 }
 
-/* A hinge's angle in its range; of one without ends, the same rotation by half a turn or less. */
+/* A hinge's angle in its range; without ends, the same rotation within half a turn. */
 ik_inline real joint_within(const ik_limit *limit, real angle) {
     if (joint_is_round(limit)) {
         const real half = real_splat(4 * eighth_turn[0]), turn = half + half;
@@ -82,7 +82,7 @@ ik_inline real joint_within(const ik_limit *limit, real angle) {
     return real_max(real_min(real_splat((number)limit->twist[1]), angle), real_splat((number)limit->twist[0]));
 }
 
-/* A hinge's angle: of the two or three within two turns, one in its range. */
+/* A hinge's angle: among the two or three equivalents within two turns, one in its range. */
 static inline real joint_angle_of(const ik_plan *plan, int k, quat local) {
     const ik_limit *limit = plan->nodes[k].limit;
     const real turn = real_splat(16 * eighth_turn[0] / 2);
@@ -99,7 +99,7 @@ static inline real joint_angle_of(const ik_plan *plan, int k, quat local) {
 
 /* ---- tasks */
 
-/* Tasks in the world that are no more than a place or a rotation. */
+/* Tasks in the world that are only a position or a rotation. */
 ik_inline int joint_task_is_simple(const ik_task *task) {
     return task->other < 0 && (task->kind == IK_PLACE || task->kind == IK_TURN);
 }
@@ -117,12 +117,12 @@ ik_inline void joint_set_wanted(columns record, int at, const ik_task *task, con
     column_set_quat(record, at, task->kind == IK_TURN ? wanted->rotation : all);
 }
 
-/* What a task wants that is not simple, and the distance or angle that counts as reached. Compiled with the frame
+/* The wanted values of a task that is not simple, and its tolerance as a distance or angle. Compiled with the frame
  * (shared.h). */
 ik_hidden real IK_NAME(joint_load_any)(const ik_plan *plan, group at, const pose *start, const ik_task *task,
                                        task_wanted *wanted, real *weight);
 
-/* Where the ends are (ends.h) before any joint has turned. */
+/* Positions of the effectors (ends.h) before any joint has turned. */
 static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
     for (int t = 0; t < plan->task_count; t++) {
         const int slot = plan->nodes[plan->tasks[t].node].slot;
@@ -133,10 +133,10 @@ static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
     }
 }
 
-/* ---- what comes in, and what comes out */
+/* ---- input and output */
 
-/* The pose that comes in, made legal, and all that tasks want: the first that a method's `begin` does. Also TOLERANCE
- * where there are only rotations. Compiled with the frame (shared.h). */
+/* The start pose, moved into its limits, and the wanted values of all tasks: the first call of a method's `begin`. It
+ * also sets TOLERANCE if there are only rotations. Compiled with the frame (shared.h). */
 ik_hidden void IK_NAME(joint_load)(const ik_plan *plan, group at, const pose *start, columns record);
 
 /* A method's `place`. */

@@ -1,30 +1,30 @@
-/* What is to say of a solved pose, and nobody but its forward kinematics decides: how far off it is, whether its
- * targets were in reach, and whether a limit is in the way. */
+/* Judges a solved pose by its forward kinematics alone: errors, whether targets were in reach, and whether a limit
+ * prevents a goal. */
 
-/* What is to say of a group. */
+/* The verdict on a group. */
 typedef struct {
     real error, rotation_error; /* the largest of all goals */
     real reach;                 /* of the longest chain */
-    real level;                 /* the first of which a goal is missed; LARGEST: none */
+    real level;                 /* the first level with a missed goal; LARGEST: none */
     mask missed;                /* some goal, */
     mask open;                  /* and some that is not known to be out of reach */
     mask said;
     mask finite, has_length;
 } verdict;
 
-/* Where a place is in the space in which a sliding node moves. */
+/* A position in the space in which a sliding node moves. */
 static vec3 solve_in_travel(const ik_plan *plan, const pose *world, int k, vec3 place) {
     const int parent = plan->nodes[k].parent;
     if (parent < 0) return vec3_add(place, vec3_scale(world->scale, world->origin));
     return quat_rotate(quat_conjugate(world->rotations[parent]), vec3_sub(place, world->positions[parent]));
 }
 
-/* What a distance may be. */
+/* The range of a distance. */
 typedef struct {
     real least, most;
 } span;
 
-/* From a place in that space to wherever the node may be. */
+/* From a position in that space to the nearest one that the node may have. */
 static span solve_travel_span(const ik_plan *plan, const pose *world, int k, vec3 place) {
     const vec3 low = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 0)), place);
     const vec3 high = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 1)), place);
@@ -35,8 +35,8 @@ static span solve_travel_span(const ik_plan *plan, const pose *world, int k, vec
     return (span){vec3_length(near), vec3_length(far)};
 }
 
-/* Whether the chain to node k cannot have its end at a target, wherever its slides are in their travel: a polygon of
- * its bones and the way to the target has no side that is longer than all others. */
+/* Whether the chain to node k cannot reach a target with any positions of its slides. A polygon of its bones and the
+ * line to the target exists if no side is longer than all others together. */
 static mask solve_beyond_slides(const ik_plan *plan, const pose *world, int k, vec3 target, real slack) {
     span reach = {real_splat(0), real_splat(0)}, bone, way;
     for (; plan->nodes[k].moves; k = plan->nodes[k].parent) {
@@ -85,14 +85,14 @@ ik_inline mask solve_judge_rotation(const ik_plan *plan, group at, const pose *w
     return mask_less(real_splat((number)plan->job->options.rotation_tolerance), error);
 }
 
-/* Whether the plane of an INSIDE has sides: its normal has a length. */
+/* Whether the plane of an INSIDE has two sides: its normal has a length. */
 static mask solve_has_side(const ik_plan *plan, group at, const ik_task *task) {
     vec3 normal = lanes_load_vec3(&plan->job->goals[task->goal].normal, at);
     return ~mask_equal(vec3_size(normal), real_splat(0));
 }
 
-/* Up from node k to where its chain starts, or hangs from what the chain to another node hangs from: where they stand
- * stays. The bones on the way are added. */
+/* Up from node k to the start of its chain, or to the joint that also carries the chain to another node: their
+ * positions are fixed. The bones on the way are added. */
 static int solve_climb(const ik_plan *plan, const pose *world, int k, int other, chain_reach *bones) {
     while (plan->nodes[k].moves && !(other >= 0 && ik_carries(plan, plan->nodes[k].parent, other))) {
         real length = vec3_length(solve_bone(plan, world, k));
@@ -103,9 +103,9 @@ static int solve_climb(const ik_plan *plan, const pose *world, int k, int other,
     return k;
 }
 
-/* Whether no pose can bring the ends of a task as far from each other as it wants, which bones alone decide: those
- * between the ends, the way between where they start and the distance that is wanted close to a polygon, and no side
- * of that is longer than all others. What slides or has scales has bones that change. */
+/* Whether no pose can bring the ends of a task as far apart as it wants, decided by bones only. The bones between the
+ * ends, the line between their starts, and the wanted distance form a polygon if no side is longer than all others
+ * together. Slides and scales change bones, so they are excluded. */
 static mask solve_judge_lengths(const ik_plan *plan, group at, const pose *world, const ik_task *task, real slack) {
     if (plan->slides || world->scaled || (task->kind != IK_DISTANCE && task->kind != IK_PLACE)) return mask_splat(0);
     real weight;
@@ -120,7 +120,7 @@ static mask solve_judge_lengths(const ik_plan *plan, group at, const pose *world
     return (far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR));
 }
 
-/* Any other task: a distance goes by the reach of the chains to its joints, or else of the longest. */
+/* All other tasks: a distance is compared with the reach of the chains to its joints, or the longest chain. */
 static mask solve_judge_any(const ik_plan *plan, group at, const pose *world, const ik_task *task, verdict *v) {
     const ik_options *options = &plan->job->options;
     real weight, miss = solve_miss(plan, at, world, task, &weight), reach = real_splat(0);
@@ -140,7 +140,7 @@ static mask solve_judge_any(const ik_plan *plan, group at, const pose *world, co
     return missed;
 }
 
-/* A posture is nothing to miss, but what it wants must be numbers. */
+/* A posture cannot be missed, but its wanted values must be numbers. */
 static mask solve_postures_are_finite(const ik_plan *plan, group at) {
     mask finite = ~mask_splat(0);
     for (int k = 0; k < plan->count; k++) {
@@ -159,7 +159,7 @@ static mask solve_judge_task(const ik_plan *plan, group at, const pose *world, c
     return solve_judge_any(plan, at, world, task, v);
 }
 
-/* By forward kinematics of the pose that is returned, after so many iterations, of which a method says `flags`. */
+/* Judges the returned pose by forward kinematics, after some iterations that ended with `flags` of the method. */
 ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, real iterations, mask flags) {
     const real zero = real_splat(0);
     verdict v = {.level = real_splat(LARGEST), .finite = world->given, .has_length = ~mask_splat(0)};
@@ -183,9 +183,9 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
     if (distances && !angles && !plan->slides) v.has_length &= mask_less(zero, v.reach) | ~v.missed;
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(iterations, most) & mask_splat(IK_ITERATION_LIMIT);
-    /* Bones that are too short explain it all, where nothing else holds a chain. */
+    /* Bones that are too short explain everything, unless something else holds a chain. */
     if (!plan->limited && !plan->slides) flags &= v.open | mask_splat(~IK_STALLED);
-    mask said = v.said | flags, why = mask_splat(~IK_OFF_BALANCE); /* which says what, not why */
+    mask said = v.said | flags, why = mask_splat(~IK_OFF_BALANCE); /* it names the missed goal, not the reason */
     said |= mask_zero(said & why) & ended;
     said |= mask_zero(said & why) & mask_splat(IK_STALLED);
     v.said = (v.missed & said) | (world->undefined & mask_splat(IK_POLE_UNDEFINED));
@@ -194,14 +194,14 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
 
 /* ---- whether a limit is in the way */
 
-/* How a task pulls at a node: about it, and along the axes of the world. */
+/* The pull of a task on a node: a torque, and a force along the world axes. */
 typedef struct {
     vec3 turn, shift;
-    real most; /* the turn's length, if all that is to go were square to the way there */
-    real size; /* of all that is to go */
+    real most; /* the length of the turn if the whole error were at right angles to the lever */
+    real size; /* of the whole error */
 } pulled;
 
-/* Of the weights of a level only the ratio counts. */
+/* Only ratios of weights within a level count. */
 static real solve_ratio(const ik_plan *plan, group at, const ik_task *task, real weight) {
     return weight / solve_heaviest(plan, at, task->level);
 }
@@ -221,7 +221,7 @@ static pulled solve_pulled(const ik_plan *plan, group at, const pose *world, con
         arm = solve_carried_arm(plan, world, k);
         share = real_splat((number)(plan->nodes[k].heavy / plan->mass));
     }
-    if (task->kind == IK_OUTSIDE && k == task->node) arm = none, share = view.share; /* where its bone ends */
+    if (task->kind == IK_OUTSIDE && k == task->node) arm = none, share = view.share; /* the end of its bone */
     for (int i = 0; i < 3; i++) {
         motion by = {vec3_cross(axes[i], arm), axes[i]}, along = {vec3_scale(share, axes[i]), none};
         turn[i] = vec3_dot(error, task_change(plan, task, &wanted, &view, side, by));
@@ -231,8 +231,8 @@ static pulled solve_pulled(const ik_plan *plan, group at, const pose *world, con
     return (pulled){{turn[0], turn[1], turn[2]}, {shift[0], shift[1], shift[2]}, lever * size, size};
 }
 
-/* Which way about node k brings what it carries nearer to its goals, in the world; of length 1 where all that is to go
- * is square to the way there, near 0 where turning is of no use. */
+/* The turn direction about node k, in world axes, that brings its descendants nearer to their goals; of length 1 if all
+ * errors are at right angles to their levers, near 0 if turning does not help. */
 static vec3 solve_pull(const ik_plan *plan, group at, const pose *world, int k) {
     vec3 pull = vec3_splat(0, 0, 0);
     real most = real_splat(SMALLEST), weight;
@@ -265,14 +265,14 @@ static vec3 solve_pull(const ik_plan *plan, group at, const pose *world, int k) 
 #define SOLVE_TURN  0x1p-8f
 #define SOLVE_SHARE 0x1p-6f
 
-/* The share of a small turn that the limit of node k lets through. */
+/* The share of a small turn that the limit of node k allows. */
 static real solve_freedom(const ik_plan *plan, int k, quat local, vec3 turn) {
     quat turned = quat_unit(quat_multiply((quat){real_splat(1), turn}, local));
     quat done = quat_multiply(solve_allowed(plan, k, turned), quat_conjugate(local));
     return vec3_dot(done.v, turn) * real_splat(1 / (SOLVE_TURN * SOLVE_TURN));
 }
 
-/* Whether a sliding node is at an end of its travel and drawn beyond. */
+/* Whether a sliding node is at an end of its travel and pulled beyond it. */
 static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int k) {
     const int parent = plan->nodes[k].parent;
     vec3 pull = vec3_splat(0, 0, 0);
@@ -286,7 +286,7 @@ static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int
     quat above = parent < 0 ? quat_identity() : world->rotations[parent];
     pull = quat_rotate(quat_conjugate(above), vec3_scale(real_splat(1) / most, pull));
     vec3 moved = solve_in_travel(plan, world, k, world->positions[k]);
-    real reach = solve_longest(plan, world); /* a slide that nothing has a length beside goes by what is to go */
+    real reach = solve_longest(plan, world); /* without any bone length, slides are scaled by their errors */
     reach = real_select(mask_less(real_splat(0), reach), reach, most);
     vec3 on = vec3_add(moved, vec3_scale(real_splat(SOLVE_TURN) * reach, pull));
     real unscale = real_unscale(world->scale);
@@ -295,8 +295,8 @@ static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int
     return mask_less(least, lost);
 }
 
-/* How much goals of a level draw at some joint, of as much as they could: all together, as far as limits let that joint
- * follow, and each for itself. */
+/* How much the goals of a level pull at some joint, relative to the largest possible pull: all together, as far as
+ * limits let that joint follow, and each by itself. */
 typedef struct {
     real together, apart;
 } drawn;
@@ -339,7 +339,7 @@ static drawn solve_drawn(const ik_plan *plan, group at, const pose *world, const
     return d;
 }
 
-/* Where a limit is in the way: it forbids some joint to turn towards the goals, but not to turn away from them. */
+/* Whether a limit prevents a goal: it forbids some joint to turn towards the goals, but not away from them. */
 static mask solve_at_limit(const ik_plan *plan, group at, const pose *world, const quat *solved) {
     const real share = real_splat(SOLVE_SHARE);
     mask found = mask_splat(0);
@@ -358,8 +358,8 @@ static mask solve_at_limit(const ik_plan *plan, group at, const pose *world, con
     return found;
 }
 
-/* The first level that misses is as near as it gets by itself, though its goals draw: they contradict each other. Or
- * together they still draw: levels before it keep them. */
+/* The first level that misses is as near as possible, though its goals pull: they contradict each other. If they still
+ * pull together, earlier levels prevent them. */
 static mask solve_contradiction(const ik_plan *plan, group at, const pose *world, const quat *solved,
                                 const verdict *v) {
     const real share = real_splat(SOLVE_SHARE);
@@ -375,7 +375,7 @@ static mask solve_contradiction(const ik_plan *plan, group at, const pose *world
     return said;
 }
 
-/* Why usable items have missed, beyond what each goal says for itself. */
+/* The reasons why usable items miss, besides those of single goals. */
 static mask solve_why(const ik_plan *plan, group at, const pose *world, const quat *solved, const verdict *v) {
     const mask beyond = mask_splat(IK_TOO_FAR | IK_TOO_NEAR | IK_AT_LIMIT), stalled = mask_splat(IK_STALLED);
     mask said = v->said;

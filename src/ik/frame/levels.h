@@ -1,11 +1,11 @@
 /* Strict priorities, as in P. Baerlocher, R. Boulic, "An inverse kinematics architecture enforcing an arbitrary number
- * of strict priority levels", The Visual Computer 20 (2004): rows of a level have what the levels before it leave.
+ * of strict priority levels", The Visual Computer 20 (2004): rows of a level use what the levels before leave free.
  *
- * With the rows by levels, what a level may do without the levels before it, J_i P, has the Schur complement of their
- * block as its matrix: what elimination leaves. Its answer y then pulls back at the rows before by what they would see
- * of it, which is one substitution (the paper's projectors, but of rows, not of joints). */
+ * With the rows ordered by levels, the motion of a level without the levels before it, J_i P, has the Schur complement
+ * of their block as its matrix: the result of elimination. Its answer y then pulls back at the rows before by their
+ * view of it, which is one substitution (the paper's projectors, applied to rows instead of joints). */
 
-/* What rows of a level still see, after all that y does so far. */
+/* The present view of a level's rows, after everything that y does. */
 static inline void levels_left(rows_system s, const real *e, int first, int last, real *left) {
     for (int i = first; i < last; i++) {
         real sum = e[i * s.step];
@@ -15,7 +15,7 @@ static inline void levels_left(rows_system s, const real *e, int first, int last
     }
 }
 
-/* The equations of one level: what it may do without those before it. */
+/* The equations of one level: its motion without the levels before. */
 typedef struct {
     real *y;      /* its errors, of which an answer comes in place */
     real *matrix; /* may be lost */
@@ -35,7 +35,7 @@ static inline void levels_damped(const ik_plan *plan, columns c, const levels_pa
     ldl_solve(part->matrix, part->step, part->rows, part->y);
 }
 
-/* What the rows before a level see of an answer in it, into z; its numbers are `apart`. */
+/* The view of an answer in a level by the rows before it, into z; its numbers are `apart`. */
 static inline void levels_back(rows_system s, int first, int count, const real *answer, int apart) {
     const real *factor = s.again;
     for (int k = first - 1; k >= 0; k--) {
@@ -48,7 +48,7 @@ static inline void levels_back(rows_system s, int first, int count, const real *
     }
 }
 
-/* Adds the answer of a level, and takes from the rows before what they see of it. */
+/* Adds the answer of a level, and subtracts its view from the rows before. */
 static inline void levels_add(rows_system s, const levels_part *part) {
     for (int i = 0; i < part->rows; i++) {
         real *y = &s.y[(part->first + i) * s.step];
@@ -69,7 +69,7 @@ static inline int levels_end(const ik_plan *plan, int first) {
     return end;
 }
 
-/* What a level may do, its errors already in `part->y`. */
+/* The motion of a level; its errors are already in `part->y`. */
 static inline void levels_take_block(rows_system s, levels_part *part) {
     part->size = real_splat(0);
     for (int i = 0; i < part->rows; i++) {
@@ -80,7 +80,7 @@ static inline void levels_take_block(rows_system s, levels_part *part) {
     }
 }
 
-/* The square of what is left, with a level counting so much `beside` the one before. */
+/* The square of the residual, with the factor `beside` of a level relative to the one before. */
 static inline real levels_square(const ik_plan *plan, const real *left, int step, real beside) {
     real sum = real_splat(0);
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {

@@ -6,9 +6,9 @@
  *   ldl_eliminate    likewise without damping, block by block: rows that depend on those before them drop out, so that
  *   ldl_truncate     what is left is the projection onto the others
  *   eigen_of         eigenvalues and eigenvectors
- *   bounded_solve    the least square, of numbers that have bounds
+ *   bounded_solve    least squares with bounds
  *
- * The last two take turns of a lane until it is done, and what others still need leaves it as it is, to the bit. For 3
+ * The last two work on a lane until it is done; further rounds for other lanes do not change its bits. For 3
  * and 6 rows all of this is compiled once more with the number known, so that loops unroll. */
 
 /* How often a part is compiled: part(rows, arguments). */
@@ -38,7 +38,7 @@ ik_inline real square_of(const real *rows, int step, int count) {
     return sum;
 }
 
-/* Rounding cannot make D less than the damping, which it never is. */
+/* D is never less than the damping, except by rounding. */
 ik_inline void ldl_factor_by_rows(int rows, real *a, int step, real damping) {
     for (int i = 0; i < rows; i++) {
         real pivot = a[packed(i, i) * step] + damping;
@@ -76,8 +76,8 @@ static inline void ldl_solve(const real *a, int step, int rows, real *y) {
     LINEAR_BY_ROWS(ldl_solve_by_rows, rows, a, step, y);
 }
 
-/* Takes what rows before `first` explain off rows [first, last), which leaves the Schur complement in their block. The
- * rows before are done. */
+/* Subtracts the part of rows [first, last) that rows before `first` explain, which leaves the Schur complement in their
+ * block. The rows before are done. */
 static inline void ldl_eliminate(real *a, int step, int first, int last) {
     for (int i = first; i < last; i++) {
         for (int j = 0; j < first; j++)
@@ -94,7 +94,7 @@ static inline void ldl_eliminate(real *a, int step, int first, int last) {
     }
 }
 
-/* A row of which less than this is left, of its square, depends on those before. */
+/* A row depends on those before if less than this share of its square is left. */
 #define LDL_DEPENDENT (number)(256 * EPSILON)
 
 /* Factors that block; `whole` has the diagonal of the matrix as it was. */
@@ -182,16 +182,16 @@ static inline void eigen_of(real *a, real *vectors, int step, int rows) {
 
 /* ---- bounds
  *
- * Of all x between low and high the one for which x^T A x / 2 - b^T x is least, by active sets: numbers at a bound are
- * held there, the others solved for exactly. A solution that goes over bounds is followed to the first of them, which
- * then holds a number more; one that does not lets go of the number that its bound holds back most. Every round makes
- * the sum less, so that no set comes twice. (J. Nocedal, S. Wright, "Numerical Optimization", 16.5.) Projected
- * Gauss-Seidel has cheaper rounds, but takes off them a share of the error that falls with the condition of A, and
- * J W J^T is near to singular wherever a chain is stretched. */
+ * Minimises x^T A x / 2 - b^T x for x between low and high, by active sets: numbers at a bound are fixed, the others
+ * are solved for exactly. If a solution exceeds bounds, it is followed to the first of them, which then fixes one more
+ * number. Otherwise the number that its bound holds back most is freed. Every round decreases the sum, so that no set
+ * occurs twice. (J. Nocedal, S. Wright, "Numerical Optimization", 16.5.) Projected Gauss-Seidel has cheaper rounds, but
+ * each removes a share of the error that falls with the condition of A, and J W J^T is nearly singular for stretched
+ * chains. */
 
-enum { BOUNDED_ROUNDS = 8 }; /* of so many by a row */
+enum { BOUNDED_ROUNDS = 8 }; /* rounds per row */
 
-/* A system of which the held rows say: stay. */
+/* A system whose held rows do not change. */
 ik_inline void bounded_reduce(int rows, const real *a, const real *b, const real *x, const real *held, real *factor,
                               real *y, int step) {
     const real zero = real_splat(0), one = real_splat(1);
@@ -208,7 +208,7 @@ ik_inline void bounded_reduce(int rows, const real *a, const real *b, const real
     }
 }
 
-/* From x to y, or to the first bound on the way, which is held from then on. Returns the lanes that went all the way.
+/* From x to y, or to the first bound on the way, which is held from then on. Returns the lanes that went to the end.
  */
 ik_inline mask bounded_go(int rows, const real *y, const real *low, const real *high, real *x, real *held, int step) {
     const real one = real_splat(1);
@@ -234,7 +234,7 @@ ik_inline mask bounded_go(int rows, const real *y, const real *low, const real *
     return all;
 }
 
-/* Lets go of what is held back most, in lanes that may; returns those where something was. */
+/* Frees the number that is held back most, in lanes that may; returns those where there was one. */
 ik_inline mask bounded_let_go(int rows, const real *a, const real *b, const real *x, real *held, mask may, int step) {
     const real zero = real_splat(0);
     real most = zero, which = real_splat(-1);
@@ -273,7 +273,7 @@ ik_inline mask bounded_by_rows(int rows, const real *a, const real *b, const rea
     return ~at_work;
 }
 
-/* A is positive definite (a little damping sees to that); x starts anywhere, best near the answer, and `room` has
+/* A is positive definite (a little damping ensures it); x starts anywhere, best near the answer, and `room` has
  * packed(rows, 0) + 2 rows columns. Returns the lanes that are done; others are within their bounds, too. */
 static inline mask bounded_solve(const real *a, const real *b, const real *low, const real *high, real *x, real *room,
                                  int step, int rows) {

@@ -1,5 +1,5 @@
-/* What a method is to the frame (solve.h), and what it has of it: the frame's side is compiled once, a method's in its
- * family, and they meet at the two doors at the end. What methods are made of is in parts.h. */
+/* The interface between a method and the frame (solve.h). The frame is compiled once, a method in its family; they meet
+ * in the two functions at the end. parts.h lists the building blocks of methods. */
 #include "../forms/rotations.h"
 #include "../forms/limit.h"
 #include "../forms/skeleton.h"
@@ -13,22 +13,22 @@
 
 /* The columns every method has. */
 enum record {
-    ERROR,      /* of all goals one number, of the pose a step leaves; set in begin and in every step, and compared with
-                   TOLERANCE. NaN where the item is not usable: max loses NaN, see real_poison */
-    TOLERANCE,  /* at which the item is done: of the longest chain, scaled; where nothing has a length, 0 or of the way
-                   that something has to slide, and where there are only rotations the method sets its own */
-    UNSCALE,    /* the length in the world of 1 */
+    ERROR,      /* one number for all goals, of the pose after a step; set in begin and in every step, and compared with
+                   TOLERANCE. NaN for an unusable item: max loses NaN, see real_poison */
+    TOLERANCE,  /* ends the item: of the longest chain, scaled. Without any length, 0 or a share of the distance
+                   that slides have to move; with rotations only, the method sets its own */
+    UNSCALE,    /* the world length of 1 */
     ITERATIONS, /* so far */
-    SAID,       /* status flags, as bits; any ends the item */
-    OWN,        /* the method's columns start here */
+    SAID,       /* status flags, as bits; any flag ends the item */
+    OWN,        /* start of the method's columns */
 };
 
 typedef struct {
-    int columns; /* of a record, with those of the frame */
-    int results; /* of those, how many finish needs */
-    int work;    /* columns that only a bundle has, behind those, from plan->work on: what a step keeps is no item's */
-    int state; /* of the results, so many at their end are kept from frame to frame of an item. They are 0 in the first
-                  frame; `begin` finds them in the record, and after a frame that cannot be used as they were before */
+    int columns; /* of a record, including those of the frame */
+    int results; /* of those, the number that finish needs */
+    int work;    /* columns of a bundle only, after those, from plan->work on: no data of an item */
+    int state; /* the last columns of the results that are kept from frame to frame of an item. They are 0 in the first
+                  frame; `begin` finds them in the record, unchanged after a frame that cannot be used */
 } record_size;
 
 /* The columns of one vector of lanes: of a record, or of a bundle, where a column has GROUPS vectors. */

@@ -1,21 +1,21 @@
-/* What iterative methods are made of, besides what the frame is to all of them (method.h). A part stands on those
- * before it, and costs a method that does not use it nothing; what is long of them is in shared.h, compiled once.
+/* The building blocks of iterative methods, besides the interface of the frame (method.h). A part uses those
+ * before it, and costs nothing if it is not used; long functions are in shared.h, compiled once.
  *
  *   random       numbers without a pattern: the frame has them too, so pose.h includes it
- *   watch        who makes no progress
- *   pull         what draws a rigid body, and the best turn for that
- *   ends         joints that turn one after the other, and what they carry
+ *   watch        detects stalls
+ *   pull         pulls at a rigid body, and the best turn
+ *   ends         effectors, while joints turn one after the other
  *   joints       columns for turned and sliding joints and their tasks, and how they are loaded and read
- *   plain        a free chain with a place out of its reach
- *   turns        what a step does to joints: try, limits, accept, shake
- *   errors       how far tasks are off
- *   kicks        joints that are stuck
- *   finish       one method that takes over from another
+ *   plain        a free chain with a position out of its reach
+ *   turns        the effect of a step on joints: try, limits, accept, perturb
+ *   errors       errors of tasks
+ *   kicks        perturbation of joints that are stuck
+ *   finish       a method that takes over from another
  *   linear       small symmetric systems
  *   extrapolate  steps that go on: strides, and the best of the last ones
  *   rows         the Jacobian
  *   levels       strict priorities
- *   postures     what joints prefer */
+ *   postures     preferred rotations */
 #include "method.h"
 
 #include "watch.h"

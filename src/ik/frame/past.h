@@ -1,11 +1,11 @@
-/* What was before, where frames follow each other: earlier rows of an item, and the pose that a frame starts from.
+/* Earlier frames of a sequence: earlier rows of an item, and the start pose of a frame.
  *
- * A frame's rows are found from those at work: `frame` bytes lie between one frame and the next. An item that could not
- * be used in some frame looks back to the last that could; as a rule all of a group look back to the same. */
+ * Rows of a frame are found from the present ones: they are `frame` bytes apart. An item that could not be used in some
+ * frame looks back to its last usable one; usually all items of a group look back to the same frame. */
 
 enum { PAST_LAST, PAST_BEFORE };
 
-/* Looks at a group from now on: see ik_past. */
+/* Sets the present group: see ik_past. */
 ik_inline void past_look(ik_past *past, group at) {
     past->steady = 1;
     for (int lane = 0; lane < at.count; lane++) {
@@ -19,7 +19,7 @@ ik_inline int past_frame(const ik_past *past, group at, int lane, int which) {
     return past->frames[lanes_item(at, lane < at.count ? lane : at.count - 1) - past->first][which];
 }
 
-/* Lanes that have one. */
+/* Lanes that look back to a frame. */
 static mask past_known(const ik_past *past, group at, int which) {
     integer known[LANES];
     mask all = mask_splat(past->frame > which ? -1 : 0);
@@ -30,7 +30,7 @@ static mask past_known(const ik_past *past, group at, int which) {
     return all;
 }
 
-/* Numbers of the row that a joint had then; 0 in lanes that have no such frame. */
+/* Numbers of the row that a joint had then; 0 in lanes without such a frame. */
 ik_outline void past_gather(const ik_past *past, const ik_lists *lists, group at, int joint, int which, int columns,
                             number (*lane)[LANES]) {
     const ik_rows *rows = &lists->rows;
@@ -43,7 +43,7 @@ ik_outline void past_gather(const ik_past *past, const ik_lists *lists, group at
     }
 }
 
-/* A list as it was so many frames ago. */
+/* A list as it was a number of frames ago. */
 ik_inline ik_lists past_list(const ik_lists *lists, int ago) {
     ik_lists then = *lists;
     then.rows.data = (char *)then.rows.data - ago * then.rows.frame;
@@ -66,13 +66,13 @@ static vec3 past_vec3(const ik_past *past, const ik_lists *lists, group at, int 
     return (vec3){real_load(lane[0]), real_load(lane[1]), real_load(lane[2])};
 }
 
-/* The translation of a joint in the pose that comes in. */
+/* The translation of a joint in the input pose. */
 ik_inline vec3 given_translation(const ik_solve_job *job, group at, int joint) {
     if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
     return lanes_load_joint_vec3(&job->translations, at, joint);
 }
 
-/* ---- the pose that a frame starts from: what comes in, of unit length, with what is kept of the last correction */
+/* ---- the start pose of a frame: the input pose, of unit length, with the kept part of the last correction */
 
 /* The share that is kept; the rest is released. */
 ik_inline real past_kept(const ik_plan *plan) { return real_splat((number)(1 - plan->job->release)); }

@@ -1,6 +1,6 @@
-/* The plain case: one chain of joints that turn freely, and one place to reach. Where that is out of reach the answer
- * is known: the chain is laid towards it, and where its end is then is the target from now on. Without that a method
- * creeps towards what it cannot reach, and says that it has stalled where nothing but the distance is to blame. */
+/* The plain case: one chain of joints that turn freely, and one position to reach. If that is out of reach, the answer
+ * is known: the chain is laid straight towards it, and its end is then the target. Otherwise a method would converge
+ * slowly and report a stall although only the distance is to blame. */
 
 static inline int plain_is(const ik_plan *plan) {
     if (plan->task_count != 1 || !joint_task_is_simple(plan->tasks) || plan->tasks[0].kind != IK_PLACE) return 0;
@@ -10,6 +10,6 @@ static inline int plain_is(const ik_plan *plan) {
     return plan->job->options.posture == 0 && plan->job->options.manipulability == 0;
 }
 
-/* All bones forwards; or, where the target is too near, all but a longest one backwards. After joint_load; where the
- * case is not plain, nothing. Compiled with the frame (shared.h). */
+/* All bones forwards; or, for a target that is too near, all bones backwards except a longest one. After joint_load; it
+ * does nothing in other cases. Compiled with the frame (shared.h). */
 ik_hidden void IK_NAME(plain_answer)(const ik_plan *plan, const pose *start, columns record);

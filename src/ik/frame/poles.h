@@ -1,4 +1,4 @@
-/* Poles: chains of a solved group turned about the line to their end, so that they bend to the side of theirs. */
+/* Poles: chains of a solved group are turned about the line to their end, so that they bend towards their pole. */
 
 /* Square to a unit vector. */
 ik_inline direction solve_across(vec3 a, vec3 along) {
@@ -7,7 +7,7 @@ ik_inline direction solve_across(vec3 a, vec3 along) {
     return off;
 }
 
-/* Where the joints of a chain are, on the whole, seen from its first one. */
+/* The centroid of a chain's joints relative to its first one: its side of the line is the bend direction. */
 static vec3 solve_belly(const ik_plan *plan, const ik_bend *bend, const pose *world) {
     vec3 sum = vec3_splat(0, 0, 0), base = world->positions[bend->base];
     for (int k = plan->nodes[bend->end].parent; k != bend->base; k = plan->nodes[k].parent)
@@ -15,8 +15,8 @@ static vec3 solve_belly(const ik_plan *plan, const ik_bend *bend, const pose *wo
     return sum;
 }
 
-/* The turn of a chain about the line to its end that brings its belly to the side of the pole. A straight one has none,
- * and a goal of no weight no line. */
+/* The turn of a chain about the line to its end that brings its bend direction to the side of the pole. A straight
+ * chain has no bend direction, and a goal with weight 0 no line. */
 static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, pose *world) {
     const real zero = real_splat(0);
     const ik_goal *goal = &plan->job->goals[bend->goal];
@@ -29,7 +29,7 @@ static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, po
     mask bent = mask_less(zero, now.length);
     mask defined = mask_less(zero, wanted.length) & mask_less(real_splat(TINY_SINE) * now.length, line.length);
     int above = plan->nodes[bend->base].parent;
-    if (world->scaled && above >= 0) defined &= world->scaled[above].even; /* else nothing there turns as a whole */
+    if (world->scaled && above >= 0) defined &= world->scaled[above].even; /* otherwise it cannot turn as a whole */
     world->given &= vec3_is_finite(pole) | ~counts;
     world->undefined |= counts & bent & ~defined;
     real sine = vec3_dot(vec3_cross(now.unit, wanted.unit), along);
@@ -37,7 +37,7 @@ static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, po
     return quat_select(counts & bent & defined, turn, quat_identity());
 }
 
-/* The chain turned as a whole; but a rotation that is given stays. */
+/* Turns the chain as a whole; a target rotation stays. */
 static void solve_turn_chain(const ik_plan *plan, group at, const ik_bend *bend, quat turn, quat *solved,
                              const vec3 *moved, pose *world) {
     for (int k = bend->base; k < plan->count; k++) {

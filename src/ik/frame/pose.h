@@ -1,21 +1,21 @@
-/* What all iterative methods see of a pose: forward kinematics, the reach of chains, what the goals want of it, and
- * what limits allow. */
+/* The pose as all iterative methods see it: forward kinematics, reach of chains, wanted values of goals, and allowed
+ * rotations. */
 
 #include "tasks.h"
 #include "past.h"
 #include "random.h"
 #include "attempts.h"
 
-/* A group of items in the world, node by node. */
+/* A group of items in world space, node by node. */
 typedef struct {
     vec3 *positions;      /* scale * (position - origin); while a pose is rebuilt, as they are */
     quat *rotations;      /* the products of the local ones, whatever the scales: what a method turns */
     scaled_joint *scaled; /* NULL where no scales are given */
-    vec3 origin;          /* where the first node is that turns */
+    vec3 origin;          /* position of the first node that turns */
     real scale;
     real reach;     /* of the longest chain; scaled */
-    real heaviest;  /* solve_heaviest of the first level. In a pose that came in */
-    mask given;     /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
+    real heaviest;  /* solve_heaviest of the first level; in a start pose */
+    mask given;     /* whether the input rotations are numbers: limits turn anything into a rotation */
     mask undefined; /* a pole lies on the line of its chain */
     mask held;      /* some joint would have moved faster than it may */
 } pose;
@@ -65,7 +65,7 @@ ik_inline vec3 solve_slid(const ik_plan *plan, int k, vec3 translation) {
     return translation;
 }
 
-/* Only where it is. */
+/* Its position only. */
 ik_inline vec3 solve_came(const ik_plan *plan, group at, int k) {
     const ik_node *node = &plan->nodes[k];
     if (node->joint < 0) return vec3_of(node->offset);
@@ -73,12 +73,12 @@ ik_inline vec3 solve_came(const ik_plan *plan, group at, int k) {
     return node->slides && plan->past.follows ? past_slid(plan, at, node->joint, offset) : offset;
 }
 
-/* Where an attempt starts from a random pose. */
+/* The start rotation of a random attempt. */
 ik_inline mask solve_is_random(const ik_plan *plan) {
     return attempt_is_random(plan->attempts, plan->job->options.restarts);
 }
 
-/* The same where an attempt starts. */
+/* The start translation of an attempt. */
 ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
     vec3 came = solve_came(plan, at, k);
     if (!plan->nodes[k].slides || !plan->attempts) return came;
@@ -87,7 +87,7 @@ ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
     return vec3_select(solve_is_random(plan), random, came);
 }
 
-/* The pose that is given, where a solve starts from another: of the frame before, or at random. */
+/* The given pose, if a solve starts from another: of the frame before, or at random. */
 ik_outline local_joint solve_elsewhere(const ik_plan *plan, group at, int k, local_joint local) {
     const ik_node *node = &plan->nodes[k];
     if (node->turns && plan->past.follows) local.rotation = past_turned(plan, at, node->joint, local.rotation);
@@ -100,7 +100,7 @@ ik_outline local_joint solve_elsewhere(const ik_plan *plan, group at, int k, loc
     return local;
 }
 
-/* A node relative to its parent, in the pose that comes in; a locked or sliding one as its limit has it. */
+/* A node relative to its parent, in the start pose; a locked or sliding one is moved into its limit. */
 ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_solve_job *job = plan->job;
     const ik_node *node = &plan->nodes[k];
@@ -116,12 +116,12 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     return local;
 }
 
-/* A node's rotation in the world, as it counts. */
+/* The world rotation of a node, as it is judged. */
 ik_inline quat solve_rotation(const pose *world, int k) {
     return world->scaled ? world->scaled[k].joint.rotation : world->rotations[k];
 }
 
-/* A direction in the world as the parent of node k has it; of any length. */
+/* A world direction in the space of the parent of node k; of any length. */
 ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, vec3 way) {
     int parent = plan->nodes[k].parent;
     if (parent < 0) return way;
@@ -152,8 +152,8 @@ ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *
     }
 }
 
-/* Asks for node k of the next group: rows of one joint lie far apart, so the processor does not see what comes. Of
- * items that start again the next group is not known. */
+/* Prefetches node k of the next group: rows of one joint lie far apart, so the processor cannot predict them. The next
+ * group of items that start again is not known. */
 ik_inline void solve_prefetch(const ik_plan *plan, group at, int k) {
 #ifdef __GNUC__
     const ik_lists *lists = &plan->job->rotations;
@@ -170,9 +170,9 @@ static inline void solve_pose(const ik_plan *plan, group at, pose *world) {
     }
 }
 
-/* ---- where nodes are */
+/* ---- positions of nodes */
 
-/* In a pose, or as the columns of a method have it: what is reckoned of either is written once. */
+/* In a pose, or in the columns of a method: code for either is written once. */
 typedef struct {
     vec3 (*place)(const void *of, const ik_plan *plan, int k);
     quat (*rotation)(const void *of, const ik_plan *plan, int k);
@@ -202,7 +202,7 @@ ik_inline vec3 centre_of(whereabouts at, const ik_plan *plan) {
     return sum;
 }
 
-/* What a task sees; what its kind does not look at is left out. */
+/* The joints of a task; those that its kind does not need are left out. */
 ik_inline task_view view_of(whereabouts at, const ik_plan *plan, const ik_task *task) {
     const int k = task->node;
     task_view view = {.place = vec3_splat(0, 0, 0)};
@@ -220,7 +220,7 @@ static inline task_view solve_view(const ik_plan *plan, const pose *world, const
 
 /* ---- chains */
 
-/* The node from which the chain that ends at node k starts: the highest that turns or slides for it. */
+/* The first node of the chain that ends at node k: the highest one that turns or slides for it. */
 ik_inline int solve_base(const ik_plan *plan, int k) {
     while (plan->nodes[k].moves)
         k = plan->nodes[k].parent;
@@ -235,7 +235,7 @@ typedef struct {
     real sum, longest;
 } chain_reach;
 
-/* Of the chain that ends at node k. */
+/* The reach of the chain that ends at node k. */
 ik_inline chain_reach reach_of(whereabouts at, const ik_plan *plan, int k) {
     chain_reach reach = {real_splat(0), real_splat(0)};
     for (; plan->nodes[k].moves; k = plan->nodes[k].parent) {
@@ -249,7 +249,7 @@ ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k)
     return reach_of(solve_whereabouts(world), plan, k);
 }
 
-/* Of the longest chain to what tasks are about. */
+/* The reach of the longest chain to the subject of a task. */
 static inline real solve_longest(const ik_plan *plan, const pose *world) {
     real longest = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -259,19 +259,19 @@ static inline real solve_longest(const ik_plan *plan, const pose *world) {
     return longest;
 }
 
-/* The tolerance is of the longest chain: how much more the distance to the target of node k counts. */
+/* The tolerance is relative to the longest chain: this is the factor of the distance to the target of node k. */
 ik_inline real solve_per_distance(const ik_plan *plan, const pose *world, int k) {
     const real one = real_splat(1);
     real reach = solve_reach(plan, world, k).sum;
     return real_select(mask_less(real_splat(0), reach), world->reach / reach, one);
 }
 
-/* What is left of the longest bone when all others fold back along it. */
+/* The inner radius: the rest of the longest bone when all others fold back along it. */
 ik_inline real chain_inner(chain_reach reach) {
     return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
 }
 
-/* Of all that moves, the mean length; 1 where there is none. */
+/* The mean bone length of all that moves; 1 if there is none. */
 static inline real solve_mean_bone(const ik_plan *plan, const pose *world) {
     const real one = real_splat(1);
     real sum = real_splat(0), count = sum;
@@ -284,7 +284,7 @@ static inline real solve_mean_bone(const ik_plan *plan, const pose *world) {
     return real_select(mask_equal(sum, real_splat(0)), one, sum / real_max(count, one));
 }
 
-/* Where the first node is that turns or slides, in the pose that comes in: the same before and after. */
+/* Position of the first node that turns or slides, in the start pose: it is the same before and after. */
 ik_inline vec3 solve_origin(const ik_plan *plan, group at, const pose *world) {
     if (!plan->slots) return vec3_splat(0, 0, 0);
     int k = plan->node_of_slot[0], parent = plan->nodes[k].parent;
@@ -293,7 +293,7 @@ ik_inline vec3 solve_origin(const ik_plan *plan, group at, const pose *world) {
     return parent < 0 ? offset : vec3_add(world->positions[parent], quat_rotate(world->rotations[parent], offset));
 }
 
-/* Positions scaled and about the origin, from then on: of the nodes that a method works on or that are judged. */
+/* Scales positions and makes them relative to the origin: for the nodes that a method moves, or that are judged. */
 ik_inline void solve_center(const ik_plan *plan, pose *world) {
     for (int k = 0; k < plan->count; k++) {
         if (plan->nodes[k].slot < 0 && !plan->nodes[k].place) continue;
@@ -301,13 +301,13 @@ ik_inline void solve_center(const ik_plan *plan, pose *world) {
     }
 }
 
-/* How much a goal counts: a negative weight as none, one that is not finite as NaN. */
+/* The weight of a goal: a negative one as 0, one that is not finite as NaN. */
 ik_inline real solve_weight(const ik_rows *weights, group at) {
     real weight = lanes_load_option(weights, at, 1);
     return real_select(mask_less(weight, real_splat(0)), real_splat(0), weight) + (weight - weight);
 }
 
-/* The largest weight of a level, of which only the ratio counts; 1 where none counts. */
+/* The largest weight of a level, in which only ratios count; 1 if all are 0. */
 static inline real solve_heaviest(const ik_plan *plan, group at, int level) {
     real most = real_splat(0);
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
@@ -315,7 +315,7 @@ static inline real solve_heaviest(const ik_plan *plan, group at, int level) {
     return real_select(mask_less(real_splat(0), most), most, real_splat(1));
 }
 
-/* The pose that comes in. */
+/* The start pose. */
 static inline void solve_load_pose(const ik_plan *plan, group at, pose *world) {
     solve_pose(plan, at, world);
     real size = real_splat(0);
@@ -332,8 +332,7 @@ static inline void solve_load_pose(const ik_plan *plan, group at, pose *world) {
 
 /* ---- goals */
 
-/* Where node k should be, scaled; where its goal counts for nothing (weight 0), `otherwise`, so that a NaN there does
- * not matter. */
+/* The wanted position of node k, scaled; if its goal has weight 0, `otherwise`, so that a NaN in it does not matter. */
 ik_inline vec3 solve_target(const ik_plan *plan, group at, const pose *world, int k, vec3 otherwise, real *weight) {
     const ik_goal *goal = &plan->job->goals[plan->nodes[k].point];
     *weight = solve_weight(&goal->weight, at);
@@ -352,7 +351,7 @@ static inline real solve_travel(const ik_plan *plan, const pose *start, int k) {
     return sum;
 }
 
-/* The longest way from where nodes are to where they should be. */
+/* The longest distance from nodes to their targets. */
 static inline real solve_way(const ik_plan *plan, group at, const pose *world) {
     real longest = real_splat(0), weight;
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
@@ -364,7 +363,7 @@ static inline real solve_way(const ik_plan *plan, group at, const pose *world) {
     return longest;
 }
 
-/* A target that is far away, nearer, to where squares are still numbers: what matters is the direction. */
+/* Moves a far target nearer, so that squares do not overflow: only its direction matters. */
 #define SOLVE_FAR  (number)1e3 /* of the reach */
 #define SOLVE_AWAY 0x1p30f     /* scaled: what slides may go far */
 ik_inline vec3 solve_nearer(const ik_plan *plan, const pose *start, int k, vec3 target) {
@@ -377,7 +376,7 @@ ik_inline vec3 solve_nearer(const ik_plan *plan, const pose *start, int k, vec3 
     return vec3_select(far, vec3_add(base, vec3_scale(most, off.unit)), target);
 }
 
-/* How it should be turned; likewise. */
+/* The wanted rotation; likewise. */
 ik_inline quat solve_wanted_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
     const ik_goal *goal = &plan->job->goals[plan->nodes[k].rotation];
     *weight = solve_weight(&goal->weight, at);
@@ -385,7 +384,7 @@ ik_inline quat solve_wanted_rotation(const ik_plan *plan, group at, int k, quat 
     return quat_select(mask_equal(*weight, real_splat(0)), otherwise, target);
 }
 
-/* The same for what a method turns: with scales, as far from that as the two are apart now. */
+/* The same for the rotations that a method uses: with scales, as far from the target as the two are apart now. */
 ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
     const pose *now = plan->pose;
     quat target = solve_wanted_rotation(plan, at, k, otherwise, weight);
@@ -394,7 +393,7 @@ ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat 
     return quat_select(mask_equal(*weight, real_splat(0)), otherwise, quat_multiply(target, apart));
 }
 
-/* What a task wants, scaled; of a goal that counts for nothing what is harmless. */
+/* The wanted values of a task, scaled; harmless ones for a goal with weight 0. */
 static inline task_wanted solve_wanted(const ik_plan *plan, group at, const pose *world, const ik_task *task,
                                        real *weight) {
     const ik_goal *goal = &plan->job->goals[task->goal];
@@ -429,12 +428,12 @@ static inline task_wanted solve_wanted(const ik_plan *plan, group at, const pose
     return wanted;
 }
 
-/* With scales: from a node's rotation, as it counts, to the product of rotations that a method turns. */
+/* With scales: from the judged rotation of a node to the product of local rotations that a method turns. */
 ik_inline quat solve_apart(const pose *world, int k) {
     return quat_multiply(quat_conjugate(solve_rotation(world, k)), world->rotations[k]);
 }
 
-/* The local rotation that a posture wants of node k. */
+/* The local rotation that a posture wants for node k. */
 static inline quat solve_posture(const ik_plan *plan, group at, int k) {
     const ik_node *node = &plan->nodes[k];
     const ik_rows *given = node->posture < 0 ? NULL : &plan->job->goals[node->posture].rotation;
@@ -442,7 +441,7 @@ static inline quat solve_posture(const ik_plan *plan, group at, int k) {
     return solve_preferred(plan, k);
 }
 
-/* How far a pose is from what a task wants: a distance in the scale of the pose, or an angle. */
+/* The error of a pose for a task: a distance in the scale of the pose, or an angle. */
 static inline real solve_miss(const ik_plan *plan, group at, const pose *world, const ik_task *task, real *weight) {
     task_wanted wanted = solve_wanted(plan, at, world, task, weight);
     task_view view = solve_view(plan, world, task);
@@ -451,7 +450,7 @@ static inline real solve_miss(const ik_plan *plan, group at, const pose *world, 
     return real_select(mask_equal(*weight, real_splat(0)), real_splat(0), miss);
 }
 
-/* Of a task that limits lock: the longest chain from the first locked joint to what the task is about. */
+/* For a task that limits lock: the longest chain from the first locked joint to its subject. */
 static inline real solve_held_reach(const ik_plan *plan, const pose *world, const ik_task *task) {
     real longest = real_splat(0);
     for (int end = task->held; end < plan->count; end++) {
@@ -464,7 +463,7 @@ static inline real solve_held_reach(const ik_plan *plan, const pose *world, cons
     return longest;
 }
 
-/* The reach that a task's tolerance is of. */
+/* The reach on which the tolerance of a task is based. */
 static inline real solve_task_reach(const ik_plan *plan, const pose *world, const ik_task *task) {
     real reach = real_splat(0);
     if (task->held >= 0) return solve_held_reach(plan, world, task);
@@ -473,21 +472,21 @@ static inline real solve_task_reach(const ik_plan *plan, const pose *world, cons
     return real_select(mask_less(real_splat(0), reach), reach, solve_longest(plan, world));
 }
 
-/* By how much rounding may put a node elsewhere. */
+/* The position error of a node from rounding. */
 ik_inline real solve_rounding(const pose *world, int k) {
     real size = vec3_size(world->positions[k]) + world->scale * vec3_size(world->origin);
     return real_splat(16 * EPSILON) * size;
 }
 
-/* How far a task may be off: a share of its reach; where that is none, as far as rounding goes. */
+/* The tolerance of a task: a share of its reach; without a reach, rounding. */
 static inline real solve_task_slack(const pose *world, const ik_task *task, double tolerance, real reach) {
     real rounding = task->node >= 0 ? solve_rounding(world, task->node) : real_splat(0);
     if (task->other >= 0) rounding = rounding + solve_rounding(world, task->other);
     return real_select(mask_equal(reach, real_splat(0)), rounding, real_splat((number)tolerance) * reach);
 }
 
-/* From node k to the centre of what it carries, times the share of that in the whole mass: by so much the centre of
- * mass moves as it turns. */
+/* From node k to the centre of the mass that it carries, times the share of that mass: the centre of mass moves by this
+ * much as the node turns. */
 static inline vec3 solve_carried_arm(const ik_plan *plan, const pose *world, int k) {
     vec3 sum = vec3_splat(0, 0, 0);
     for (int below = k; below < plan->count; below++) {
@@ -500,7 +499,7 @@ static inline vec3 solve_carried_arm(const ik_plan *plan, const pose *world, int
 
 /* ---- limits */
 
-/* The nearest local rotation that node k may have. */
+/* The nearest allowed local rotation of node k. */
 ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
     const limit *limits = plan->limits;
     if (!limits || limits[k].kind == IK_FREE) return local;
@@ -508,7 +507,7 @@ ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
     return quat_multiply(rest, IK_NAME(limit_project)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
 }
 
-/* One near to it, by limit_clamp. */
+/* An allowed rotation near to it, by limit_clamp. */
 ik_inline quat solve_clamped(const ik_plan *plan, int k, quat local) {
     const limit *limits = plan->limits;
     if (!limits || limits[k].kind == IK_FREE) return local;
@@ -516,7 +515,7 @@ ik_inline quat solve_clamped(const ik_plan *plan, int k, quat local) {
     return quat_multiply(rest, IK_NAME(limit_clamp)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
 }
 
-/* Behind the limits there is room for all cones. */
+/* The limits are followed by room for all cones. */
 static inline void solve_prepare_limits(ik_plan *plan, limit *limits) {
     const ik_limit free = {.kind = IK_FREE};
     const ik_skeleton *skeleton = plan->job->skeleton;

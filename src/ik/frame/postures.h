@@ -1,8 +1,9 @@
-/* Postures: which way joints turn to what they prefer, as far as no row of the Jacobian (rows.h) objects. */
+/* Postures: the turns of joints towards their preferred rotations, as far as no row of the Jacobian (rows.h) objects.
+ */
 
-/* Columns of a step, behind those of rows.h: the turn that a joint wishes for; what all of these may do to the error
- * beyond the first order; the most that a joint turns of what no row objects to; and what draws joints besides, for a
- * turn in the world. */
+/* Columns of a step, after those of rows.h: the turn wanted for a joint; the effect of all of these on the error beyond
+ * the first order; the largest turn of a joint that no row objects to; and other pulls at joints, for a turn in world
+ * axes. */
 ik_inline int posture_wish(const ik_plan *plan, int slot) { return rows_columns(plan) + 3 * slot; }
 ik_inline int posture_bends(const ik_plan *plan) { return posture_wish(plan, plan->slots); }
 ik_inline int posture_left(const ik_plan *plan) { return posture_bends(plan) + 1; }
@@ -13,19 +14,19 @@ ik_inline int posture_columns(const ik_plan *plan) {
 
 static const rows_moves posture_moves = {posture_wish, NULL};
 
-/* Joints together turn this much in an iteration, radians, however small the error is that this bends away from. */
+/* The total turn of joints per iteration in radians that is always allowed, however small the remaining error is. */
 #define POSTURE_SETTLES (number)0.2
 
-/* Whether any joint is drawn to a posture: by a goal, or by the option for all; and whether any is by anything. */
+/* Whether a posture pulls at any joint: by a goal, or by the option for all; and whether anything pulls at any. */
 ik_inline int posture_is_wanted(const ik_plan *plan) { return plan->postures || plan->job->options.posture > 0; }
 ik_inline int posture_is_any(const ik_plan *plan) {
     return posture_is_wanted(plan) || plan->job->options.manipulability > 0;
 }
 
-/* Whether goals are not reached before these have nothing left to turn. */
+/* Whether goals count as reached only when postures have nothing left to turn. */
 ik_inline int posture_settles(const ik_plan *plan) { return plan->job->options.settle && posture_is_any(plan); }
 
-/* Which way node k turns to the posture that is wished for, and by which share. */
+/* The direction in which node k turns to its wanted posture, and the share. */
 static inline vec3 posture_turn(const ik_plan *plan, columns c, int k) {
     const ik_node *node = &plan->nodes[k];
     const int slot = node->slot;
@@ -39,14 +40,14 @@ static inline vec3 posture_turn(const ik_plan *plan, columns c, int k) {
     quat posture = quat_multiply(joint_parent(plan, c, k), solve_allowed(plan, k, wanted));
     vec3 turn = rotation_vector(quat_multiply(posture, quat_conjugate(column_quat(c, joint_rotation(slot)))));
     if (joint_is_hinge(plan, k)) {
-        int rests = node->posture < 0 && !plan->job->skeleton->joints; /* at an angle of 0, to the bit */
+        int rests = node->posture < 0 && !plan->job->skeleton->joints; /* it rests at an angle of 0, to the bit */
         real angle = rests ? joint_within(plan->nodes[k].limit, zero) : joint_angle_of(plan, k, wanted);
         turn = (vec3){angle - *column(c, joint_angle(plan, slot)), zero, zero};
     }
     return turns_vector(plan, c, k, vec3_scale(share, turn));
 }
 
-/* All that draws node k. */
+/* All pulls at node k. */
 static inline vec3 posture_pull(const ik_plan *plan, columns c, int k) {
     const real much = real_splat((number)plan->job->options.manipulability);
     vec3 pull = vec3_splat(0, 0, 0);
@@ -55,8 +56,8 @@ static inline vec3 posture_pull(const ik_plan *plan, columns c, int k) {
     return vec3_add(pull, vec3_scale(much, column_vec3(c, posture_draw(plan, plan->nodes[k].slot))));
 }
 
-/* The turns towards them into the column, cut so that what they do to the error beyond the first order is at most half
- * of it; where they are to settle, or as much as POSTURE_SETTLES does. */
+/* Writes the turns into the column, cut so that their effect on the error beyond the first order is at most half of it;
+ * if they have to settle, or to POSTURE_SETTLES if that is more. */
 static inline void posture_find(const ik_plan *plan, columns c, real error) {
     real sum = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -79,7 +80,8 @@ static inline void posture_find(const ik_plan *plan, columns c, real error) {
     *column(c, posture_bends(plan)) = real_splat(0.5f) * length * sum * sum;
 }
 
-/* How much of the wish no row objects to; z has what rows take off it. Own turns and slides are lost. */
+/* The part of the wanted turns that no row objects to; z has what rows subtract from it. Own turns and slides are lost.
+ */
 static inline void posture_measure(const ik_plan *plan, columns c, const real *z, int step) {
     real *left = column(c, posture_left(plan));
     *left = real_splat(0);
@@ -92,14 +94,14 @@ static inline void posture_measure(const ik_plan *plan, columns c, const real *z
     }
 }
 
-/* A squared error after a step, less what postures may have done to it. */
+/* A squared error after a step, minus the possible effect of postures on it. */
 ik_inline real posture_forgiven(const ik_plan *plan, columns c, real square) {
     if (!posture_settles(plan)) return square;
     real left = real_max(real_sqrt(square) - *column(c, posture_bends(plan)), real_splat(0));
     return left * left;
 }
 
-/* What comes on top of ERROR where they have something left to turn. */
+/* An addition to ERROR while postures have something left to turn. */
 ik_inline real posture_unsettled(const ik_plan *plan, columns c) {
     const real within = real_splat((number)plan->job->options.rotation_tolerance),
                left = *column(c, posture_left(plan));

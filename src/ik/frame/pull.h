@@ -1,17 +1,17 @@
-/* A rigid body that is drawn to where it should be: points of it, seen from where it turns, each to a place, and
- * rotations. All of it comes down to one 3 x 3 matrix, and the best turn follows from that: of the one about a given
- * axis at once, of any by steps. (The polar factor of the matrix, as in W. Kabsch, "A solution for the best rotation to
- * relate two sets of vectors", Acta Crystallographica A32 (1976); a step is exact where there is one point.) */
+/* Rigid fit: a body whose points, relative to its centre of rotation, and rotations are pulled to targets. Everything
+ * reduces to one 3 x 3 matrix, which gives the best turn: about a given axis directly, in general by steps. (The polar
+ * factor of the matrix, as in W. Kabsch, "A solution for the best rotation to relate two sets of vectors", Acta
+ * Crystallographica A32 (1976); for a single point a step is exact.) */
 
-/* What pulls at a body: the sum of weight * a b^T, where a is drawn to b. A column for each coordinate of b. */
+/* The pull at a body: the sum of weight * a b^T, where a is pulled to b. A column for each coordinate of b. */
 typedef struct {
     vec3 x, y, z;
 } pull;
 
-/* A sum that is a smaller share of its parts is rounding. */
+/* A sum that is a smaller share of its parts counts as rounding. */
 #define PULL_ROUNDING (number)(256 * EPSILON)
 
-/* The axis of a torque: none of one so small that its square is lost, which would be far longer than 1. */
+/* The axis of a torque: none for one so small that its square underflows, as the axis would be far longer than 1. */
 ik_inline direction pull_axis(vec3 torque) {
     direction axis = vec3_direction(torque);
     axis.unit = vec3_select(mask_less(real_splat(0), axis.length), axis.unit, vec3_splat(0, 0, 0));
@@ -29,7 +29,7 @@ ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
 
 ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }
 
-/* A rotation that another draws it to. */
+/* A rotation that is pulled to another one. */
 ik_inline void pull_add_rotation(pull *s, real weight, quat from, quat to) {
     mat3 a = mat3_of_quat(from), b = mat3_of_quat(to); /* their columns are the axes */
     pull_add(s, weight, (vec3){a.x.x, a.y.x, a.z.x}, (vec3){b.x.x, b.y.x, b.z.x});
@@ -37,8 +37,8 @@ ik_inline void pull_add_rotation(pull *s, real weight, quat from, quat to) {
     pull_add(s, weight, (vec3){a.x.z, a.y.z, a.z.z}, (vec3){b.x.z, b.y.z, b.z.z});
 }
 
-/* The best turn about the axis of `torque`, where `along` is what the sum of all dot products comes to in the plane at
- * right angles to it. Without a torque and beyond a right angle, about something across `bone`. */
+/* The best turn about the axis of `torque`; `along` is the sum of all dot products in the plane at right angles to it.
+ * Without a torque and beyond a right angle, about an axis across `bone`. */
 ik_inline quat pull_turn_by(vec3 torque, real along, vec3 bone) {
     const real zero = real_splat(0), least = real_splat(TINY_LENGTH);
     real across = vec3_length(torque), size = real_sqrt(across * across + along * along);
@@ -46,7 +46,7 @@ ik_inline quat pull_turn_by(vec3 torque, real along, vec3 bone) {
     quat turn = {size + real_abs(along) + least, torque};
     if (mask_any(beyond)) {
         direction axis = pull_axis(torque);
-        mask opposite = ~mask_less(real_splat(TINY_SINE) * size, across); /* also where squares are lost */
+        mask opposite = ~mask_less(real_splat(TINY_SINE) * size, across); /* also if squares underflow */
         axis.unit = vec3_select(opposite, vec3_perpendicular(vec3_direction(bone).unit), axis.unit);
         turn = quat_select(beyond, (quat){across, vec3_scale(turn.w, axis.unit)}, turn);
     }
@@ -59,21 +59,21 @@ ik_inline real pull_along(const pull *s, vec3 axis) {
     return s->x.x + s->y.y + s->z.z - vec3_dot(about, axis);
 }
 
-/* When what is drawn has turned. */
+/* Updates the pull after the body has turned. */
 ik_inline pull pull_turned(quat by, const pull *s) {
     return (pull){quat_rotate(by, s->x), quat_rotate(by, s->y), quat_rotate(by, s->z)};
 }
 
-/* What a turn adds to the sum of the dot products. */
+/* The change of the sum of dot products by a turn. */
 ik_inline real pull_gain(const pull *s, quat turn) {
     pull after = pull_turned(turn, s);
     real sum = s->x.x + s->y.y + s->z.z;
     return after.x.x + after.y.y + after.z.z - sum;
 }
 
-/* Whether a turn brings it nearer: the distances do not change, so that is where the sum of the dot products is more.
- * An angle off the best turn takes its square off the sum, so of an angle below the root of its rounding the sum says
- * nothing, and the turn itself is believed. */
+/* Whether a turn brings the body nearer. Distances from the centre do not change, so the sum of dot products has to
+ * grow. An angle off the best turn reduces the sum by its square. For angles below the square root of its rounding
+ * error the sum therefore says nothing, and the turn is accepted. */
 ik_inline mask pull_is_nearer(const pull *s, quat turn) {
     real gain = pull_gain(s, turn);
     real rounding = real_splat(4 * EPSILON) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
@@ -81,14 +81,14 @@ ik_inline mask pull_is_nearer(const pull *s, quat turn) {
     return mask_less(real_splat(0), gain) | (small & mask_less(-rounding, gain));
 }
 
-/* One step towards the best turn: about the axis of the torque as far as is best. */
+/* One step towards the best turn: about the axis of the torque, by the best angle. */
 ik_inline quat pull_turn(const pull *s, vec3 bone) {
     vec3 torque = pull_torque(s);
     return pull_turn_by(torque, pull_along(s, pull_axis(torque).unit), bone);
 }
 
-/* The angle of the best turn about a unit vector; none about one that all of it lies along, where only rounding says
- * which way. */
+/* The angle of the best turn about a unit vector; 0 if the whole body lies along it, so that only rounding would
+ * decide. */
 ik_inline real pull_angle_about(const pull *s, vec3 axis) {
     real sine = vec3_dot(pull_torque(s), axis), cosine = pull_along(s, axis);
     real least = real_splat(PULL_ROUNDING) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));

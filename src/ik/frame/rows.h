@@ -1,21 +1,18 @@
-/* The Jacobian J of joints (joints.h): how the numbers of all tasks, as errors.h scales them, change with turns and
- * slides. A small turn d of a joint moves a point at r from it by d x r, and turns what hangs from the joint by d.
- * Places and rotations in the world have closed forms; any other task goes by its changes (tasks.h). J is never stored.
- * W is how willingly a joint turns or slides: 1 - stiffness; 0 where the step holds it.
+/* The Jacobian J of joints (joints.h): the derivatives of all tasks, scaled as by errors.h, by turns and slides. A
+ * small turn d of a joint moves a point at r from it by d x r, and rotates its descendants by d. Positions and
+ * rotations in the world have closed forms; other tasks use their derivatives (tasks.h). J is never stored. W is the
+ * mobility of a joint: 1 - stiffness; 0 if the step holds it.
  *
- *   rows_start      first of all, after turns_start: what all of this needs
- *   rows_assemble   J W J^T, symmetric: a block for two tasks is a sum over the joints that move both. Of a ball joint,
- *                   with r and s from it to the two places, (r . s) I - s r^T
- *   rows_seen       J d: what a task sees of turns and slides
- *   rows_take_off   rows less that
- *   rows_pull       J^T y into the columns of own turns and slides
- *   rows_turn, rows_slide_by   W times what pulls at a joint
- *   rows_release    last of all: what was held is not */
+ *   rows_start      first of all, after turns_start: preparation
+ *   rows_assemble   J W J^T, symmetric: a block for two tasks is a sum over the joints that move both. For a ball
+ * joint, with r and s from it to the two positions, (r . s) I - s r^T rows_seen       J d: the change of a task by
+ * turns and slides rows_take_off   rows minus that rows_pull       J^T y into the columns of own turns and slides
+ *   rows_turn, rows_slide_by   W times the pull at a joint
+ *   rows_release    last of all: releases what the step has held */
 
-/* Columns of a step, behind those of turns.h: whether a joint is held, and whether it is along each axis of its slide;
- * mass times place of what every node carries, in shares of the whole; of what is one-sided: 1: it counts in this step,
- * 2: it does not any more; and the rows: right sides, what is wished for beside them, the matrix, and room for another.
- */
+/* Columns of a step, after those of turns.h: whether a joint is held, and whether along each axis of its slide; mass
+ * times position of what every node carries, as a share of the whole; for one-sided tasks 1: it counts in this step, 2:
+ * it does not any more; and the rows: right sides, additional wanted values, the matrix, and room for another one. */
 ik_inline int rows_fixed(const ik_plan *plan, int slot) { return step_columns(plan) + slot; }
 ik_inline int rows_pinned(const ik_plan *plan, int slot) { return rows_fixed(plan, plan->slots) + 3 * slot; }
 ik_inline int rows_moment(const ik_plan *plan, int slot) {
@@ -43,7 +40,7 @@ ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
     return (rows_system){y, z, matrix, matrix + packed(rows, 0) * step, rows, step};
 }
 
-/* ---- how willingly */
+/* ---- mobility */
 
 /* Node k turns about an axis. It is free (0), held (1), or held about its first axis (2) or two (3) alone. */
 ik_inline real rows_willing(const ik_plan *plan, columns c, int k, int axis) {
@@ -60,17 +57,17 @@ ik_inline real rows_slides(const ik_plan *plan, columns c, int slot, int axis) {
     return unit * unit * (real_splat(1) - *column(c, rows_pinned(plan, slot) + axis));
 }
 
-/* What is one-sided counts where it is violated, or would be by the step; but not where it would hold back. */
+/* A one-sided task counts if it is violated, or would be by the step; but not if it would hold back. */
 ik_inline mask rows_is_active(const ik_plan *plan, columns c, int task) {
     return mask_equal(*column(c, rows_active(plan, task)), real_splat(1));
 }
 
-/* Whether a task counts in any lane: where it does not, its rows are 0. */
+/* Whether a task counts in any lane; otherwise its rows are 0. */
 ik_inline int rows_count(const ik_plan *plan, columns c, int task) {
     return !task_is_one_sided(&plan->tasks[task]) || mask_any(rows_is_active(plan, c, task));
 }
 
-/* By which a task's rows are multiplied in the equations. */
+/* The factor of a task's rows in the equations. */
 ik_inline real rows_scale(const ik_plan *plan, columns c, int task) {
     real scale = errors_scale(plan, c, task);
     if (!task_is_one_sided(&plan->tasks[task])) return scale;
@@ -81,7 +78,7 @@ ik_inline real rows_scale(const ik_plan *plan, columns c, int task) {
 
 ik_inline void rows_add(columns c, int at, vec3 v) { column_set_vec3(c, at, vec3_add(column_vec3(c, at), v)); }
 
-/* Mass times place of what every node carries. */
+/* Mass times position of what every node carries. */
 static inline void rows_weigh(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_vec3(c, rows_moment(plan, slot), vec3_splat(0, 0, 0));
@@ -94,7 +91,7 @@ static inline void rows_weigh(const ik_plan *plan, columns c) {
     }
 }
 
-/* Sides of planes that are violated count from now on. */
+/* Violated sides of planes count from now on. */
 static inline void rows_activate(const ik_plan *plan, columns c) {
     const real zero = real_splat(0), one = real_splat(1);
     for (int t = 0; t < plan->task_count; t++) {
@@ -109,7 +106,7 @@ ik_inline void rows_start(const ik_plan *plan, columns c) {
     if (plan->one_sided) rows_activate(plan, c);
 }
 
-/* In lanes where `done`, nothing is held. */
+/* Releases all joints in lanes where `done`. */
 static inline void rows_let_go(const ik_plan *plan, columns c, mask done) {
     const real zero = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -122,7 +119,7 @@ static inline void rows_let_go(const ik_plan *plan, columns c, mask done) {
     }
 }
 
-/* Nor does a side count. */
+/* Releases all sides too. */
 static inline void rows_deactivate(const ik_plan *plan, columns c, mask done) {
     for (int t = 0; t < plan->task_count && plan->one_sided; t++) {
         real *active = column(c, rows_active(plan, t));
@@ -136,9 +133,9 @@ static inline void rows_release(const ik_plan *plan, columns c, mask done) {
     rows_deactivate(plan, c, done);
 }
 
-/* ---- what a task sees */
+/* ---- the view of a task */
 
-/* What a node may do: turn about an axis, or slide along it, and how willingly. */
+/* The motions of a node: a turn about an axis, or a slide along it, with its mobility. */
 typedef struct {
     vec3 axis;
     real willing;
@@ -162,7 +159,7 @@ static inline int rows_ways(const ik_plan *plan, columns c, int k, rows_way *way
     return count;
 }
 
-/* A task as it stands. */
+/* The present state of a task. */
 typedef struct {
     const ik_task *task;
     int index;
@@ -177,7 +174,7 @@ static inline rows_task rows_see(const ik_plan *plan, columns c, int task) {
     return seen;
 }
 
-/* What a task sees of a turn about, and of a slide along axes of node k. */
+/* The change of a task by a turn about, and by a slide along axes of node k. */
 static inline vec3 rows_change(const ik_plan *plan, columns c, const rows_task *seen, int k, vec3 turn, vec3 slide) {
     const int slot = plan->nodes[k].slot, side = task_side(plan, seen->index, slot);
     vec3 at = column_vec3(c, joint_position(plan, slot));
@@ -187,7 +184,7 @@ static inline vec3 rows_change(const ik_plan *plan, columns c, const rows_task *
         arm = vec3_sub(column_vec3(c, rows_moment(plan, slot)), vec3_scale(share, at));
         slide = vec3_scale(share, slide);
     }
-    if (seen->task->kind == IK_OUTSIDE && k == seen->task->node) /* where its bone ends */
+    if (seen->task->kind == IK_OUTSIDE && k == seen->task->node) /* the end of its bone */
         arm = vec3_splat(0, 0, 0), slide = vec3_scale(seen->view.share, slide);
     motion by = {vec3_add(vec3_cross(turn, arm), slide), turn};
     return task_change(plan, seen->task, &seen->wanted, &seen->view, side, by);
@@ -200,7 +197,7 @@ static inline vec3 rows_change_by(const ik_plan *plan, columns c, const rows_tas
 
 /* ---- J W J^T */
 
-/* The lowest node that is above both, or one of them; nodes stand parents first. */
+/* The lowest node that is an ancestor of both, or one of them; parents come first. */
 static inline int rows_common(const ik_plan *plan, int a, int b) {
     while (a != b)
         if (a > b)
@@ -210,8 +207,8 @@ static inline int rows_common(const ik_plan *plan, int a, int b) {
     return a;
 }
 
-/* What a joint at the origin adds to the block of two tasks, at a and b or, if their turning counts, anywhere: about
- * all axes, or one. */
+/* The contribution of a joint at the origin to the block of two tasks, at a and b, or anywhere for rotations: about all
+ * axes, or one. */
 ik_inline mat3 rows_all_axes(vec3 a, int a_turns, vec3 b, int b_turns) {
     const real zero = real_splat(0), one = real_splat(1);
     if (a_turns && b_turns) return (mat3){{one, zero, zero}, {zero, one, zero}, {zero, zero, one}};
@@ -228,7 +225,7 @@ ik_inline mat3 rows_one_axis(vec3 axis, vec3 a, int a_turns, vec3 b, int b_turns
     return mat3_outer(s, t);
 }
 
-/* What sliding adds to the block of two places. */
+/* The contribution of sliding to the block of two positions. */
 static inline mat3 rows_slide_block(const ik_plan *plan, columns c, int k) {
     const real one = real_splat(1), zero = real_splat(0);
     const vec3 axes[3] = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}};
@@ -305,7 +302,7 @@ ik_inline void rows_assemble(const ik_plan *plan, columns c, real *a, int step) 
 
 /* ---- J^T y */
 
-/* y pulls at every joint that moves a simple task. */
+/* The pull of y at every joint that moves a simple task. */
 ik_inline void rows_pull_simple(const ik_plan *plan, columns c, int task, vec3 y) {
     const ik_task *t = &plan->tasks[task];
     vec3 p = column_vec3(c, joint_position(plan, plan->nodes[t->node].slot));
@@ -335,7 +332,7 @@ static inline void rows_pull_any(const ik_plan *plan, columns c, int task, vec3 
     }
 }
 
-/* All rows pull at all joints: in the axes of the world, as yet. */
+/* The pull of all rows at all joints, still in world axes. */
 ik_inline void rows_pull(const ik_plan *plan, columns c, const real *y, int step) {
     for (int slot = 0; slot < plan->slots; slot++) {
         column_set_vec3(c, step_own(plan, slot), vec3_splat(0, 0, 0));
@@ -351,7 +348,7 @@ ik_inline void rows_pull(const ik_plan *plan, columns c, const real *y, int step
     }
 }
 
-/* The own turn of a joint that is pulled at: W pull. */
+/* The own turn of a joint with a pull: W pull. */
 ik_inline vec3 rows_turn(const ik_plan *plan, columns c, int k, vec3 pull) {
     int axes = plan->nodes[k].axes, axis = step_axis(plan, plan->nodes[k].slot);
     vec3 sum = vec3_splat(0, 0, 0);
@@ -365,7 +362,7 @@ ik_inline vec3 rows_turn(const ik_plan *plan, columns c, int k, vec3 pull) {
     return sum;
 }
 
-/* How it slides. */
+/* Its slide. */
 static inline vec3 rows_slide_by(const ik_plan *plan, columns c, int k, vec3 pull) {
     const int slot = plan->nodes[k].slot;
     pull = quat_rotate(quat_conjugate(joint_parent(plan, c, k)), pull);
@@ -375,13 +372,13 @@ static inline vec3 rows_slide_by(const ik_plan *plan, columns c, int k, vec3 pul
 
 /* ---- J d */
 
-/* The columns of turns and slides, of which some or all are own ones. */
+/* The columns of turns and slides; some or all of them are own ones. */
 typedef struct {
     int (*turns)(const ik_plan *plan, int slot);
     int (*slides)(const ik_plan *plan, int slot); /* NULL: none */
 } rows_moves;
 
-/* What a simple task sees of them. */
+/* The change of a simple task by them. */
 static inline vec3 rows_seen_simple(const ik_plan *plan, columns c, const ik_task *task, rows_moves moves) {
     vec3 p = column_vec3(c, joint_position(plan, plan->nodes[task->node].slot)), sum = vec3_splat(0, 0, 0);
     for (int k = task->node; k >= 0; k = joint_next(plan, k)) {
@@ -427,7 +424,7 @@ static inline void rows_take_off(const ik_plan *plan, columns c, rows_moves move
     }
 }
 
-/* Rows of what does not count are 0. */
+/* Rows of tasks that do not count are 0. */
 static inline void rows_drop_inactive(const ik_plan *plan, columns c, real *y, int step) {
     for (int t = 0; t < plan->task_count; t++) {
         if (!task_is_one_sided(&plan->tasks[t])) continue;

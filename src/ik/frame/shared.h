@@ -1,5 +1,5 @@
-/* Parts of methods that are long and no different from one to the next: compiled once, with the frame. What each does
- * is said where it is declared. */
+/* Long parts of methods that are the same for all of them: compiled once, with the frame. They are described at their
+ * declarations. */
 
 /* ---- tasks that come in (joints.h) */
 
@@ -8,7 +8,7 @@ static vec3 joint_tamed(vec3 place, real most) {
     return vec3_select(mask_less(most, off.length), vec3_scale(most, off.unit), place);
 }
 
-/* A target that is far away, nearer: squares of it must be numbers. */
+/* Moves a far target nearer, so that its squares do not overflow. */
 static void joint_tame(const ik_task *task, task_wanted *wanted, real reach) {
     real most = real_splat(SOLVE_FAR * SOLVE_FAR) * real_select(mask_equal(reach, real_splat(0)), real_splat(1), reach);
     if (task->kind == IK_TURN) return;
@@ -18,7 +18,7 @@ static void joint_tame(const ik_task *task, task_wanted *wanted, real reach) {
     wanted->number = real_select(mask_less(number, -most), -most, number);
 }
 
-/* What is seen from another joint, as seen from the product of rotations there. */
+/* A value relative to another joint, in terms of the product of rotations there. */
 static void joint_see_product(const pose *start, const ik_task *task, task_wanted *wanted) {
     quat back = quat_conjugate(solve_apart(start, task->other));
     if (task->kind == IK_PLACE) wanted->place = quat_rotate(back, wanted->place);
@@ -88,7 +88,7 @@ static void joint_load_posture(const ik_plan *plan, group at, int k, columns rec
     *column(record, joint_posture(plan, node->slot) + 4) = share;
 }
 
-/* The pose that comes in, made legal. */
+/* The start pose, moved into its limits. */
 static void joint_load_pose(const ik_plan *plan, group at, const pose *start, columns record) {
     int base = 0;
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -160,7 +160,7 @@ void IK_NAME(plain_answer)(const ik_plan *plan, const pose *start, columns recor
     column_set_vec3(record, target, vec3_select(out, tip, column_vec3(record, target)));
 }
 
-/* ---- how far off all of it is (errors.h) */
+/* ---- the errors of all tasks (errors.h) */
 
 errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when when, real beside, real *rows,
                                int step) {
@@ -184,7 +184,7 @@ errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when 
     return e;
 }
 
-/* ---- what a step does (turns.h) */
+/* ---- the effect of a step (turns.h) */
 
 void IK_NAME(turns_start)(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -239,7 +239,7 @@ void IK_NAME(turns_try)(const ik_plan *plan, real *bundle, int groups, int first
             turns_try_slot(plan, columns_of_bundle(bundle, g), slot);
 }
 
-/* Never over the ends of a travel, to the bit. */
+/* Never beyond the ends of a travel, to the bit. */
 static void turns_accept_slides(const ik_plan *plan, columns c, mask accept) {
     for (int slot = 0; slot < plan->slots; slot++)
         for (int axis = 0; axis < 3 && plan->nodes[plan->node_of_slot[slot]].slides; axis++) {
@@ -299,7 +299,7 @@ static void turns_shake(const ik_plan *plan, columns c, int time) {
     }
 }
 
-/* The chosen lanes of a group are shaken for the given time, each time otherwise, but the same way for every item. */
+/* Perturbs the chosen lanes of a group for the given time, each time differently, but the same way for every item. */
 static void turns_kick(const ik_plan *plan, real *bundle, int g, mask chosen, int time) {
     columns c = columns_of_bundle(bundle, g);
     IK_NAME(turns_start)(plan, c);
@@ -316,6 +316,7 @@ static void turns_exchange(columns c, int here, int aside, int count, mask keep,
     }
 }
 
+/* Keeps the pose aside in lanes `keep`, and restores the kept pose in lanes `back`. */
 void IK_NAME(turns_aside)(const ik_plan *plan, columns c, mask keep, mask back) {
     int numbers = joint_task(plan, 0) - joint_rotation(0), aside = step_aside(plan);
     turns_exchange(c, joint_rotation(0), aside, numbers, keep, back);

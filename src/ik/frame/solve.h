@@ -1,8 +1,8 @@
 /* The frame of every iterative method: lanes that finish are filled again at once.
  *
- * Iteration counts have a long tail, so lanes that wait for the slowest of their vector would waste four fifths of the
- * work. Here every lane of a bundle (GROUPS vectors, worked on together to hide the latency of root and division) holds
- * one item, and when that item is done takes the next:
+ * Iteration counts have a long tail, so lanes that wait for the slowest lane of their vector would waste four fifths of
+ * the work. Here every lane of a bundle (GROUPS vectors, worked on together to hide the latency of root and division)
+ * holds one item, and when that item is done takes the next:
  *
  *   load     a group of items: forward kinematics of the nodes, then the method makes a record of each
  *   take     a record -> a lane of the bundle
@@ -11,15 +11,15 @@
  *            load, with the best so far
  *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
  *            and stored
- *   again    where uneven scales made bones longer or shorter as joints turned, from the pose that was found
- *   frames   and all of it frame after frame, where frames follow each other
+ *   again    from the found pose, if uneven scales changed bones as joints turned
+ *   frames   all of it for every frame of a sequence
  *
  * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
  * near 1, and positions are relative to the first node. A lane never looks at another, so the bits of an item do not
  * depend on its neighbours. */
 
-/* What is kept of an item that starts again: its best attempt. */
+/* Data of an item that starts again: its best attempt. */
 enum kept {
     KEPT_ERROR,      /* in the world */
     KEPT_ITERATIONS, /* of all attempts */

@@ -1,31 +1,29 @@
-/* How fast joints move from one solution to the next. What a method has found is a wish: every joint goes as far
- * towards it as its speed and its acceleration let it, and so that it can come to rest there.
+/* Limits of speed: how far joints move from one solution to the next. Every joint goes towards the method's answer as
+ * far as its speed and its acceleration allow, and such that it can come to rest there.
  *
- * With V the longest step, A the most by which one may differ from the one before, c that one and d the way from the
- * last solution to the wish (of a ball a rotation vector, of a hinge its angle about the axis, of a slide a
+ * V is the longest step, A the largest difference of a step from the one before, c that one. d is the motion from the
+ * last solution to the answer (for a ball a rotation vector, for a hinge its angle about the axis, for a slide a
  * translation):
  *
- *   rest    in n steps, each by A shorter than the one before and the last by A at most, a joint comes n (n + 1) / 2 A
- *           far. For a way r that is less, but more than n - 1 steps would do, the first is r / n + (n - 1) / 2 A: d is
- *           cut to that, so that joints do not pass their wish
- *   ball    then brought within A of c,
- *   ball    then within V of 0. That keeps the one before, as c is within V
- *   room    then to what leaves room to come to rest within the limit, whatever is wished for next. So there always is
- *           such a step: the last one left room for braking
+ *   rest    in n steps, each by A shorter than the one before and the last by A at most, a joint moves n (n + 1) / 2 A.
+ *           For a distance r that is less, but more than n - 1 steps allow, the first step is r / n + (n - 1) / 2 A: d
+ * is cut to that, so that joints do not overshoot the answer ball    then brought within A of c, ball    then within V
+ * of 0. It is still within A of c, because c is within V room    then to a step that leaves room to come to rest within
+ * the limit, whatever is asked for next. There always is such a step, because the last one left room for braking
  *
- * About one axis the first of these has seen to the last: who can rest at a wish can rest within the limit. What has
- * room where slides have several axes, and limits lead turns aside, is said there.
+ * About one axis the first of these implies the last: a joint that can come to rest at its answer can do so within its
+ * limit. Room for slides with several axes, and for turns that limits lead aside, is described there.
  *
- * What is within all of these stays what it is, to the bit. */
+ * An answer that satisfies all of these keeps its bits. */
 
-/* Turns within limits that are no hinges brake by this much of what they may, and so have three fifths of it to be led
- * aside as they do. */
+/* Turns within limits other than hinges brake with this share of their acceleration, so that three fifths of it remain
+ * for being led aside. */
 #define SPEED_BRAKE 0.8f
 
-/* They turn no faster than that they come to rest in so many frames. */
+/* They turn no faster than they can brake in this number of frames. */
 enum { SPEED_FRAMES = 512 };
 
-/* Times that what is between a step with room and a step without is halved. */
+/* Number of bisections between a step with room and a step without. */
 enum { SPEED_TRIES = 8 };
 
 typedef struct {
@@ -33,12 +31,12 @@ typedef struct {
     number brake;        /* by which it brakes: A, or less */
 } speed_bound;
 
-/* Whether a turn may be led aside by its limit. */
+/* Whether a limit may lead a turn aside. */
 ik_inline int speed_is_led(const ik_limit *limit) {
     return limit->kind == IK_BALL || limit->kind == IK_KUSUDAMA || limit->kind == IK_EULER;
 }
 
-/* Of turns (0) or slides (1). */
+/* The bounds of turns (0) or slides (1). */
 ik_inline speed_bound speed_bound_of(const ik_plan *plan, int k, int slides) {
     const ik_limit *limit = &plan->job->skeleton->limits[plan->nodes[k].joint];
     const double fps = plan->job->fps, speed = limit->speed[slides], acceleration = limit->acceleration[slides];
@@ -51,7 +49,7 @@ ik_inline speed_bound speed_bound_of(const ik_plan *plan, int k, int slides) {
 
 ik_inline int speed_is_bound(speed_bound bound) { return bound.step < LARGEST || bound.change < LARGEST; }
 
-/* How long a step towards what is that far away may be. */
+/* The longest step towards a target at this distance. */
 static real speed_to_rest(real way, number brake) {
     const real one = real_splat(1), half = real_splat(0.5f), most = real_splat(brake);
     const real rounder = real_splat(IK_BITS == 64 ? (number)0x1.8p52 : (number)0x1.8p23);
@@ -67,7 +65,7 @@ ik_inline vec3 speed_cut(vec3 way, real most, mask *held) {
     return vec3_select(over, vec3_scale(most, d.unit), way);
 }
 
-/* The step that is made where there is room: `before` is the last one, of lanes that know it. */
+/* The step if there is room: `before` is the last one, in lanes that know it. */
 static vec3 speed_step(speed_bound bound, vec3 way, vec3 before, mask known, mask *held) {
     if (bound.change < LARGEST) {
         way = speed_cut(way, speed_to_rest(vec3_direction_of_any(way).length, bound.brake), held);
@@ -81,7 +79,7 @@ static vec3 speed_step(speed_bound bound, vec3 way, vec3 before, mask known, mas
 
 /* ---- turns */
 
-/* A hinge that has ends. */
+/* A hinge with ends. */
 ik_inline int speed_has_ends(const ik_limit *limit) {
     return limit->kind == IK_HINGE && !range_is_whole((number)limit->twist[0], (number)limit->twist[1]);
 }
@@ -91,7 +89,7 @@ ik_inline vec3 speed_axis(const ik_plan *plan, int k) {
     return limit_axis(&limits[k], 0);
 }
 
-/* The angle of such a hinge, less than half a turn from the middle of its range. */
+/* The angle of such a hinge, within half a turn of the middle of its range. */
 static real speed_angle(const ik_plan *plan, int k, quat local) {
     const ik_limit *limit = &plan->job->skeleton->limits[plan->nodes[k].joint];
     const real turn = real_splat(8 * eighth_turn[0]);
@@ -102,34 +100,34 @@ static real speed_angle(const ik_plan *plan, int k, quat local) {
     return angle - ((off / turn + rounder) - rounder) * turn;
 }
 
-/* From one local rotation to another: about its axis, where it is a hinge that has ends, and else the shorter way. */
+/* From one local rotation to another: about its axis for a hinge with ends, otherwise along the shorter arc. */
 static vec3 speed_way(const ik_plan *plan, int k, quat from, quat to) {
     if (!speed_has_ends(&plan->job->skeleton->limits[plan->nodes[k].joint]))
         return rotation_vector(quat_multiply(quat_conjugate(from), to));
     return vec3_scale(speed_angle(plan, k, to) - speed_angle(plan, k, from), speed_axis(plan, k));
 }
 
-/* Where such a way leads, within the limit. */
+/* The end of such a motion, within the limit. */
 static quat speed_turned(const ik_plan *plan, int k, quat from, vec3 way) {
     direction d = vec3_direction_of_any(way);
     turn by = {d.unit, real_splat(0.5f) * d.length};
     return quat_polished(solve_allowed(plan, k, quat_polished(quat_multiply(from, quat_of_turn(by)))));
 }
 
-/* What follows a step where a joint brakes. */
+/* The step that follows a step if a joint brakes. */
 ik_inline vec3 speed_braked(speed_bound bound, vec3 step) {
     direction d = vec3_direction_of_any(step);
     return vec3_scale(real_max(d.length - real_splat(bound.brake), real_splat(0)), d.unit);
 }
 
-/* The lanes in which a step may follow another, but for rounding. */
+/* The lanes in which a step may follow another, to rounding. */
 ik_inline mask speed_may_follow(speed_bound bound, vec3 step, vec3 before, mask known) {
     const number slack = LIMIT_TOLERANCE;
     mask changes = mask_less(real_splat(bound.change + slack), vec3_length(vec3_sub(step, before)));
     return ~((known & changes) | mask_less(real_splat(bound.step + slack), vec3_length(step)));
 }
 
-/* The lanes in which a joint that has come to `at` by a step comes to rest if it brakes, and keeps its bounds as its
+/* The lanes in which a joint that has come to `at` by a step comes to rest if it brakes, and keeps its bounds while its
  * limit leads it aside. */
 ik_outline mask speed_has_room(const ik_plan *plan, int k, speed_bound bound, quat at, vec3 step, mask lanes) {
     for (int frame = 0;; frame++) {
@@ -144,7 +142,7 @@ ik_outline mask speed_has_room(const ik_plan *plan, int k, speed_bound bound, qu
     }
 }
 
-/* Where a step leads that leaves room: the one given, or of those between braking and that about the last. */
+/* The end of a step that leaves room: the given one, or one between braking and the last step. */
 ik_outline quat speed_led(const ik_plan *plan, int k, speed_bound bound, quat last, vec3 step, vec3 before, mask known,
                           mask lanes) {
     vec3 room = speed_braked(bound, before), tried = step;
@@ -185,11 +183,11 @@ static mask speed_hold_turn(const ik_plan *plan, group at, int k, mask known, ma
 
 /* ---- slides
  *
- * A joint brakes along every axis for itself, by A over the root of the number of axes that have walls: then it may do
- * so along all of them at once. So the steps with room are a box, in which there is one that may follow the last: that
- * one, cut to the box. */
+ * A joint brakes along each axis separately, with A over the square root of the number of axes that have walls: it can
+ * then do so along all of them at once. The steps with room form a box, which contains one that may follow the last
+ * step: the last step, cut to the box. */
 
-/* By how much such a joint brakes before walls. */
+/* How much such a joint brakes before walls. */
 static number speed_of_walls(const ik_plan *plan, int k, number change) {
     const double (*range)[2] = plan->nodes[k].travel;
     int walls = 0;
@@ -199,7 +197,7 @@ static number speed_of_walls(const ik_plan *plan, int k, number change) {
     return change * shares[walls];
 }
 
-/* A NaN, of a wall that is infinitely far away, cuts nothing. */
+/* A NaN, from a wall at infinity, cuts nothing. */
 ik_inline vec3 speed_in_box(vec3 step, const real low[3], const real high[3]) {
     real *along[3] = {&step.x, &step.y, &step.z};
     for (int i = 0; i < 3; i++) {
@@ -209,7 +207,7 @@ ik_inline vec3 speed_in_box(vec3 step, const real low[3], const real high[3]) {
     return step;
 }
 
-/* As far from one step, that is within A of the one before, towards another as that is. */
+/* The farthest point from one step towards another that is within A of the step before. */
 static vec3 speed_between(vec3 from, vec3 to, vec3 before, number change) {
     const real zero = real_splat(0), one = real_splat(1), inverse = one / real_splat(change);
     vec3 off = vec3_scale(inverse, vec3_sub(from, before)), way = vec3_scale(inverse, vec3_sub(to, from));
@@ -243,7 +241,7 @@ static mask speed_hold_slide(const ik_plan *plan, group at, int k, mask known, m
     return held;
 }
 
-/* Brings rotations and translations that were found to what speeds allow; returns the lanes in which one was held. */
+/* Brings found rotations and translations within limits of speed; returns the lanes in which one was changed. */
 static mask speed_hold(const ik_plan *plan, group at, quat *solved, vec3 *moved) {
     const ik_past *past = &plan->past;
     const mask known = past_known(past, at, PAST_LAST), known_before = past_known(past, at, PAST_BEFORE);

@@ -1,10 +1,10 @@
-/* Tasks: what a goal asks for as rows of numbers that should come to 0, and how these change as joints turn and move.
- * For all who judge a pose and all who better it.
+/* Tasks: the demands of goals as rows of numbers that should become 0, and their derivatives by motions of joints.
+ * Shared by all code that judges a pose or improves it.
  *
- * A motion of one joint takes the point of a task along by `shift` and turns what hangs there by `turn`: with r from
- * the joint to the point, d about the joint is (d x r, d), and u along an axis is (u, 0). With side 1 the joint carries
- * what the task is about, with -1 what that is relative to. Seen from there what the task is about then goes the
- * opposite way, so that the rows of a relative task, in the axes of the world, come to
+ * A motion of one joint moves the point of a task by `shift` and rotates its descendants by `turn`. With r from the
+ * joint to the point, a rotation d of the joint gives (d x r, d), and a slide u gives (u, 0). On side 1 the joint
+ * carries what the task is about, on side -1 its reference joint. Relative to the reference, the task moves the
+ * opposite way. The rows of a relative task, in world axes, are therefore
  *
  *   PLACE            e = wanted - p             side shift
  *   TURN             e = log(wanted R^-1)       side turn
@@ -13,24 +13,24 @@
  *                                               - t x shift / D
  *   DISTANCE         e = wanted - |p - q|       n . side shift, where n is the direction from q to p
  *   CENTRE_OF_MASS   e = wanted - p             shift
- *   INSIDE           e = height - n . p         n . shift; only what is more than 0 counts
- *   OUTSIDE          e = wanted - |p - q|       n . shift; likewise. p is the point of the bone and q that of the axis
- *                                               which are nearest to each other, n the direction from q to p
+ *   INSIDE           e = height - n . p         n . shift; only values above 0 count
+ *   OUTSIDE          e = wanted - |p - q|       n . shift; likewise. p is the point of the bone and q the point of the
+ * axis which are nearest to each other, n the direction from q to p
  *
- * where for a PLACE the shift from the other side is that of p itself, but for a LOOK or a DISTANCE that of q. */
+ * For a PLACE the shift of side -1 is that of p itself, for a LOOK or a DISTANCE that of q. */
 
-/* What is asked for: of a TURN the rotation; of all others a place or a normal, and a number. */
+/* The wanted values: for a TURN the rotation; for all others a position or a normal, and a number. */
 typedef union {
     quat rotation;
     struct {
         vec3 place;
         real number; /* the distance; the height of a plane along its normal */
-        vec3 end;    /* of an OUTSIDE */
+        vec3 end;    /* for an OUTSIDE */
     };
 } task_wanted;
 
-/* Where the joints of a task are: only what its kind looks at matters. Of an OUTSIDE the ends of the bone come in, and
- * task_meet makes of them what is nearest: on the bone, at such a share of it, and on the axis. */
+/* Positions of the joints of a task; only those that its kind needs. For an OUTSIDE the ends of the bone are given, and
+ * task_meet replaces them by the nearest points, on the bone (with its share) and on the axis. */
 typedef struct {
     vec3 place;
     quat rotation;
@@ -44,15 +44,15 @@ typedef struct {
     vec3 shift, turn;
 } motion;
 
-/* Whether the node in a slot carries what the task is about (1), what that is relative to (-1), or both or neither,
- * which changes nothing (0). */
+/* Whether the node in a slot carries what the task is about (1), its reference (-1), or both or neither, so that it
+ * changes nothing (0). */
 ik_inline int task_side(const ik_plan *plan, int task, int slot) {
     return plan->sides[(ptrdiff_t)task * plan->slots + slot];
 }
 
 ik_inline vec3 task_scalar(real x) { return (vec3){x, real_splat(0), real_splat(0)}; }
 
-/* Whether one side of it is right as it is: only an error of more than 0 counts. */
+/* Whether it is one-sided: only an error above 0 counts. */
 ik_inline int task_is_one_sided(const ik_task *task) { return task->kind == IK_INSIDE || task->kind == IK_OUTSIDE; }
 
 /* Whether its rows are angles. */
@@ -63,7 +63,7 @@ ik_inline vec3 task_axis(const ik_plan *plan, const ik_task *task, const task_vi
     return quat_rotate(v->rotation, vec3_direction_of_any(vec3_of(plan->job->goals[task->goal].axis)).unit);
 }
 
-/* Where a LOOK or a DISTANCE ends. */
+/* The end of a LOOK or a DISTANCE. */
 ik_inline vec3 task_end(const ik_task *task, const task_wanted *wanted, const task_view *v) {
     return task->other >= 0 ? v->other_place : wanted->place;
 }
@@ -73,7 +73,7 @@ ik_inline vec3 rotation_vector(quat q) {
     return vec3_scale(by.half + by.half, by.axis);
 }
 
-/* From the axis to the direction of the target; where that is on the joint, none. */
+/* The rotation from the axis to the direction of the target; none for a target on the joint. */
 static inline vec3 task_look(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v) {
     const real zero = real_splat(0);
     vec3 axis = task_axis(plan, task, v), way = vec3_sub(task_end(task, wanted, v), v->place);
@@ -85,9 +85,9 @@ static inline vec3 task_look(const ik_plan *plan, const ik_task *task, const tas
 
 ik_inline real task_within(real x, real most) { return real_max(real_min(x, most), real_splat(0)); }
 
-/* Where the bone and the axis of an OUTSIDE are nearest to each other: two stretches, along each of which the nearest
- * to a point of the other is known. From the nearest of the whole lines to that of the axis, and of the bone. Of lines
- * side by side all are as near: the middle of the bone. Where bone and axis meet they part at right angles to both. */
+/* The nearest points of the bone and the axis of an OUTSIDE, two segments: from the nearest points of the whole lines
+ * to that on the axis, and on the bone. Parallel lines take the middle of the bone. If bone and axis meet, they
+ * separate at right angles to both. */
 static inline void task_meet(const ik_task *task, const task_wanted *wanted, task_view *v) {
     if (task->kind != IK_OUTSIDE) return;
     const real zero = real_splat(0), half = real_splat(0.5f), one = real_splat(1);
@@ -110,7 +110,7 @@ static inline void task_meet(const ik_task *task, const task_wanted *wanted, tas
     v->apart = vec3_select(mask_less(zero, apart.length), apart.unit, across);
 }
 
-/* How far the pose is from what the task wants, in the axes of the world; numbers stand first. */
+/* The error of the pose for the task, in world axes; numbers come first. */
 ik_inline vec3 task_error(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v) {
     vec3 place = wanted->place;
     quat rotation = wanted->rotation;
@@ -134,12 +134,12 @@ ik_inline vec3 task_error(const ik_plan *plan, const ik_task *task, const task_w
     }
 }
 
-/* The point that motions of a joint on that side take along. */
+/* The point that motions of a joint on that side move. */
 ik_inline vec3 task_lever(const ik_task *task, const task_wanted *wanted, const task_view *v, int side) {
     return side < 0 && task->kind != IK_PLACE ? task_end(task, wanted, v) : v->place;
 }
 
-/* What a small motion adds to what the task sees: of its error that much is taken off. */
+/* The change of the task by a small motion: its error is reduced by this. */
 static inline vec3 task_change(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v,
                                int side, motion by) {
     vec3 shift = side < 0 ? vec3_scale(real_splat(-1), by.shift) : by.shift;
@@ -168,7 +168,7 @@ static inline vec3 task_change(const ik_plan *plan, const ik_task *task, const t
     }
 }
 
-/* What counts of an error. */
+/* The part of an error that counts. */
 ik_inline vec3 task_miss(const ik_task *task, vec3 error) {
     if (task_is_one_sided(task)) error.x = real_max(error.x, real_splat(0));
     return error;

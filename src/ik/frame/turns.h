@@ -1,11 +1,11 @@
-/* What a step does to joints (joints.h): each turns, about where it was, and slides; and all that hangs from it goes
- * along. With D the turn of every joint, S[j] = S[parent] D[j] is what all of them do to joint j, and a bone from j
- * turns by S[j]. The same holds where joints turn one after the other from the tips, since what is above one has not
- * turned yet.
+/* The effect of a step on joints (joints.h): each joint turns about its present position and slides, and its
+ * descendants move along. With D the turn of every joint, S[j] = S[parent] D[j] is the effect of all turns on joint j,
+ * and a bone from j turns by S[j]. The same holds if joints turn one after the other from the tips, because the
+ * ancestors of a joint have not turned yet.
  *
- *   turns_start    first of all: the axes of joints in the world
- *   turns_allow    what limits leave of a joint's own turn or slide
- *   turns_try      where all own turns and slides take the nodes
+ *   turns_start    first of all: the world axes of joints
+ *   turns_allow    the part of a joint's own turn or slide that limits allow
+ *   turns_try      the positions of nodes after all own turns and slides
  *   turns_accept   the pose becomes that, in the lanes that want it; others keep theirs to the bit
  *
  * These are compiled with the frame (shared.h), which shakes joints by them as well (kicks.h).

@@ -1,5 +1,5 @@
-/* Who makes no progress: after some steps without any an item is stuck, and is kicked; after so many kicks it is given
- * up. What counts is some number that a method makes less. A watch has columns of a record, from one on. */
+/* Detects stalls: after some steps without progress an item is stuck, and is perturbed (kicked); after some kicks it is
+ * given up. Progress is measured by a number that the method reduces. A watch has columns of a record, from one on. */
 
 enum {
     WATCH_LEAST, /* since the last kick */
@@ -13,7 +13,7 @@ ik_inline void watch_start(columns c, int watch) {
     *column(c, watch + WATCH_IDLE) = *column(c, watch + WATCH_KICKS) = real_splat(0);
 }
 
-/* Lanes, of those that count, that `patience` steps have not brought below this share of the least, or that are
+/* Lanes, among those that count, that `patience` steps have not brought below this share of the least, or that are
  * hopeless. They get time again. */
 ik_inline mask watch_is_stuck(columns c, int watch, mask counts, real value, real share, real patience, mask hopeless) {
     const real zero = real_splat(0), one = real_splat(1);
@@ -27,12 +27,12 @@ ik_inline mask watch_is_stuck(columns c, int watch, mask counts, real value, rea
     return stuck;
 }
 
-/* Lanes that were kicked so often. */
+/* Lanes that were kicked this often. */
 ik_inline mask watch_is_spent(columns c, int watch, int kicks) {
     return ~mask_less(*column(c, watch + WATCH_KICKS), real_splat((number)kicks));
 }
 
-/* The chosen lanes are given up. */
+/* Gives up the chosen lanes. */
 ik_inline void watch_give_up(columns c, mask chosen) {
     real *said = column(c, SAID);
     *said = real_from_bits(real_bits(*said) | (chosen & mask_splat(IK_STALLED)));

@@ -91,7 +91,7 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
  * number is left to be found. What comes in bent stays as it is bent, or nearly so; what is straight becomes an arc. */
 
 /* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is; of
- * a straight one to where it lies. The belly of a chain is the sum of its joints, seen from its base. */
+ * a straight one to where it lies. The second argument is the sum of the joints relative to the base. */
 static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, vec3 line) {
     const real tiny = real_splat(TINY_SINE) * reach;
     direction now = vec3_direction(end);
@@ -182,7 +182,7 @@ static real chain_square(const ik_plan *plan, const aimed_chain *chain, const ch
     return square;
 }
 
-/* Where the target is within reach but for rounding, but by less than a share of it. */
+/* Whether the target is within reach, to rounding, by less than a share of it. */
 ik_inline mask chain_at_edge(const aimed_chain *chain, number share) {
     const real sum = chain->reach.sum, missing = sum - chain->distance;
     return ~mask_less(missing, real_splat(-16 * EPSILON) * sum) & mask_less(missing, real_splat(share) * sum);

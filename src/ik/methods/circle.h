@@ -18,7 +18,7 @@
  * Bones are then laid one after the other, in the plane of the line and the side to which the chain is bent; a pole
  * turns it on. A target out of reach has g = 0: the straight chain, or the one folded along its longest bone.
  *
- * It goes on until the polygon is closed but for rounding, whatever `tolerance` says: there is nothing to be saved. As
+ * It iterates until the polygon is closed to rounding, whatever `tolerance` is, because little time would be saved. As
  * a step of Newton's squares what is left, the one that finds it below CIRCLE_CLOSED is the last. */
 
 /* Of the reach. */
@@ -48,7 +48,7 @@ ik_inline cosine_sine circle_sum(cosine_sine a, cosine_sine b) {
 ik_inline cosine_sine circle_difference(cosine_sine a, cosine_sine b) {
     return circle_sum(a, (cosine_sine){b.cosine, real_splat(0) - b.sine});
 }
-/* Of length 1 again, but for rounding: else that of many bones adds up. */
+/* Normalised; otherwise the rounding of many bones adds up. */
 ik_inline cosine_sine circle_unit(cosine_sine a) {
     const real half = real_splat(0.5f);
     real scale = real_splat(1.5f) - half * (a.cosine * a.cosine + a.sine * a.sine);

@@ -28,7 +28,7 @@
 #define FOLLOW_NEAR   (number)8
 #define FOLLOW_LEARNS (number)0.9
 
-/* A target as near to the edge as this has a chain so straight that steps hardly move it. Farther from there bones near
+/* Nearer than this to full reach, a chain is so straight that steps have nearly no effect. Farther away, bones near
  * the tip are bent so much more than others that an arc would be another pose. */
 static const chain_edge follow_edge = {.drawn = (number)0.02, .arched = (number)3e-4};
 

@@ -1,0 +1,28 @@
+/* The parts of ikcore._core that other files do not use: module.c adds them. */
+#ifndef IKCORE_MODULE_H
+#define IKCORE_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+extern PyMethodDef carried_functions[];
+extern PyMethodDef footing_functions[];
+extern PyMethodDef intervals_functions[];
+extern PyMethodDef legs_functions[];
+extern PyMethodDef metrics_functions[];
+extern PyMethodDef numbers_functions[];
+extern PyMethodDef paths_functions[];
+extern PyMethodDef smooth_functions[];
+extern PyMethodDef soles_functions[];
+extern PyMethodDef vectors_functions[];
+
+/* Adds solve and the tables of methods. 0, or -1 with an exception set. */
+int add_solve(PyObject *module);
+
+/* Adds the type Table. 0, or -1 with an exception set. */
+int add_table(PyObject *module);
+
+/* Adds the functions and tables of the foot placer. 0, or -1 with an exception set. */
+int add_foot_placer(PyObject *module);
+
+#endif
