@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
 from ikcore.clips.clip import Clip
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.human import LOW
 from ikcore.feet.intervals import runs
+from ikcore.feet.paths import percentile, ramp
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -23,6 +23,7 @@ _FOOT = 0.05  # m: points of the sole are known to this height
 _STAY = 1.5  # times as high or as fast ends a contact
 _FASTEST = 1.0  # m/s: what is faster is not still, however feet slide
 _SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
+_ROUNDING = 1e-6  # frames, of products of times and rates
 _LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
 
 
@@ -31,7 +32,7 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
 
     No more than a foot is high above the ground, or above the lowest point: a foot may be in the air throughout.
     """
-    usual = np.array([_core.percentile(each, _LEVEL) for each in tracks.heights])
+    usual = np.array([percentile(each, _LEVEL) for each in tracks.heights])
     lowest = 0.0 if given else np.fmin.reduce(usual)
     usual = np.minimum(usual, lowest + _FOOT * tracks.scales)
     return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
@@ -39,7 +40,7 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
 
 def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
     """The speed (points, 1) below which each point is still."""
-    slowest = [_core.percentile(each[near & np.isfinite(each)], _SLOW) for each, near in zip(speeds, low, strict=True)]
+    slowest = [percentile(each[near], _SLOW) for each, near in zip(speeds, low, strict=True)]
     sliding = np.minimum(_SLIDING * np.nan_to_num(np.array(slowest)), _FASTEST * scales)
     return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
 
@@ -60,9 +61,32 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MIN_TIME))
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
-        rounds = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
+        rounds = cleaned_rows(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
         return rounds[..., once : 2 * once + 1]
-    return _core.contact(np.ascontiguousarray(stays), np.ascontiguousarray(enters), gap, least)
+    return cleaned_rows(stays, enters, gap, least)
+
+
+def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
+    """`cleaned` of a clip that is no loop, by the frames of the shortest gap and of the shortest contact."""
+    count = stays.shape[-1]
+    if stays.ndim > 1:
+        rows = [cleaned_rows(*row, gap, least) for row in zip(stays, enters, strict=True)]
+        return np.stack(rows) if rows else np.zeros_like(stays)
+    held = np.zeros_like(stays)
+    for start, stop in runs(stays).tolist():
+        frames = start + np.flatnonzero(enters[start:stop])
+        if not len(frames):  # it may have begun before the clip, or end after it
+            held[start:stop] = stop - start < least and (start == 0 or stop == count)
+            continue
+        first, last = int(frames[0]), int(frames[-1]) + 1
+        first = start if start == 0 and first - start >= gap - _ROUNDING else first
+        last = stop if stop == count and stop - last >= gap - _ROUNDING else last
+        held[first:last] = True
+    for value, frames in ((False, gap), (True, least)):
+        for start, stop in runs(held == value).tolist():
+            if start > 0 and stop < count and stop - start < frames - _ROUNDING:
+                held[start:stop] = not value
+    return held
 
 
 def bridged(held: Mask, clip: Clip) -> Mask:
@@ -82,4 +106,4 @@ def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
 
 def ramped(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
-    return _core.ramp(held, clip.fps * RAMP_TIME, clip.loop)
+    return np.stack([ramp(each, clip.fps * RAMP_TIME, clip.loop) for each in held])

@@ -10,12 +10,9 @@
 #include "footing.h"
 #include "gufuncs.h"
 #include "ik.h"
-#include "intervals.h"
 #include "legs.h"
 #include "mesh_object.h"
-#include "metrics.h"
 #include "numbers.h"
-#include "paths.h"
 #include "result.h"
 #include "row.h"
 #include "single.h"
@@ -103,8 +100,7 @@ static int execute(PyObject *module) {
         return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
     if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0 || add_footing(module) < 0 ||
-        add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 || add_carried(module) < 0 ||
-        add_paths(module) < 0 || add_metrics(module) < 0)
+        add_soles(module) < 0 || add_legs(module) < 0 || add_carried(module) < 0)
         return -1;
     if (add_bake_numbers(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
