@@ -58,6 +58,7 @@ def test_a_mask_is_ramped_about_its_edges(loop: bool) -> None:
         for often in (0.0, 0.05, 0.5):
             held = np.logical_xor.accumulate(random.uniform(size=frames) < often)
             assert_array_equal(paths.ramp(held, 7.5, loop), ramp(held, 7.5, loop))
+            assert_array_equal(paths.ramp(held[np.newaxis], 7.5, loop), [ramp(held, 7.5, loop)])
 
 
 @pytest.mark.parametrize("many", [1, 2, 3, 40])

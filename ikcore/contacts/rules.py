@@ -67,26 +67,34 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
 
 def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
-    """`cleaned` of a clip that is no loop, by the frames of the shortest gap and of the shortest contact."""
-    count = stays.shape[-1]
-    if stays.ndim > 1:
-        rows = [cleaned_rows(*row, gap, least) for row in zip(stays, enters, strict=True)]
-        return np.stack(rows) if rows else np.zeros_like(stays)
-    held = np.zeros_like(stays)
-    for start, stop in runs(stays).tolist():
-        frames = start + np.flatnonzero(enters[start:stop])
-        if not len(frames):  # it may have begun before the clip, or end after it
-            held[start:stop] = stop - start < least and (start == 0 or stop == count)
-            continue
-        first, last = int(frames[0]), int(frames[-1]) + 1
-        first = start if start == 0 and first - start >= gap - _ROUNDING else first
-        last = stop if stop == count and stop - last >= gap - _ROUNDING else last
-        held[first:last] = True
-    for value, frames in ((False, gap), (True, least)):
-        for start, stop in runs(held == value).tolist():
-            if start > 0 and stop < count and stop - start < frames - _ROUNDING:
-                held[start:stop] = not value
-    return held
+    """`cleaned` of a clip that is no loop, (..., frames), by the frames of the shortest gap and of the shortest contact."""
+    if not stays.size:
+        return stays.copy()
+    wide = stays.shape[-1] + 1  # a frame between rows keeps their runs apart
+    start, stop = runs(_apart(stays)).T
+    from_start, to_end = start % wide == 0, stop % wide == wide - 1
+    frames = np.append(_apart(enters).nonzero()[0], 0)
+    first, after = (np.searchsorted(frames[:-1], edges) for edges in (start, stop))
+    some = after > first
+    begin, end = np.where(some, frames[first], start), np.where(some, frames[after - 1] + 1, stop)
+    begin = np.where(from_start & (begin - start >= gap - _ROUNDING), start, begin)
+    end = np.where(to_end & (stop - end >= gap - _ROUNDING), stop, end)
+    kept = some | ((from_start | to_end) & (stop - start < least))
+    begin, end = begin[kept], end[kept]
+    apart = (begin[1:] - end[:-1] >= gap - _ROUNDING) | (begin[1:] // wide != end[:-1] // wide)
+    begin, end = np.append(begin[:1], begin[1:][apart]), np.append(end[:-1][apart], end[-1:])
+    long = (begin % wide == 0) | (end % wide == wide - 1) | (end - begin >= least - _ROUNDING)
+    steps = np.zeros(stays.size // (wide - 1) * wide, np.int8)
+    steps[begin[long]], steps[end[long]] = 1, -1
+    return np.asarray(np.add.accumulate(steps).reshape(-1, wide)[:, :-1].reshape(stays.shape) > 0)
+
+
+def _apart(masks: Mask) -> Mask:
+    """Masks (..., frames) one after the other, with a frame in between."""
+    frames = masks.shape[-1]
+    found = np.zeros((masks.size // frames, frames + 1), bool)
+    found[:, :-1] = masks.reshape(-1, frames)
+    return found.ravel()
 
 
 def bridged(held: Mask, clip: Clip) -> Mask:
@@ -106,4 +114,4 @@ def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
 
 def ramped(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
-    return np.stack([ramp(each, clip.fps * RAMP_TIME, clip.loop) for each in held])
+    return ramp(held, clip.fps * RAMP_TIME, clip.loop)

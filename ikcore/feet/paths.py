@@ -34,23 +34,30 @@ def prolonged(rows: Array, more: int, loop: bool) -> Array:
     last = len(rows) - 1
     if last == 0:
         return rows.repeat(2 * more + 1, axis=0)
+    if not loop and more > last:
+        return prolonged(prolonged(rows, last, loop), more - last, loop)
     if not loop:
-        return np.pad(rows, [(more, more), *[(0, 0)] * (rows.ndim - 1)], mode="reflect", reflect_type="odd")
+        before, after = (
+            2 * end - each for end, each in ((rows[0], rows[1 : more + 1]), (rows[-1], rows[last - more : -1]))
+        )
+        return np.concatenate([before[::-1], rows, after[::-1]])
     times, frame = np.divmod(np.concatenate([np.arange(-more, 0), last + 1 + np.arange(more)]), last)
     added = rows[frame] + times.reshape(-1, *[1] * (rows.ndim - 1)) * (rows[last] - rows[0])
     return np.concatenate([added[:more], rows, added[more:]])
 
 
 def ramp(held: NDArray[np.bool_], frames: float, loop: bool) -> Array:
-    """Weights that rise from 0 to 1 within so many frames about the edges of a mask (frames,), by the nearest edge."""
-    edges = np.flatnonzero(held[1:] != held[:-1]) + 1.0
-    if not len(edges):
-        return held.astype(np.float64)
+    """Weights that rise from 0 to 1 within so many frames about the edges of masks (..., frames), by the nearest edge."""
+    count = held.shape[-1]
+    at, changes = np.arange(1.0, count), held[..., 1:] != held[..., :-1]
+    before = np.maximum.accumulate(np.where(changes, at, -np.inf), axis=-1)
+    after = np.minimum.accumulate(np.where(changes, at, np.inf)[..., ::-1], axis=-1)[..., ::-1]
+    ends = np.full((*held.shape[:-1], 1), np.inf)
+    before, after = np.concatenate([-ends, before], axis=-1), np.concatenate([after, ends], axis=-1)
     if loop:
-        edges = np.concatenate([edges + times * (len(held) - 1) for times in (-1, 0, 1)])
-    at = np.arange(len(held)) + 0.5
-    after = np.searchsorted(edges, at)
-    near = edges[np.maximum(after - 1, 0)], edges[np.minimum(after, len(edges) - 1)]
-    away = np.minimum(np.abs(at - near[0]), np.abs(at - near[1])) / frames
+        before = np.maximum(before, before[..., -1:] - (count - 1))
+        after = np.minimum(after, after[..., :1] + (count - 1))
+    middle = np.arange(count) + 0.5
+    away = np.minimum(middle - before, after - middle) / frames
     share = np.clip(np.where(held, 0.5 + away, 0.5 - away), 0, 1)
     return np.asarray(share * share * (3 - 2 * share))
