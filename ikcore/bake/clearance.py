@@ -13,7 +13,6 @@ from ikcore._arrays import dot, size
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds
 from ikcore.bake.foot import Foot
-from ikcore.bake.progress import Told
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.feet.intervals import blocks
@@ -36,7 +35,6 @@ def clearance_of(
     still: list[tuple[int, int]],
     copied: Mask,
     rounds: bool,
-    told: Told,
 ) -> Need:
     """How much higher a foot has to be, as far as it can rise in time, and when it is in swing.
 
@@ -47,7 +45,7 @@ def clearance_of(
     among = _second_round(count) if rounds else near > 0
     if not among.any():
         return np.zeros(count), near > 0
-    needed = _deficit(foot, path, among, told)
+    needed = _deficit(foot, path, among)
     needed = in_rounds(needed) if rounds else needed
     possible = 0.5 * _HARDEST * scale * near * near
     if scene.on_ground:
@@ -127,13 +125,13 @@ def _second_round(count: int) -> Mask:
 # --- the deficit of clearance ----------------------------------------------------------------------------------------
 
 
-def _deficit(foot: Foot, path: FootPath, among: Mask, told: Told) -> Array:
+def _deficit(foot: Foot, path: FootPath, among: Mask) -> Array:
     """How much too low a foot is in some frames, by the worst point of its sole; NaN over no ground, 0 elsewhere."""
     beside = among.copy()
     beside[1:] |= among[:-1]
     beside[:-1] |= among[1:]
     frames, found = np.flatnonzero(beside), np.zeros(len(among))
-    for block in told.over(list(blocks(len(frames)))):
+    for block in blocks(len(frames)):
         wide = slice(max(block.start - 1, 0), block.stop + 1)
         own = slice(block.start - wide.start, block.stop - wide.start)
         found[frames[block]] = _deficits(foot, path, frames[wide])[own]

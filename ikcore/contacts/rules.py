@@ -67,7 +67,7 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
 
 def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
-    """`cleaned` of a clip that is no loop, (..., frames), by the frames of the shortest gap and of the shortest contact."""
+    """`cleaned` of a clip that is no loop (..., frames), with the shortest gap and the shortest contact in frames."""
     if not stays.size:
         return stays.copy()
     wide = stays.shape[-1] + 1  # a frame between rows keeps their runs apart

@@ -47,7 +47,7 @@ def prolonged(rows: Array, more: int, loop: bool) -> Array:
 
 
 def ramp(held: NDArray[np.bool_], frames: float, loop: bool) -> Array:
-    """Weights that rise from 0 to 1 within so many frames about the edges of masks (..., frames), by the nearest edge."""
+    """Weights that rise from 0 to 1 within so many frames about the nearest edge of masks (..., frames)."""
     count = held.shape[-1]
     at, changes = np.arange(1.0, count), held[..., 1:] != held[..., :-1]
     before = np.maximum.accumulate(np.where(changes, at, -np.inf), axis=-1)
