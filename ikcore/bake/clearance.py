@@ -13,6 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds
 from ikcore.bake.foot import Foot
+from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.feet.intervals import blocks
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _TENSION = 180.0  # 1 / s^2, of the beam over obstacles: those nearer to each other than 0.075 s are passed at once
 _HARDEST = 30.0  # m / s^2 for a leg of 0.87 m: the greatest acceleration of a foot to get over something
-_TOUCHES = 1e-6  # of the plant tolerance: a point that is this near to a surface touches it, and is not in it
 
 Need = tuple[Array, Mask]  # how much higher a foot has to be, and when it may be
 
@@ -172,7 +172,7 @@ def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
     margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in names])
     kept = _away(points, origin, margin, scene)
     ground, way = scene.ground.still(frames), kept[1:] - kept[:-1]
-    start = kept[:-1] + _TOUCHES * TRACE * scale * scene.up  # what they touch they do not go through
+    start = kept[:-1] + ROUNDING * scale * scene.up  # what they touch they do not go through
     met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
     reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
     later = met.hit & (dot(reached, way) > dot(way, way))

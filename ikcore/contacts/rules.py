@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.clips.clip import Clip
-from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import LOW
+from ikcore.contacts.tracks import LOWEST, Tracks
+from ikcore.feet.human import BRIEF, LOW, MOMENT
 from ikcore.feet.intervals import runs
 from ikcore.feet.paths import percentile, ramp
 
@@ -16,15 +16,12 @@ Mask = NDArray[np.bool_]
 
 # For a leg of 0.87 m; lengths and speeds scale with leg length.
 STILL = 0.12  # m/s: a point in contact is slower in some frame
-RAMP_TIME = 0.1  # s: rise and fall of weights about the edges of contacts
-MIN_TIME = 0.067  # s: the shortest contact
 _MIN_GAP = 0.12  # s: the shortest time between two contacts
-_FOOT = 0.05  # m: points of the sole are known to this height
 _STAY = 1.5  # times as high or as fast ends a contact
 _FASTEST = 1.0  # m/s: what is faster is not still, however feet slide
 _SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
 _ROUNDING = 1e-6  # frames, of products of times and rates
-_LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
+_SLOW = 20.0  # percentile of the speeds of a point that is low: the slowest
 
 
 def lowest_level(tracks: Tracks, *, given: bool) -> Array:
@@ -32,9 +29,9 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
 
     No more than a foot is high above the ground, or above the lowest point: a foot may be in the air throughout.
     """
-    usual = np.array([percentile(each, _LEVEL) for each in tracks.heights])
+    usual = np.array([percentile(each, LOWEST) for each in tracks.heights])
     lowest = 0.0 if given else np.fmin.reduce(usual)
-    usual = np.minimum(usual, lowest + _FOOT * tracks.scales)
+    usual = np.minimum(usual, lowest + LOW * tracks.scales)
     return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
 
 
@@ -58,7 +55,7 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
     A contact that the clip's end cuts goes on beyond it, so it may be short.
     """
-    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MIN_TIME))
+    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MOMENT))
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
         rounds = cleaned_rows(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
@@ -114,4 +111,4 @@ def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
 
 def ramped(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
-    return ramp(held, clip.fps * RAMP_TIME, clip.loop)
+    return ramp(held, clip.fps * BRIEF, clip.loop)
