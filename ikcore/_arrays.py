@@ -79,8 +79,8 @@ def unit(vector: NDArray[Any]) -> NDArray[Any]:
 
 def percentile(values: NDArray[Any], percent: float) -> Any:
     """Percentile along the first axis, linearly interpolated, as in NumPy but ten times as fast. NaN is not allowed."""
-    ordered = np.sort(values, axis=0)
-    at = (len(ordered) - 1) * (percent / 100)
+    at = (len(values) - 1) * (percent / 100)
+    ordered = np.partition(values, (math.floor(at), math.ceil(at)), axis=0)
     below, above = ordered[math.floor(at)], ordered[math.ceil(at)]
     share, span = at - math.floor(at), above - below
     return below + span * share if share < 0.5 else above - span * (1 - share)
@@ -88,8 +88,10 @@ def percentile(values: NDArray[Any], percent: float) -> Any:
 
 def median(values: NDArray[Any], axis: int = 0) -> Any:
     """Median along an axis, as in NumPy, likewise; fastest along the last one."""
-    ordered = np.sort(values, axis=axis).swapaxes(0, axis)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    count = values.shape[axis]
+    below, above = (count - 1) // 2, count // 2
+    ordered = np.partition(values, (below, above), axis=axis).swapaxes(0, axis)
+    return (ordered[below] + ordered[above]) / 2
 
 
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:

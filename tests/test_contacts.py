@@ -19,9 +19,9 @@ from gaits import ASIDE, Gait, Plant, moved
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import _core
 from ikcore.contacts import in_place, rules, tracks
 from ikcore.feet import metrics
+from ikcore.feet.intervals import runs
 
 Array = NDArray[Any]
 
@@ -375,34 +375,13 @@ def test_contacts_are_cleaned_as_one_would_frame_by_frame(count: int) -> None:
         for _ in range(200):
             stays = random.uniform(size=count) < often
             enters = stays & (random.uniform(size=count) < 0.4)
-            assert _core.intervals(stays).tolist() == [list(each) for each in intervals_of(stays)]
+            assert runs(stays).tolist() == [list(each) for each in intervals_of(stays)]
             for gap, least in ((0.0, 0.0), (2.0, 3.0), (3.5, 2.5), (1e9, 1e9)):
-                found = _core.contact(stays, enters, gap, least)
+                found = rules.cleaned_rows(stays, enters, gap, least)
                 np.testing.assert_array_equal(found, cleaned_slowly(stays, enters, gap, least))
     stays, enters = random.uniform(size=(2, 3, count)) < 0.6
-    rows = [_core.contact(*each, 2.0, 3.0) for each in zip(stays, enters, strict=True)]
-    np.testing.assert_array_equal(_core.contact(stays, enters, 2.0, 3.0), rows)
-
-
-@pytest.mark.parametrize("wrong", [None, 3, np.zeros(4), np.zeros((4, 1), bool), np.zeros(8, bool)[::2]])
-def test_the_core_refuses_masks_that_do_not_fit(wrong: Any) -> None:
-    intervals: Any = _core.intervals
-    contact: Any = _core.contact
-    mask = np.zeros(4, bool)
-    with pytest.raises(TypeError):
-        intervals(wrong)
-    for job in ((wrong, mask), (mask, wrong)):
-        with pytest.raises(TypeError):
-            contact(*job, 1.0, 1.0)
-    jobs: list[Any] = [
-        (mask, mask, 1.0),
-        (mask, mask[:3], 1.0, 1.0),
-        (mask[None], mask, 1.0, 1.0),
-        (mask, mask, mask, 1.0),
-    ]
-    for given in jobs:
-        with pytest.raises(TypeError):
-            contact(*given)
+    rows = [rules.cleaned_rows(*each, 2.0, 3.0) for each in zip(stays, enters, strict=True)]
+    np.testing.assert_array_equal(rules.cleaned_rows(stays, enters, 2.0, 3.0), rows)
 
 
 # --- gaits whose plants are known ------------------------------------------------------------------------------------

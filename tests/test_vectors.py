@@ -108,28 +108,13 @@ def test_ways_along_axes(count: int, same: bool) -> None:
     np.testing.assert_allclose((each * found[..., np.newaxis]).sum(axis=1), ways, atol=1e-12)
 
 
-@pytest.mark.parametrize("known", [0, 1, 2, 7, 12])
-def test_what_ways_usually_are_along_axes(known: int) -> None:
-    random = np.random.default_rng(known)
-    axes, ways = random.normal(size=(12, 3, 3)), random.normal(size=(12, 3))
-    ways[random.permutation(12)[known:]] = np.nan
-    found = _core.usual_within(axes, ways)
-    if known == 0:
-        assert found is None
-    else:
-        np.testing.assert_array_equal(found, np.nanmedian(_core.within(axes, ways), axis=0))
-
-
 @pytest.mark.parametrize("wrong", [None, np.zeros(4), np.zeros((4, 3), np.float32), np.zeros((2, 2, 3))])
 def test_ways_refuse_what_does_not_fit(wrong: Any) -> None:
     within: Any = _core.within
-    usual: Any = _core.usual_within
     good = np.zeros((4, 3))
     for job in ((wrong, good), (np.zeros((4, 3, 3)), wrong), (np.zeros((3, 3, 3)), good)):
         with pytest.raises(TypeError):
             within(*job)
-        with pytest.raises(TypeError):
-            usual(*job)
 
 
 def test_axes_are_solid_that_span_some_volume() -> None:

@@ -16,8 +16,7 @@ from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.paths import FootPath
 from ikcore.bake.pelvis import Body
 from ikcore.bake.penetration import Penetration
-from ikcore.bake.plan import LegPlan, Plan, planned, start_of
-from ikcore.bake.progress import Progress
+from ikcore.bake.plan import LegPlan, Plan, Progress, planned, start_of
 from ikcore.bake.provenance import Known, known_of, origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings

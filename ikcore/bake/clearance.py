@@ -13,7 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds
 from ikcore.bake.foot import Foot
-from ikcore.bake.progress import Told
+from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.feet.intervals import blocks
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _TENSION = 180.0  # 1 / s^2, of the beam over obstacles: those nearer to each other than 0.075 s are passed at once
 _HARDEST = 30.0  # m / s^2 for a leg of 0.87 m: the greatest acceleration of a foot to get over something
-_TOUCHES = 1e-6  # of the plant tolerance: a point that is this near to a surface touches it, and is not in it
 
 Need = tuple[Array, Mask]  # how much higher a foot has to be, and when it may be
 
@@ -36,7 +35,6 @@ def clearance_of(
     still: list[tuple[int, int]],
     copied: Mask,
     rounds: bool,
-    told: Told,
 ) -> Need:
     """How much higher a foot has to be, as far as it can rise in time, and when it is in swing.
 
@@ -47,7 +45,7 @@ def clearance_of(
     among = _second_round(count) if rounds else near > 0
     if not among.any():
         return np.zeros(count), near > 0
-    needed = _deficit(foot, path, among, told)
+    needed = _deficit(foot, path, among)
     needed = in_rounds(needed) if rounds else needed
     possible = 0.5 * _HARDEST * scale * near * near
     if scene.on_ground:
@@ -127,13 +125,13 @@ def _second_round(count: int) -> Mask:
 # --- the deficit of clearance ----------------------------------------------------------------------------------------
 
 
-def _deficit(foot: Foot, path: FootPath, among: Mask, told: Told) -> Array:
+def _deficit(foot: Foot, path: FootPath, among: Mask) -> Array:
     """How much too low a foot is in some frames, by the worst point of its sole; NaN over no ground, 0 elsewhere."""
     beside = among.copy()
     beside[1:] |= among[:-1]
     beside[:-1] |= among[1:]
     frames, found = np.flatnonzero(beside), np.zeros(len(among))
-    for block in told.over(list(blocks(len(frames)))):
+    for block in blocks(len(frames)):
         wide = slice(max(block.start - 1, 0), block.stop + 1)
         own = slice(block.start - wide.start, block.stop - wide.start)
         found[frames[block]] = _deficits(foot, path, frames[wide])[own]
@@ -174,7 +172,7 @@ def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
     margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in names])
     kept = _away(points, origin, margin, scene)
     ground, way = scene.ground.still(frames), kept[1:] - kept[:-1]
-    start = kept[:-1] + _TOUCHES * TRACE * scale * scene.up  # what they touch they do not go through
+    start = kept[:-1] + ROUNDING * scale * scene.up  # what they touch they do not go through
     met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
     reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
     later = met.hit & (dot(reached, way) > dot(way, way))

@@ -9,14 +9,13 @@ import numpy as np
 from ikcore import _core, rotations
 from ikcore._arrays import cross, dot, size
 from ikcore.bake.filters import spread
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import UNTURNED, Array, unit
 from ikcore.feet.human import BRIEF
 
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
-_TINY = 1e-12
 
 
 @dataclass(slots=True, eq=False)
@@ -135,9 +134,9 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
     line = unit(leg.chain[:, -1] - hip)
     upper, far = leg.chain[:, 1] - hip, pole - hip
     off, aside = (way - dot(way, line)[:, np.newaxis] * line for way in (upper, far))
-    own = np.clip(size(off) / np.maximum(_core.HINGED * size(upper), _TINY), 0, 1)[:, np.newaxis]
+    own = np.clip(size(off) / np.maximum(_core.HINGED * size(upper), ROUNDING), 0, 1)[:, np.newaxis]
     side = unit(own * unit(off) + (1 - own) * unit(cross(line, hinge)))
-    clear = np.clip(size(aside) / np.maximum(_AHEAD * size(far), _TINY), 0, 1)
+    clear = np.clip(size(aside) / np.maximum(_AHEAD * size(far), ROUNDING), 0, 1)
     turn = rotations.slerp(UNTURNED, _about(line, side, unit(aside)), share * clear * clear * (3 - 2 * clear))
     chain = leg.chain.copy()
     chain[:, 1:-1] = hip[:, np.newaxis] + rotations.rotate(turn[:, np.newaxis], chain[:, 1:-1] - hip[:, np.newaxis])
@@ -147,6 +146,6 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
 def _about(axis: Array, start: Array, end: Array) -> Array:
     """The turn about an axis from one direction to another, both square to it; half a turn between opposite ones."""
     cosine, sine = dot(start, end), dot(cross(start, end), axis)
-    half = np.where(1 + cosine > _TINY, 1 + cosine, 0)
+    half = np.where(1 + cosine > ROUNDING, 1 + cosine, 0)
     turn = np.concatenate([half[:, np.newaxis], np.where(half > 0, sine, 1)[:, np.newaxis] * axis], axis=1)
     return np.asarray(rotations.normalize(turn))

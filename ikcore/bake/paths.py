@@ -20,7 +20,6 @@ from ikcore.bake.foot import Foot, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
-from ikcore.bake.progress import Told
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
 from ikcore.feet.human import BRIEF, STEP
 from ikcore.feet.intervals import Rows, blocks, runs
@@ -84,9 +83,8 @@ class Steps:
     copied: Mask  # (frames,): when it stays exactly where it is
 
 
-def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[FootPath]:
+def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
-    over, share = told.part(0.4, 1.0), 1 / len(steps)
     stood = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
     if not any(each.holds for each in steps):  # nothing says where the ground is to be
         return [_path(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
@@ -95,11 +93,11 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool, told: Told) -> list
         _path(each, _swung(each, planted, *moved, scene), scene)
         for each, planted, moved in zip(steps, stood, released, strict=True)
     ]
-    needs = []
-    for at, (each, path) in enumerate(zip(steps, paths, strict=True)):
-        spans = _swings(each)
-        still, part = _still(each, spans), over.part(at * share, (at + 1) * share)
-        needs.append(clearance_of(each.foot, path, spans, still, each.copied, rounds, part))
+    swings = [_swings(each) for each in steps]
+    needs = [
+        clearance_of(each.foot, path, spans, _still(each, spans), each.copied, rounds)
+        for each, path, spans in zip(steps, paths, swings, strict=True)
+    ]
     return lifted(paths, needs, scene)
 
 

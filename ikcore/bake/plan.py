@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,6 @@ from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
 from ikcore.bake.partial import Part
 from ikcore.bake.paths import FootPath, Steps, paths_of
 from ikcore.bake.pelvis import Body, body_of, reach_of
-from ikcore.bake.progress import Progress, Told
 from ikcore.bake.provenance import Known
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
@@ -30,6 +30,8 @@ from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.denoise import noise_of
+
+Progress = Callable[[float], object]  # called with the share that is done, 0 to 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +122,8 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     """Footholds, foot paths, pelvis and toes, in this order."""
     clip, motions, scene, rounds = start.clip, start.motions, start.scene, start.round is not None
     noise = noise_of(clip, start.feet) if part.whole and start.known is None else 0.0
-    feet, holds, paths = _paths(start, Told(say, 0.3, 0.6))
+    feet, holds, paths = _paths(start, say)
+    say(0.6)
     joint, scale = pelvis_of(clip, start.feet, motions[0].size, pelvis), max(motion.scale for motion in motions)
     hinges, under = [hinges_of(motion) for motion in motions], [foot.floor for foot in feet]
     long = part.whole and not rounds and len(list(blocks(len(clip)))) > 1
@@ -154,7 +157,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     return Plan(joint, legs, body, held, with_tips(start.feet, clip) if long else None, scale, holds, said, missed)
 
 
-def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[FootPath]]:
+def _paths(start: Start, say: Progress) -> tuple[list[Foot], list[Foothold], list[FootPath]]:
     """Feet over the ground: their footholds, and their paths; over three rounds of a loop."""
     motions, scene, known = start.motions, start.scene, start.known if start.round is None else None
     planted = [floors.planted_of(motion, start.held) for motion in motions]
@@ -162,9 +165,7 @@ def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[F
     feet = [Foot(motion, floor, scene) for motion, floor in zip(motions, under, strict=True)]
     spans = {} if known is None else {motion.leg.name: known.spans(motion.leg.name) for motion in motions}
     footing = Footing(scene, feet)
-    holds = _placed(
-        stances_of(feet, planted, scene, spans), footing, start.round, len(start.whole), told.part(0.2, 0.5)
-    )
+    holds = _placed(stances_of(feet, planted, scene, spans), footing, start, say)
     if holds and all(hold.part < 0 for hold in holds):
         raise ValueError(notes.nowhere())
     steps, stays = [], all(hold.copied for hold in holds)
@@ -173,11 +174,16 @@ def _paths(start: Start, told: Told) -> tuple[list[Foot], list[Foothold], list[F
         passed = [] if stays else passed_by(leg, footing, mine, holds)
         copied = np.zeros(len(start.whole), bool) if known is None else known.copied(foot.motion.leg.name)
         steps.append(Steps(foot, mine, passed, copied))
-    return feet, holds, paths_of(steps, scene, start.round is not None, told.part(0.5, 1.0))
+    say(0.45)
+    return feet, holds, paths_of(steps, scene, start.round is not None)
 
 
-def _placed(stances: list[Stance], footing: Footing, way: Array | None, frames: int, told: Told) -> list[Foothold]:
+def _placed(stances: list[Stance], footing: Footing, start: Start, say: Progress) -> list[Foothold]:
     """Footholds one after the other, each as one walks there from the one before."""
-    if way is not None:
-        return loops.placed_rounds(footing, stances, frames, way)
-    return [footing.place(stance) for stance in told.over(stances)]
+    if start.round is not None:
+        return loops.placed_rounds(footing, stances, len(start.whole), start.round)
+    holds = []
+    for done, stance in enumerate(stances, 1):
+        holds.append(footing.place(stance))
+        say(0.35 + 0.05 * done / len(stances))
+    return holds

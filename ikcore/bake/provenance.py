@@ -25,8 +25,6 @@ from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points
 from ikcore.grounds.ground import Ground
 
-_KEPT_ONCE = 0.1  # of the plant tolerance: a pivot that stays within it is recorded once, not in every frame
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
@@ -175,13 +173,14 @@ def origin_of(
     """
     soles = {key: sole for motion in legs for key, sole in _soles_of(motion, baked).items()}
     first, ground = len(baked) - 1 if baked.loop else 0, scene.ground.fingerprint()
-    least = max(scene.settings.tolerance, EXACT) * max(motion.scale for motion in legs)
+    scale = max(motion.scale for motion in legs)
+    least = max(scene.settings.tolerance, EXACT) * scale
     cut = [(hold, legs[hold.stance.leg].leg.name, _within(hold.stance, first, len(baked))) for hold in holds]
     cut = [each for each in cut if each[0].part >= 0 and _is_whole(part, *each[1:])]
     at = iter(_places(baked, soles, [((leg, each[0]), *each[1:]) for _, leg, own in cut for each in own]))
     found = []
     for hold, leg, own in cut:
-        pivots = tuple([records.pivot(*each, next(at), _KEPT_ONCE * least) for each in own])
+        pivots = tuple([records.pivot(*each, next(at), EXACT * scale) for each in own])
         found.append(records.Stance(leg, pivots, float(hold.place[scene.axis] + hold.lift)))
     found += _elsewhere(part, ground)
     if not found:

@@ -18,7 +18,7 @@ from ikcore.feet.intervals import runs
 
 _TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
 _SPIN = 0.02  # the tangent of the largest turn on the spot that is left as it is
-_MEANT, _FAR = 0.94, 0.1  # cosines of the yaw within a stance that is meant: in its inside, and at its ends
+_MEANT = 0.94  # cosine of the yaw in the inside of a stance that is meant; a quarter turn at its ends is too
 _ENDS = 8  # one of so many frames at either end of a phase says nothing of where its pivot is
 
 Span = tuple[int, int]
@@ -211,7 +211,7 @@ def headings(track: StanceTrack, normals: Array) -> tuple[Array, Array, Mask]:
     wanted = unit(np.stack([mean(ways[each]) for each in flat]))
     along = dot(ways, track.each(wanted))
     meant = rows.smallest(np.where(track.inside(), along, 1.0)) < _MEANT
-    return ways, wanted, np.asarray(some & ~meant & (rows.smallest(along) >= _FAR))
+    return ways, wanted, np.asarray(some & ~meant & (rows.smallest(along) > 0))
 
 
 def _ahead(foot: Foot, frame: int) -> Array:

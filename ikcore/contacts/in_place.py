@@ -7,13 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
 from ikcore._arrays import dot, extent, median, size
-from ikcore.contacts.rules import MIN_TIME
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import BRIEF, LOW, STEP, TRACE, WHILE
+from ikcore.feet.human import BRIEF, LOW, MOMENT, STEP, TRACE, WHILE
 from ikcore.feet.intervals import runs
-from ikcore.feet.paths import straight
+from ikcore.feet.paths import prolonged, straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -63,8 +61,8 @@ def _goes_over(tracks: Tracks) -> bool:
 def _low(tracks: Tracks, heights: Array) -> _Low:
     fps, scales = tracks.clip.fps, tracks.scales
     one = [at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]]  # one point a contact, no toe tips
-    span = max(1, round(MIN_TIME / 2 * fps))
-    places = _core.prolonged(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
+    span = max(1, round(MOMENT / 2 * fps))
+    places = prolonged(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
     velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
     limits, body = _SAME * scales[one], tracks.hips.copy()
     low = (LOW * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)

@@ -5,25 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
 from ikcore.clips.clip import Clip
-from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import LOW
+from ikcore.contacts.tracks import LOWEST, Tracks
+from ikcore.feet.human import BRIEF, LOW, MOMENT
 from ikcore.feet.intervals import runs
+from ikcore.feet.paths import percentile, ramp
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # For a leg of 0.87 m; lengths and speeds scale with leg length.
 STILL = 0.12  # m/s: a point in contact is slower in some frame
-RAMP_TIME = 0.1  # s: rise and fall of weights about the edges of contacts
-MIN_TIME = 0.067  # s: the shortest contact
 _MIN_GAP = 0.12  # s: the shortest time between two contacts
-_FOOT = 0.05  # m: points of the sole are known to this height
 _STAY = 1.5  # times as high or as fast ends a contact
 _FASTEST = 1.0  # m/s: what is faster is not still, however feet slide
 _SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
-_LEVEL, _SLOW = 5.0, 20.0  # percentiles: of heights, a point's lowest level; of its speeds when low, the slowest
+_ROUNDING = 1e-6  # frames, of products of times and rates
+_SLOW = 20.0  # percentile of the speeds of a point that is low: the slowest
 
 
 def lowest_level(tracks: Tracks, *, given: bool) -> Array:
@@ -31,15 +29,15 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
 
     No more than a foot is high above the ground, or above the lowest point: a foot may be in the air throughout.
     """
-    usual = np.array([_core.percentile(each, _LEVEL) for each in tracks.heights])
+    usual = np.array([percentile(each, LOWEST) for each in tracks.heights])
     lowest = 0.0 if given else np.fmin.reduce(usual)
-    usual = np.minimum(usual, lowest + _FOOT * tracks.scales)
+    usual = np.minimum(usual, lowest + LOW * tracks.scales)
     return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
 
 
 def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
     """The speed (points, 1) below which each point is still."""
-    slowest = [_core.percentile(each[near & np.isfinite(each)], _SLOW) for each, near in zip(speeds, low, strict=True)]
+    slowest = [percentile(each[near], _SLOW) for each, near in zip(speeds, low, strict=True)]
     sliding = np.minimum(_SLIDING * np.nan_to_num(np.array(slowest)), _FASTEST * scales)
     return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
 
@@ -57,12 +55,43 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
     A contact that the clip's end cuts goes on beyond it, so it may be short.
     """
-    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MIN_TIME))
+    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MOMENT))
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
-        rounds = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
+        rounds = cleaned_rows(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
         return rounds[..., once : 2 * once + 1]
-    return _core.contact(np.ascontiguousarray(stays), np.ascontiguousarray(enters), gap, least)
+    return cleaned_rows(stays, enters, gap, least)
+
+
+def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
+    """`cleaned` of a clip that is no loop (..., frames), with the shortest gap and the shortest contact in frames."""
+    if not stays.size:
+        return stays.copy()
+    wide = stays.shape[-1] + 1  # a frame between rows keeps their runs apart
+    start, stop = runs(_apart(stays)).T
+    from_start, to_end = start % wide == 0, stop % wide == wide - 1
+    frames = np.append(_apart(enters).nonzero()[0], 0)
+    first, after = (np.searchsorted(frames[:-1], edges) for edges in (start, stop))
+    some = after > first
+    begin, end = np.where(some, frames[first], start), np.where(some, frames[after - 1] + 1, stop)
+    begin = np.where(from_start & (begin - start >= gap - _ROUNDING), start, begin)
+    end = np.where(to_end & (stop - end >= gap - _ROUNDING), stop, end)
+    kept = some | ((from_start | to_end) & (stop - start < least))
+    begin, end = begin[kept], end[kept]
+    apart = (begin[1:] - end[:-1] >= gap - _ROUNDING) | (begin[1:] // wide != end[:-1] // wide)
+    begin, end = np.append(begin[:1], begin[1:][apart]), np.append(end[:-1][apart], end[-1:])
+    long = (begin % wide == 0) | (end % wide == wide - 1) | (end - begin >= least - _ROUNDING)
+    steps = np.zeros(stays.size // (wide - 1) * wide, np.int8)
+    steps[begin[long]], steps[end[long]] = 1, -1
+    return np.asarray(np.add.accumulate(steps).reshape(-1, wide)[:, :-1].reshape(stays.shape) > 0)
+
+
+def _apart(masks: Mask) -> Mask:
+    """Masks (..., frames) one after the other, with a frame in between."""
+    frames = masks.shape[-1]
+    found = np.zeros((masks.size // frames, frames + 1), bool)
+    found[:, :-1] = masks.reshape(-1, frames)
+    return found.ravel()
 
 
 def bridged(held: Mask, clip: Clip) -> Mask:
@@ -82,4 +111,4 @@ def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
 
 def ramped(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
-    return _core.ramp(held, clip.fps * RAMP_TIME, clip.loop)
+    return ramp(held, clip.fps * BRIEF, clip.loop)

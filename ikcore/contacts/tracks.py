@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core
 from ikcore._arrays import path_lengths, size
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import DEEP, LEG, NEAR
+from ikcore.feet.human import DEEP, LEG, MOMENT, NEAR
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole
+from ikcore.feet.paths import percentile, prolonged
 from ikcore.feet.soles import points_and_joints
 from ikcore.grounds.ground import Ground, Surface
 
@@ -23,10 +23,9 @@ Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
 POINTS = ("heel", "ball")  # the toe counts as part of the ball
-_FLOOR = 5.0  # percentile of the heights of all sole points: where a level floor is
+LOWEST = 5.0  # percentile of heights: the lowest level of a point, and where a level floor is
 _SPEED_TIME = 1 / 30  # s: speeds are means over this time, at least two frames
 _FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
-_FALL_TIME = 0.067  # s: time step of that acceleration
 _VERTICAL = 0.5  # share of vertical speed that counts: knees give, and captured floors are not rigid
 
 
@@ -87,8 +86,8 @@ class Tracks:
     @property
     def falls(self) -> Mask:
         """In which frames the body accelerates downwards as in the air (frames,)."""
-        span = max(1, round(_FALL_TIME * self.clip.fps))
-        height = _core.prolonged(np.ascontiguousarray(self.hips[:, self.axis]), span, self.clip.loop)
+        span = max(1, round(MOMENT * self.clip.fps))
+        height = prolonged(np.ascontiguousarray(self.hips[:, self.axis]), span, self.clip.loop)
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * float(self.scales.mean()))
 
@@ -147,7 +146,7 @@ def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
         scales[own] = _length(clip, leg, bones, raw[:, own[-1] : own[-1] + 1]) / LEG
         first += len(leg.bones)
     places = np.ascontiguousarray(raw.swapaxes(0, 1))
-    level = _core.percentile(walked[:, : len(soles), axis], _FLOOR)
+    level = percentile(walked[:, : len(soles), axis], LOWEST)
     under, relative = np.zeros(places.shape[:2]), places
     if ground is not None:
         under, relative = _stood_on(ground, clip, places, scales)
@@ -164,7 +163,7 @@ def _length(clip: Clip, leg: Leg, bones: Array, tip: Array) -> float:
     """From hip to ankle, or to the tip of a leg without one; the median over time."""
     if leg.free:
         return free.length_in(clip, leg)
-    return _core.percentile(path_lengths(bones if leg.ankle else np.concatenate([bones, tip], axis=1)), 50)
+    return percentile(path_lengths(bones if leg.ankle else np.concatenate([bones, tip], axis=1)), 50)
 
 
 def _stood_on(ground: Ground, clip: Clip, places: Array, scales: Array) -> tuple[Array, Array]:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core
-
 Mask = NDArray[np.bool_]
 
 _BLOCK = 1024
@@ -39,7 +37,10 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
     array([[0, 2],
            [4, 5]])
     """
-    return _core.intervals(np.ascontiguousarray(mask_of("mask", mask, 1)))
+    known = mask_of("mask", mask, 1)
+    wide = np.zeros(len(known) + 2, bool)
+    wide[1:-1] = known
+    return (wide[1:] != wide[:-1]).nonzero()[0].reshape(-1, 2)
 
 
 class Rows:

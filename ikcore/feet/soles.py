@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import dot, extent, size
+from ikcore._arrays import dot, extent, median, size
 from ikcore.feet import free, structure
 from ikcore.feet.human import EDGE, LEG, STEP
 from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
+from ikcore.feet.paths import percentile
 from ikcore.feet.structure import Stance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -154,7 +155,7 @@ def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
 
 def _low(heights: Array) -> float:
     """The 2nd percentile of the known heights; infinite if there are none."""
-    found = _core.percentile(heights, 2)
+    found = percentile(heights, 2)
     return np.inf if math.isnan(found) else found
 
 
@@ -271,8 +272,9 @@ class _Skin:
         found = {}
         for name, place in places.items():
             joint = _carrier(name, self.point)
-            axes = np.ascontiguousarray(sides[:, joint], np.float64)
-            found[name] = _core.usual_within(axes, place - origins[:, joint])
+            known = within(sides[:, joint].swapaxes(-1, -2), place - origins[:, joint])
+            known = known[~np.isnan(known).any(axis=1)]
+            found[name] = tuple(median(known).tolist()) if len(known) else None
         return found
 
     def _skin_points(self, frame: int, mesh: Array) -> dict[str, Array]:

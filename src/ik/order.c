@@ -21,8 +21,8 @@ static double middle_of(double a, double b, double c) {
 }
 
 /* C. A. R. Hoare, "Algorithm 65: find", 1961; those that equal the one it is parted at are never looked at again. Comes
- * to an end even of NaN. */
-double ik_ranked(double *values, ptrdiff_t count, ptrdiff_t rank) {
+ * to an end even of NaN. The one that has `rank` before it when they ascend; none before that place is larger. */
+static double ranked(double *values, ptrdiff_t count, ptrdiff_t rank) {
     ptrdiff_t first = 0, stop = count;
     while (stop - first > 1) {
         const double pivot = middle_of(values[first], values[first + (stop - first - 1) / 2], values[stop - 1]);
@@ -46,15 +46,7 @@ static double next_of(const double *values, ptrdiff_t count, ptrdiff_t rank) {
 }
 
 double ik_median(double *values, ptrdiff_t count) {
-    const double below = ik_ranked(values, count, (count - 1) / 2);
+    const double below = ranked(values, count, (count - 1) / 2);
     return (below + (count % 2 ? below : next_of(values, count, (count - 1) / 2))) / 2;
-}
-
-double ik_percentile(double *values, ptrdiff_t count, double percent) {
-    const double at = (double)(count - 1) * (percent / 100);
-    const ptrdiff_t rank = (ptrdiff_t)at;
-    const double share = at - (double)rank, below = ik_ranked(values, count, rank);
-    const double above = share > 0 ? next_of(values, count, rank) : below, span = above - below;
-    return share < 0.5 ? below + span * share : above - span * (1 - share);
 }
 #endif

@@ -29,7 +29,7 @@ static void exchange(seen *all, ptrdiff_t a, ptrdiff_t b) {
     all[a] = all[b], all[b] = one;
 }
 
-/* Puts so many first that come before all others, as ik_ranked does. No two are equal. */
+/* Puts so many first that come before all others, as `ranked` of order.c does. No two are equal. */
 static void put_first(seen *all, ptrdiff_t count, ptrdiff_t wanted) {
     ptrdiff_t first = 0, last = count - 1;
     while (first < last) {

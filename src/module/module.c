@@ -90,9 +90,8 @@ static int add_bake_numbers(PyObject *module) {
 }
 
 static int add_functions(PyObject *module) {
-    PyMethodDef *const all[] = {carried_functions, footing_functions, intervals_functions, legs_functions,
-                                metrics_functions, numbers_functions, paths_functions,     smooth_functions,
-                                soles_functions,   vectors_functions};
+    PyMethodDef *const all[] = {carried_functions, footing_functions, legs_functions,   numbers_functions,
+                                smooth_functions,  soles_functions,   vectors_functions};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (PyModule_AddFunctions(module, all[k]) < 0) return -1;
     return 0;

@@ -7,11 +7,8 @@
 
 extern PyMethodDef carried_functions[];
 extern PyMethodDef footing_functions[];
-extern PyMethodDef intervals_functions[];
 extern PyMethodDef legs_functions[];
-extern PyMethodDef metrics_functions[];
 extern PyMethodDef numbers_functions[];
-extern PyMethodDef paths_functions[];
 extern PyMethodDef smooth_functions[];
 extern PyMethodDef soles_functions[];
 extern PyMethodDef vectors_functions[];

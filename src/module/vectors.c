@@ -8,9 +8,7 @@
 #include "numpy_api.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "../ik/order.h"
 #include "../ik/soles.h"
 
 /* Contiguous vectors; the stride of a single one for all is 0. */
@@ -132,27 +130,6 @@ static PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t give
     return (PyObject *)found;
 }
 
-static PyObject *usual_within(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    vectors axes, ways;
-    npy_intp known = 0;
-    (void)module;
-    if (!read_axes(args, given, &axes, &ways)) return NULL;
-    double *found = malloc(((size_t)ways.count * 3 + 1) * sizeof *found), usual[3] = {0};
-    if (!found) return PyErr_NoMemory();
-    for (npy_intp row = 0; row < ways.count; row++) {
-        double to[3];
-        along(&axes, axes.count == 3 ? 0 : 3 * row, &ways, row, to);
-        for (int axis = 0; axis < 3; axis++)
-            found[axis * ways.count + known] = to[axis];
-        known += to[0] == to[0] && to[1] == to[1] && to[2] == to[2];
-    }
-    for (int axis = 0; known && axis < 3; axis++)
-        usual[axis] = ik_median(found + axis * ways.count, known);
-    free(found);
-    if (!known) Py_RETURN_NONE;
-    return Py_BuildValue("(ddd)", usual[0], usual[1], usual[2]);
-}
-
 /* Whether the volume of axes, columns of (..., 3, 3), is at least this share of the cube of the longest. */
 static PyObject *solid(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     const double least = given == 2 ? PyFloat_AsDouble(args[1]) : 0;
@@ -269,9 +246,6 @@ PyMethodDef vectors_functions[] = {
     {"cross", FAST(cross), "cross(a, b, /)\n--\n\nVectors (..., 3) at right angles; None where NumPy must do it."},
     {"within", FAST(within),
      "within(axes, ways, /)\n--\n\nWhat ways (n, 3) are along axes (n, 3, 3), or the same (3, 3)."},
-    {"usual_within", FAST(usual_within),
-     "usual_within(axes, ways, /)\n--\n\nOf what ways are along axes, see within, the median of each number, of those "
-     "that are numbers; None of none."},
     {"solid", FAST(solid), "solid(axes, least, /)\n--\n\nWhether axes, columns of (..., 3, 3), span some volume."},
     {"widest", FAST(widest),
      "widest(points, ends, /)\n--\n\nThe largest distance between two points of a group, for every group: points (n, "

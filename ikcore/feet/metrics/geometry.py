@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _arrays, _core, rotations
+from ikcore import _arrays, rotations
 from ikcore._arrays import size
 
 Array = NDArray[np.float64]
@@ -30,16 +30,16 @@ def angle(a: Array, b: Array) -> Array:
     """Angles between vectors, accurate for all angles."""
     if a.shape != b.shape:
         a, b = np.broadcast_arrays(a, b)
-    return _angles(_core.angles(a, b), a.shape[:-1])
+    return arc(length(_arrays.cross(a, b)), dot(a, b))
 
 
 def arc(y: Array, x: Array) -> Array:
     """np.arctan2 with reproducible bits: those of NumPy differ between versions, in 1.26 even between calls."""
-    return _angles(_core.arcs(y, x), y.shape)
-
-
-def _angles(turns: Array, shape: tuple[int, ...]) -> Array:
-    return np.asarray(rotations.log(turns)[:, 0]).reshape(shape)
+    far = np.sqrt(x * x + y * y)
+    turns = np.zeros((*far.shape, 4))  # by the half of it, which is no difference of nearly equal numbers
+    turns[..., 0] = np.where(x >= 0, far + x, np.abs(y))
+    turns[..., 1] = np.where(x >= 0, y, np.copysign(far - x, y))
+    return np.asarray(rotations.log(turns)[..., 0])
 
 
 def along_plane(vectors: Array, normals: Array) -> Array:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core
 from ikcore._arrays import path_lengths, rows
 
 Array = NDArray[np.float64]
@@ -69,7 +68,7 @@ def spread(name: str, value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[An
 
 def lowest(heights: ArrayLike) -> Array:
     """Height of the lowest point of a sole, in every frame."""
-    return _core.lowest(rows("heights", heights, DOUBLE))
+    return np.asarray(np.fmin.reduce(rows("heights", heights, DOUBLE), axis=-1, initial=np.inf))
 
 
 def above(heights: ArrayLike) -> Array:
@@ -92,7 +91,8 @@ def lengths(chain: Array) -> Array:
 
 def highest(values: Array, percent: float = 100) -> float:
     """A percentile that is one of the values, so that it may be infinite; NaN if there are none."""
-    return _core.highest(values, percent)
+    known = np.sort(values[~np.isnan(values)])
+    return float(known[math.ceil((len(known) - 1) * (percent / 100))]) if len(known) else math.nan
 
 
 def mean(values: Array) -> float:

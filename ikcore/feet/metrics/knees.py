@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core
-from ikcore._arrays import percentile, rows
+from ikcore._arrays import cross, dot, percentile, rows, size
 from ikcore.feet.intervals import Mask
 from ikcore.feet.metrics import geometry, given
 
@@ -115,7 +114,14 @@ def flips(chain: ArrayLike) -> Mask:
     >>> flips([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in (0.1, 0, -0.1, -0.2)]).ravel()
     array([False, False,  True, False])
     """
-    return _core.flips(given.vectors("chain", chain, "frames", "joints"), math.sin(math.radians(5)))
+    at = given.vectors("chain", chain, "frames", "joints")
+    above, below = at[:, 1:-1] - at[:, :-2], at[:, 2:] - at[:, 1:-1]
+    side = cross(above, below)
+    bent = size(side) > math.sin(math.radians(5)) * size(above) * size(below)
+    last = np.maximum.accumulate(np.where(bent, np.arange(len(at))[:, np.newaxis], -1), axis=0)
+    before = np.concatenate([np.full_like(last[:1], -1), last[:-1]])  # the frame in which it was last bent
+    side_before = np.take_along_axis(side, np.maximum(before, 0)[..., np.newaxis], axis=0)
+    return np.asarray(bent & (before >= 0) & (dot(side, side_before) < 0))
 
 
 def new_flips(chain: ArrayLike, source: ArrayLike, *, fps: float) -> Mask:
