@@ -140,9 +140,9 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
     for (int j = 0; j < IK_PATH_RAYS; j++) {
         const ground_hit hit = hit_of(job, c, &p->most, item, k, IK_RAY_PATH + j, about);
         const double x = path->length * (j + 1) / (IK_PATH_RAYS + 1);
-        all[j] = hit.known ? obstacle_of(plan, clearance, x, hit.height) : NO_OBSTACLE;
+        all[j] = hit.known ? obstacle_of(plan, clearance, x, hit.height) : (obstacle){0};
     }
-    plan_over(plan, all, -vec3_dot(heel, path->way), leg->scale);
+    plan_over(plan, all, -vec3_dot(heel, path->way), clearance, leg->scale);
     return 1;
 }
 

@@ -129,40 +129,41 @@ typedef struct {
     double whole; /* s, of a short swing */
 } swing_plan;
 
-/* Height of the ground, and what of the clearance it asks for: all where it is well above the line between both
- * footholds. */
+/* Ground on the path: `share` is 0 on the line between both footholds or below it, 1 where it is well above that. */
 typedef struct {
-    double height, clearance;
+    double height, share;
 } obstacle;
 
-static const obstacle NO_OBSTACLE = {-DBL_MAX, 0};
-
-static obstacle obstacle_of(const swing_plan *plan, double clearance, double x, double ground) {
-    const double rise = plan->end.height - plan->start.height;
-    const double above = ground - (plan->start.height + rise * (x / plan->path.length));
-    if (!(above > 0)) return NO_OBSTACLE;
-    return (obstacle){ground, clearance * smaller_of(2 * above / clearance, 1)};
+static double line_at(const swing_plan *plan, double x) {
+    return plan->start.height + (plan->end.height - plan->start.height) * (x / plan->path.length);
 }
 
-/* The clearance fades over the last part of the swing, LANDING long, in which the foot has to come down. */
-static void add_obstacle(swing_plan *plan, double scale, double x, obstacle o) {
-    const double left = (plan->path.length - x) / (LANDING * scale);
-    if (o.height > -DBL_MAX) hull_add(&plan->over, x, o.height + o.clearance * smaller_of(left, 1));
+static obstacle obstacle_of(const swing_plan *plan, double clearance, double x, double ground) {
+    return (obstacle){ground, clamped(2 * (ground - line_at(plan, x)) / clearance, 0, 1)};
+}
+
+/* Adds a corner above some obstacles, by the one that rises most above the line. The clearance fades over the last part
+ * of the swing, LANDING long, in which the foot has to come down. */
+static void add_obstacles(swing_plan *plan, double clearance, double scale, double x, const obstacle *all, int count) {
+    const double line = line_at(plan, x), left = (plan->path.length - x) / (LANDING * scale);
+    const double above = clearance * smaller_of(left, 1) - line;
+    double most = 0;
+    for (int k = 0; k < count; k++)
+        most = larger_of(most, all[k].share * (all[k].height + above));
+    if (most > 0) hull_add(&plan->over, x, line + most);
 }
 
 /* The hull over the obstacles below the rays of the path. Each counts from one cell before its ray to one cell and the
  * length of the foot behind it, because edges lie anywhere between two rays. */
-static void plan_over(swing_plan *plan, const obstacle *all, double foot_length, double scale) {
+static void plan_over(swing_plan *plan, const obstacle *all, double foot_length, double clearance, double scale) {
     const double cell = plan->path.length / (IK_PATH_RAYS + 1);
     const int behind = (int)smaller_of(fabs(foot_length) / cell + 1.999, IK_PATH_RAYS);
     const int from = foot_length < 0 ? 1 : behind, to = foot_length < 0 ? behind : 1;
     hull_add(&plan->over, 0, plan->start.height);
-    add_obstacle(plan, scale, FIRST_NODE * cell, all[0]);
+    add_obstacles(plan, clearance, scale, FIRST_NODE * cell, all, 1);
     for (int node = 0; node < IK_PATH_RAYS; node++) {
-        obstacle most = NO_OBSTACLE;
-        for (int ray = node - from < 0 ? 0 : node - from; ray <= node + to && ray < IK_PATH_RAYS; ray++)
-            if (all[ray].height + all[ray].clearance > most.height + most.clearance) most = all[ray];
-        add_obstacle(plan, scale, (node + 1) * cell, most);
+        const int first = node > from ? node - from : 0, last = node + to < IK_PATH_RAYS ? node + to : IK_PATH_RAYS - 1;
+        add_obstacles(plan, clearance, scale, (node + 1) * cell, all + first, last - first + 1);
     }
     hull_add(&plan->over, plan->path.length, plan->end.height);
 }
