@@ -118,6 +118,15 @@ static void go_on_standing(placing *p, int k, ik_foot_state *foot, const ground_
 
 /* --- swinging feet ------------------------------------------------------------------------------------------------ */
 
+/* The ground under the toe and the heel now. */
+static support ground_below(const placing *p, const ik_feet_job *job, ptrdiff_t item, int k, vec3 toe) {
+    const leg_frame *leg = &p->c.leg[k];
+    const double about = p->c.starts ? p->c.floor : p->body->shown;
+    const ground_hit at_toe = hit_of(job, &p->c, &p->most, item, k, IK_RAY_TOE, about),
+                     at_heel = hit_of(job, &p->c, &p->most, item, k, IK_RAY_HEEL, about);
+    return rest_on(&p->c, &p->most, &at_toe, &at_heel, toe, vec3_add(toe, vec3_sub(leg->heel, leg->toe)));
+}
+
 /* The plan of this frame from the hits; 0 if there is no ground to land on. */
 static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, int k, const ik_foot_state *foot,
                       vec3 toe, double span, swing_plan *plan) {
@@ -130,6 +139,7 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
     const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_LANDING, about),
                      at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_LANDING_HEEL, about);
     plan->end = rest_on(c, &p->most, &at_toe, &at_heel, path->to, vec3_add(path->to, heel));
+    if (!plan->end.known && !(leg->landing_time >= 0)) plan->end = ground_below(p, job, item, k, toe);
     if (!plan->end.known) return 0;
     plan->start = (support){1, vec3_dot(path->from, c->up), vec3_of(foot->tilt)};
     plan->is_short = is_short(c, k, path);
@@ -202,15 +212,12 @@ static void land_if_due(placing *p, const ik_feet_job *job, ptrdiff_t item, int 
     const signal lands = signal_of(c, k, foot, c->settings->plant_speed, c->settings->plant_height);
     if (lands.now > 1) foot->waits = 0;
     if (!(lands.now < 1) || foot->waits > 0 || !c->grounded) return;
-    const vec3 heel = vec3_add(toe, vec3_sub(c->leg[k].heel, c->leg[k].toe));
-    const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, p->body->shown),
-                     at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_HEEL, p->body->shown);
-    const support ground = rest_on(c, &p->most, &at_toe, &at_heel, toe, heel);
+    const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, p->body->shown);
     if (!at_toe.known) {
         stand_on_nothing(p, foot, toe);
         return;
     }
-    plant(p, k, foot, time_of(&lands), toe, ground, at_toe.height);
+    plant(p, k, foot, time_of(&lands), toe, ground_below(p, job, item, k, toe), at_toe.height);
     p->foot[k].is_free = 0;
 }
 

@@ -7,6 +7,7 @@
 static const double LEG = 0.87;             /* m: the leg that lengths of the settings are for */
 static const double FIRST_SWING = 0.4;      /* s: a swing, before one was measured */
 static const double LONGEST_SWING = 1.5;    /* s: a longer one is no step */
+static const double LOOK_AHEAD = 0.15;      /* s */
 static const double TOUCHDOWN = 0.1;        /* s */
 static const double SHORT_STEP = 0.1;       /* m: a shorter swing is measured by time */
 static const double SLOW = 0.3;             /* m/s: travel below this counts by its share */
@@ -197,18 +198,28 @@ typedef struct {
     double remaining; /* s until the landing */
 } swing_path;
 
-/* From the clip, else from the velocity: the foot lands as far ahead of its hip as the last time. The foot has swung
+/* Where a foot lands that keeps its speed relative to the body: as far ahead of its hip as the last time. */
+static vec3 landing_by_velocity(const character *c, int k, const ik_foot_state *foot, double remaining) {
+    const vec3 hip = vec3_along(c->leg[k].hip, c->velocity, remaining);
+    return vec3_along(vec3_along(hip, c->ahead, foot->ahead), vec3_cross(c->up, c->ahead), foot->beside);
+}
+
+/* From the clip; else from the velocity, but not nearer than the toe itself gets within LOOK_AHEAD. The foot has swung
  * for `span` seconds of this frame. */
 static swing_path path_of(const character *c, int k, const ik_foot_state *foot, vec3 toe, double span) {
     const leg_frame *leg = &c->leg[k];
-    swing_path path = {.from = vec3_of(foot->foothold), .to = toe};
+    swing_path path = {.from = vec3_of(foot->foothold)};
     if (leg->landing_time >= 0) {
         path.to = leg->landing, path.remaining = leg->landing_time;
-    } else if (c->moves && c->travel >= 1) {
-        const double whole = foot->swing_time > 0 ? foot->swing_time : FIRST_SWING;
-        path.remaining = larger_of(whole - (foot->elapsed + span), 0);
-        const vec3 hip = vec3_along(leg->hip, c->velocity, path.remaining);
-        path.to = vec3_along(vec3_along(hip, c->ahead, foot->ahead), vec3_cross(c->up, c->ahead), foot->beside);
+    } else {
+        const vec3 moved = vec3_flat(vec3_sub(leg->toe, vec3_of(foot->toe)), c->up);
+        path.to = vec3_along(toe, moved, LOOK_AHEAD / c->dt);
+        if (c->moves && c->travel >= 1) {
+            const double whole = foot->swing_time > 0 ? foot->swing_time : FIRST_SWING;
+            path.remaining = larger_of(whole - (foot->elapsed + span), 0);
+            const vec3 landing = landing_by_velocity(c, k, foot, path.remaining);
+            if (vec3_dot(vec3_sub(landing, path.to), c->ahead) > 0) path.to = landing;
+        }
     }
     const vec3 way = vec3_flat(vec3_sub(path.to, path.from), c->up);
     path.length = vec3_size(way);
