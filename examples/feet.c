@@ -17,11 +17,11 @@ static void walk(double time, double legs[5][LEGS][3], double landing[LEGS][3],
         const double ahead = share * share * (3 - 2 * share);
         const double x = k ? -0.1 : 0.1, z = 1.2 * (begun + ahead - 0.5 * k) - 0.1;
         const double y = 0.3 * share * (1 - share), body = 1.2 * time;
-        const double all[5][3] = {{x, 0.88, body},              /* hip */
-                                  {x, 0.5, body / 2 + z / 2},   /* knee */
-                                  {x, y + 0.1, z - 0.12},       /* ankle */
-                                  {x, y, z},                    /* toe */
-                                  {x, y, z - 0.2}};             /* heel */
+        const double all[5][3] = {{x, 0.88, body},            /* hip */
+                                  {x, 0.5, body / 2 + z / 2}, /* knee */
+                                  {x, y + 0.1, z - 0.12},     /* ankle */
+                                  {x, y, z},                  /* toe */
+                                  {x, y, z - 0.2}};           /* heel */
         for (int point = 0; point < 5; point++)
             for (int i = 0; i < 3; i++)
                 legs[point][k][i] = all[point][i];
@@ -69,8 +69,10 @@ int main(void) {
             normals[ray][0] = normals[ray][2] = 0, normals[ray][1] = 1;
         }
         ik_place_feet_f64(&job, 0, 1);
-        for (int k = 0; k < LEGS; k++) /* the toes above the box, while they pass its edge */
-            if (fabs(toes[k][2] - 2) < 0.1) clearance = fmin(clearance, toes[k][1] - 0.2);
+        for (int k = 0; k < LEGS;
+             k++) /* the toes above the box, while they pass its edge */
+            if (fabs(toes[k][2] - 2) < 0.1)
+                clearance = fmin(clearance, toes[k][1] - 0.2);
     }
     printf("toes at height %.3f and %.3f, pelvis raised by %.3f, clearance %.3f\n",
            toes[0][1], toes[1][1], pelvis[1], clearance);

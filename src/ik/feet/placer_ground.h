@@ -28,20 +28,18 @@ static slopes slopes_of(const ik_foot_settings *settings) {
     return (slopes){steep.cosine, pitch.sine / pitch.cosine, roll.sine / roll.cosine};
 }
 
-/* A hit that a foot may stand on: within max_step of a height, and not too steep. */
-static ground_hit hit_of(const ik_feet_job *job, const character *c, const slopes *most, ptrdiff_t item, int k, int ray,
-                         double about) {
+/* A hit that a foot may stand on: within max_step of a height, and not too steep. Not a number is neither. */
+static inline ground_hit hit_of(const ik_feet_job *job, const character *c, const slopes *most, ptrdiff_t item, int k,
+                                int ray, double about) {
     const ptrdiff_t row = (item * c->legs + k) * IK_FOOT_RAYS + ray;
     ground_hit hit = {0};
     if (!*((const char *)job->ray_chosen.data + row * job->ray_chosen.stride)) return hit;
-    vec3 normal = vec3_of_row(&job->hit_normal, row, 0);
+    const vec3 normal = vec3_of_row(&job->hit_normal, row, 0);
+    const double upward = vec3_dot(normal, c->up), reach = c->settings->max_step * c->leg[k].scale;
     hit.at = vec3_of_row(&job->hit_point, row, 0);
-    if (!vec3_is_usable(hit.at) || !vec3_is_usable(normal)) return hit;
-    double upward = vec3_dot(normal, c->up);
-    if (upward < 0) normal = vec3_scale(normal, -1), upward = -upward;
     hit.height = vec3_dot(hit.at, c->up);
-    const double most_step = c->settings->max_step * c->leg[k].scale;
-    hit.known = upward > 0 && upward >= most->least_upward && fabs(hit.height - about) <= most_step;
+    hit.known = fabs(upward) >= most->least_upward && fabs(upward) <= LARGEST_INPUT &&
+                fabs(hit.height - about) <= reach * (1 + 1e-9) && upward != 0;
     if (hit.known) hit.gradient = vec3_scale(vec3_flat(normal, c->up), -1 / upward);
     return hit;
 }
@@ -159,9 +157,12 @@ static void plan_over(swing_plan *plan, const obstacle *all, double foot_length,
     const double cell = plan->path.length / (IK_PATH_RAYS + 1);
     const int behind = (int)smaller_of(fabs(foot_length) / cell + 1.999, IK_PATH_RAYS);
     const int from = foot_length < 0 ? 1 : behind, to = foot_length < 0 ? behind : 1;
+    double highest = 0;
+    for (int ray = 0; ray < IK_PATH_RAYS; ray++)
+        highest = larger_of(highest, all[ray].share);
     hull_add(&plan->over, 0, plan->start.height);
     add_obstacles(plan, clearance, scale, FIRST_NODE * cell, all, 1);
-    for (int node = 0; node < IK_PATH_RAYS; node++) {
+    for (int node = 0; node < IK_PATH_RAYS && highest > 0; node++) {
         const int first = node > from ? node - from : 0, last = node + to < IK_PATH_RAYS ? node + to : IK_PATH_RAYS - 1;
         add_obstacles(plan, clearance, scale, (node + 1) * cell, all + first, last - first + 1);
     }
