@@ -17,7 +17,9 @@ ik_foot_settings ik_foot_settings_default(void) {
 typedef struct {
     int is_free;    /* no ground: keeps to the animation */
     double support; /* of the plan, without obstacles and residual */
-    vec3 toe;       /* horizontal place of the toe */
+    vec3 toe;       /* place of the toe; horizontal, until goal_of */
+    vec3 ankle;
+    double tilt[4]; /* rotation of the sole */
 } foot_frame;
 
 typedef struct {
@@ -25,7 +27,6 @@ typedef struct {
     slopes most;
     ik_body_state *body;
     foot_frame foot[IK_LEGS_MOST];
-    double release, swing; /* half-lives */
 } placing;
 
 /* --- rays --------------------------------------------------------------------------------------------------------- */
@@ -57,9 +58,9 @@ static void write_swing_rays(const ik_feet_job *job, const character *c, ptrdiff
     }
 }
 
-static void write_rays(const ik_feet_job *job, ptrdiff_t item, int narrow) {
+static void write_rays(const ik_feet_job *job, ptrdiff_t item, int narrow, springs *known) {
     character c;
-    load_character(&c, job, item, narrow);
+    load_character(&c, job, item, narrow, known);
     const ik_body_state *body = body_of(job, item);
     for (int k = 0; k < c.legs; k++) {
         const ptrdiff_t row = (item * c.legs + k) * IK_FOOT_RAYS;
@@ -111,12 +112,21 @@ static void go_on_standing(placing *p, int k, ik_foot_state *foot, const ground_
     vec3_to(vec3_along(vec3_of(foot->foothold), p->c.up, hit->height - foot->ray_height), foot->foothold);
     foot->ray_height = hit->height;
     come_to_rest(p, k, foot);
-    fade(spring_over(p->swing, p->c.dt), foot->residual, foot->residual_speed, 4);
+    fade(p->c.springs.swing, foot->residual, foot->residual_speed, 4);
     keep_plan(foot, vec3_dot(vec3_of(foot->foothold), p->c.up), vec3_of(foot->tilt));
     p->foot[k].support = foot->plan[0];
 }
 
 /* --- swinging feet ------------------------------------------------------------------------------------------------ */
+
+/* The ground under the toe and the heel now. */
+static support ground_below(const placing *p, const ik_feet_job *job, ptrdiff_t item, int k, vec3 toe) {
+    const leg_frame *leg = &p->c.leg[k];
+    const double about = p->c.starts ? p->c.floor : p->body->shown;
+    const ground_hit at_toe = hit_of(job, &p->c, &p->most, item, k, IK_RAY_TOE, about),
+                     at_heel = hit_of(job, &p->c, &p->most, item, k, IK_RAY_HEEL, about);
+    return rest_on(&p->c, &p->most, &at_toe, &at_heel, toe, vec3_add(toe, vec3_sub(leg->heel, leg->toe)));
+}
 
 /* The plan of this frame from the hits; 0 if there is no ground to land on. */
 static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, int k, const ik_foot_state *foot,
@@ -130,6 +140,7 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
     const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_LANDING, about),
                      at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_LANDING_HEEL, about);
     plan->end = rest_on(c, &p->most, &at_toe, &at_heel, path->to, vec3_add(path->to, heel));
+    if (!plan->end.known && !(leg->landing_time >= 0)) plan->end = ground_below(p, job, item, k, toe);
     if (!plan->end.known) return 0;
     plan->start = (support){1, vec3_dot(path->from, c->up), vec3_of(foot->tilt)};
     plan->is_short = is_short(c, k, path);
@@ -140,9 +151,9 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
     for (int j = 0; j < IK_PATH_RAYS; j++) {
         const ground_hit hit = hit_of(job, c, &p->most, item, k, IK_RAY_PATH + j, about);
         const double x = path->length * (j + 1) / (IK_PATH_RAYS + 1);
-        all[j] = hit.known ? obstacle_of(plan, clearance, x, hit.height) : NO_OBSTACLE;
+        all[j] = hit.known ? obstacle_of(plan, clearance, x, hit.height) : (obstacle){0};
     }
-    plan_over(plan, all, -vec3_dot(heel, path->way), leg->scale);
+    plan_over(plan, all, -vec3_dot(heel, path->way), clearance, leg->scale);
     return 1;
 }
 
@@ -184,12 +195,12 @@ static void follow_plan(placing *p, const ik_feet_job *job, ptrdiff_t item, int 
     p->foot[k].is_free = !c->grounded || !plan_swing(p, job, item, k, foot, toe, span, &plan);
     if (p->foot[k].is_free) {
         change_plan(foot, p->body->shown, (vec3){0, 0, 0});
-        fade(spring_over(p->swing, c->dt), foot->residual, foot->residual_speed, 4);
+        fade(c->springs.swing, foot->residual, foot->residual_speed, 4);
         return;
     }
     const support last = plan_at(&plan, before, foot->elapsed, &share);
     change_plan(foot, last.height, last.gradient);
-    fade(spring_over(p->swing, c->dt), foot->residual, foot->residual_speed, 4);
+    fade(c->springs.swing, foot->residual, foot->residual_speed, 4);
     const support now = plan_at(&plan, toe, foot->elapsed + span, &share);
     keep_plan(foot, now.height, now.gradient);
     const double u = smooth_step(share);
@@ -202,15 +213,12 @@ static void land_if_due(placing *p, const ik_feet_job *job, ptrdiff_t item, int 
     const signal lands = signal_of(c, k, foot, c->settings->plant_speed, c->settings->plant_height);
     if (lands.now > 1) foot->waits = 0;
     if (!(lands.now < 1) || foot->waits > 0 || !c->grounded) return;
-    const vec3 heel = vec3_add(toe, vec3_sub(c->leg[k].heel, c->leg[k].toe));
-    const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, p->body->shown),
-                     at_heel = hit_of(job, c, &p->most, item, k, IK_RAY_HEEL, p->body->shown);
-    const support ground = rest_on(c, &p->most, &at_toe, &at_heel, toe, heel);
+    const ground_hit at_toe = hit_of(job, c, &p->most, item, k, IK_RAY_TOE, p->body->shown);
     if (!at_toe.known) {
         stand_on_nothing(p, foot, toe);
         return;
     }
-    plant(p, k, foot, time_of(&lands), toe, ground, at_toe.height);
+    plant(p, k, foot, time_of(&lands), toe, ground_below(p, job, item, k, toe), at_toe.height);
     p->foot[k].is_free = 0;
 }
 
@@ -232,7 +240,7 @@ static void go_on(placing *p, const ik_feet_job *job, ptrdiff_t item, int k, ik_
     if (stood) before = place;
     const vec3 toe = toe_now(c, k, foot, span);
     follow_plan(p, job, item, k, foot, span, before, toe);
-    fade(spring_over(p->release, span), foot->offset, foot->offset_speed, 3);
+    fade(release_over(c, span), foot->offset, foot->offset_speed, 3);
     foot->elapsed += span;
     if (!stood) land_if_due(p, job, item, k, foot, toe);
 }
@@ -273,37 +281,35 @@ static void advance_foot(placing *p, const ik_feet_job *job, ptrdiff_t item, int
 /* --- pelvis and lean ---------------------------------------------------------------------------------------------- */
 
 /* The toe and the ankle on their support, in world space; the rotation of the sole. */
-static void goal_of(const placing *p, int k, const ik_foot_state *foot, vec3 *toe, vec3 *ankle, double tilt[4]) {
+static void goal_of(placing *p, int k, const ik_foot_state *foot) {
     const leg_frame *leg = &p->c.leg[k];
+    foot_frame *goal = &p->foot[k];
     const vec3 up = p->c.up, plan = vec3_of(foot->plan + 1), residual = vec3_of(foot->residual + 1);
     const double above = vec3_dot(leg->toe, up) - p->c.floor;
-    tilt_of(up, vec3_add(plan, residual), tilt);
-    *toe = vec3_along(p->foot[k].toe, up, above + foot->plan[0] + foot->residual[0]);
-    *ankle = vec3_add(*toe, vec3_turned(vec3_sub(leg->ankle, leg->toe), tilt));
+    tilt_of(up, vec3_add(plan, residual), goal->tilt);
+    goal->toe = vec3_along(goal->toe, up, above + foot->plan[0] + foot->residual[0]);
+    goal->ankle = vec3_add(goal->toe, vec3_turned(vec3_sub(leg->ankle, leg->toe), goal->tilt));
 }
 
 /* The highest support of the pelvis with which a leg reaches the goal of its foot. */
-static double reach_of(const placing *p, int k, const ik_foot_state *foot) {
+static double reach_of(const placing *p, int k) {
     const leg_frame *leg = &p->c.leg[k];
-    const vec3 up = p->c.up;
-    double tilt[4], distance, most;
-    vec3 toe, ankle;
-    goal_of(p, k, foot, &toe, &ankle, tilt);
-    stretch_of(&p->c, k, foot, &distance, &most);
-    distance = vec3_size(vec3_flat(vec3_sub(ankle, leg->hip), up));
-    const double rise = sqrt(larger_of(most * most - distance * distance, 0));
+    const vec3 ankle = p->foot[k].ankle, up = p->c.up, apart = vec3_flat(vec3_sub(ankle, leg->hip), up);
+    const double most = longest_leg(&p->c, k);
+    const double rise = sqrt(larger_of(most * most - vec3_dot(apart, apart), 0));
     return vec3_dot(ankle, up) + rise - (vec3_dot(leg->hip, up) - p->c.floor);
 }
 
 /* Between the lowest support and the mean of all, as far as legs have room. */
-static double pelvis_target(const placing *p, const ik_feet_job *job, ptrdiff_t item, double *reach) {
+static double pelvis_target(placing *p, const ik_feet_job *job, ptrdiff_t item, double *reach) {
     double lowest = DBL_MAX, sum = 0;
     int count = 0;
     *reach = DBL_MAX;
     for (int k = 0; k < p->c.legs; k++) {
         const ik_foot_state *foot = foot_of(job, item, k);
         if (p->foot[k].is_free) continue;
-        *reach = smaller_of(*reach, reach_of(p, k, foot));
+        goal_of(p, k, foot);
+        *reach = smaller_of(*reach, reach_of(p, k));
         lowest = smaller_of(lowest, p->foot[k].support);
         sum += p->foot[k].support, count++;
     }
@@ -320,16 +326,18 @@ static void settle_pelvis(placing *p, const ik_feet_job *job, ptrdiff_t item) {
     const double target = pelvis_target(p, job, item, &reach), most = set->pelvis_max_offset * p->c.leg[0].scale;
     const double bounded = clamped(target, p->c.floor - most, p->c.floor + most);
     if (p->c.starts) body->support = body->support_target = bounded;
-    spring_follow(spring_over(set->pelvis_half_life, p->c.dt), &body->support, &body->support_speed,
-                  body->support_target, bounded);
+    spring_follow(p->c.springs.pelvis, &body->support, &body->support_speed, body->support_target, bounded);
     body->support_target = bounded;
     const double drop = larger_of(body->support - reach, 0);
     if (p->c.starts) body->drop = body->drop_target = drop;
-    spring_follow(spring_over(p->swing, p->c.dt), &body->drop, &body->drop_speed, body->drop_target, drop);
+    spring_follow(p->c.springs.swing, &body->drop, &body->drop_speed, body->drop_target, drop);
     body->drop_target = drop;
     body->shown = body->support - body->drop;
-    for (int k = 0; k < p->c.legs; k++)
-        if (p->foot[k].is_free) keep_plan(foot_of(job, item, k), body->shown, (vec3){0, 0, 0});
+    for (int k = 0; k < p->c.legs; k++) {
+        if (!p->foot[k].is_free) continue;
+        keep_plan(foot_of(job, item, k), body->shown, (vec3){0, 0, 0});
+        goal_of(p, k, foot_of(job, item, k));
+    }
 }
 
 /* The gradient of the ground under the feet. */
@@ -341,7 +349,7 @@ static void settle_slope(placing *p, const ik_feet_job *job, ptrdiff_t item) {
     if (count) mean = vec3_scale(mean, 1.0 / count);
     double target[3];
     vec3_to(mean, target);
-    const spring s = spring_over(p->c.settings->lean_half_life, p->c.dt);
+    const spring s = p->c.springs.lean;
     for (int i = 0; i < 3; i++) {
         ik_body_state *body = p->body;
         if (p->c.starts)
@@ -383,11 +391,10 @@ static void keep_frame(const placing *p, const ik_feet_job *job, ptrdiff_t item)
     body->started = 1;
 }
 
-static void advance(placing *p, const ik_feet_job *job, ptrdiff_t item, int narrow) {
-    load_character(&p->c, job, item, narrow);
+static void advance(placing *p, const ik_feet_job *job, ptrdiff_t item, int narrow, springs *known) {
+    load_character(&p->c, job, item, narrow, known);
     if (p->c.unusable) return;
     p->body = body_of(job, item);
-    p->release = p->c.settings->release_half_life, p->swing = p->c.settings->swing_half_life;
     if (p->c.starts) *p->body = (ik_body_state){.shown = p->c.floor};
     for (int k = 0; k < p->c.legs; k++)
         advance_foot(p, job, item, k);
@@ -434,13 +441,12 @@ static void pose_leg(const placing *p, const ik_feet_job *job, ptrdiff_t item, i
     memset(b->hinge[row], 0, sizeof b->hinge[row]);
     if (p->c.unusable) return;
     const vec3 lift = vec3_scale(p->c.up, p->body->shown - p->c.floor), from = vec3_sub(lift, p->c.origin);
-    vec3 toe, ankle;
-    goal_of(p, k, foot_of(job, item, k), &toe, &ankle, b->tilt[row]);
+    memcpy(b->tilt[row], p->foot[k].tilt, sizeof b->tilt[row]);
     vec3_to(vec3_add(leg->hip, from), b->root[row]);
     vec3_to(vec3_add(leg->knee, from), b->mid[row]);
     vec3_to(vec3_add(leg->end, from), b->end[row]);
-    vec3_to(vec3_sub(ankle, p->c.origin), b->target[row]);
-    vec3_to(vec3_sub(toe, p->c.origin), b->toe[row]);
+    vec3_to(vec3_sub(p->foot[k].ankle, p->c.origin), b->target[row]);
+    vec3_to(vec3_sub(p->foot[k].toe, p->c.origin), b->toe[row]);
     if (job->hinge.rows.data) vec3_to(vec3_of_leg(&job->hinge, item, k, narrow), b->hinge[row]);
 }
 
@@ -509,12 +515,13 @@ static void place_all(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last, i
     const int legs = (int)job->hip.count, most = BLOCK_LEGS / legs;
     const slopes limits = slopes_of(job->settings);
     placing all[BLOCK_LEGS];
+    springs known = {0};
     leg_block b;
     for (ptrdiff_t item = first; item < last; item += most) {
         const int count = (int)(last - item < most ? last - item : most);
         for (int i = 0; i < count; i++) {
             all[i].most = limits;
-            advance(&all[i], job, item + i, narrow);
+            advance(&all[i], job, item + i, narrow, &known);
             for (int k = 0; k < legs; k++)
                 pose_leg(&all[i], job, item + i, k, narrow, &b, i * legs + k);
         }
@@ -527,8 +534,9 @@ static void place_all(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last, i
 
 static void rays_of_all(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last, int narrow) {
     const ik_fpmode before = ik_fpmode_enter();
+    springs known = {0};
     for (ptrdiff_t item = first; item < last; item++)
-        write_rays(job, item, narrow);
+        write_rays(job, item, narrow, &known);
     ik_fpmode_leave(before);
 }
 

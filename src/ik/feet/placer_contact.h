@@ -59,20 +59,18 @@ static void fade(spring s, double *x, double *speed, int count) {
 
 /* --- planted feet ------------------------------------------------------------------------------------------------- */
 
-/* Horizontal distance of hip and ankle of a planted foot, and the greatest length of its leg. */
-static void stretch_of(const character *c, int k, const ik_foot_state *foot, double *distance, double *most) {
+/* The greatest distance of hip and ankle: a share of the leg's length, or that of the animation. */
+static double longest_leg(const character *c, int k) {
     const leg_frame *leg = &c->leg[k];
-    const vec3 ankle = vec3_add(vec3_of(foot->foothold), vec3_sub(leg->ankle, leg->toe));
-    *distance = vec3_size(vec3_flat(vec3_sub(ankle, leg->hip), c->up));
-    *most = larger_of(c->settings->max_extension * leg->length, vec3_size(vec3_sub(leg->end, leg->hip)));
+    return larger_of(c->settings->max_extension * leg->length, vec3_size(vec3_sub(leg->end, leg->hip)));
 }
 
+/* True if the animation has left the foothold behind, or the leg cannot reach it at any height of the pelvis. */
 static int is_dragged(const character *c, int k, const ik_foot_state *foot) {
     const leg_frame *leg = &c->leg[k];
-    double distance, most;
-    stretch_of(c, k, foot, &distance, &most);
     const vec3 off = vec3_flat(vec3_sub(vec3_of(foot->foothold), leg->toe), c->up);
-    return vec3_size(off) > c->settings->release_radius * leg->scale || distance > most;
+    const double apart = vec3_size(vec3_flat(vec3_add(vec3_sub(leg->ankle, leg->hip), off), c->up));
+    return vec3_size(off) > c->settings->release_radius * leg->scale || apart > longest_leg(c, k);
 }
 
 /* Starts a swing, at a time up to now. The offset of the toe from the animation fades from then on, starting at rest.

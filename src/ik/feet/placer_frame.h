@@ -7,6 +7,8 @@
 static const double LEG = 0.87;             /* m: the leg that lengths of the settings are for */
 static const double FIRST_SWING = 0.4;      /* s: a swing, before one was measured */
 static const double LONGEST_SWING = 1.5;    /* s: a longer one is no step */
+static const double LEAST_TIME = 1e-9;      /* s: a shorter frame is none */
+static const double LOOK_AHEAD = 0.15;      /* s */
 static const double TOUCHDOWN = 0.1;        /* s */
 static const double SHORT_STEP = 0.1;       /* m: a shorter swing is measured by time */
 static const double SLOW = 0.3;             /* m/s: travel below this counts by its share */
@@ -22,8 +24,15 @@ typedef struct {
     double length, scale;
 } leg_frame;
 
+/* The springs of a frame: the same for all characters with the same dt. */
+typedef struct {
+    double dt, velocity; /* what is left of the velocity's error */
+    spring release, swing, pelvis, lean;
+} springs;
+
 typedef struct {
     const ik_foot_settings *settings;
+    springs springs;
     vec3 up, origin, hips, velocity, ahead; /* ahead: unit direction of travel, or 0 */
     double dt, last_dt, floor, travel;      /* floor: world height; travel: 0 standing to 1 */
     int legs, grounded, moves;
@@ -40,7 +49,10 @@ static double number_of(const ik_rows *rows, ptrdiff_t item, int column, int nar
 }
 
 static vec3 vec3_of_row(const ik_rows *rows, ptrdiff_t item, int narrow) {
-    return (vec3){number_of(rows, item, 0, narrow), number_of(rows, item, 1, narrow), number_of(rows, item, 2, narrow)};
+    const char *at = (const char *)rows->data + item * rows->stride;
+    const ptrdiff_t step = ik_step(rows, narrow ? sizeof(float) : sizeof(double));
+    if (narrow) return (vec3){*(const float *)at, *(const float *)(at + step), *(const float *)(at + 2 * step)};
+    return (vec3){*(const double *)at, *(const double *)(at + step), *(const double *)(at + 2 * step)};
 }
 
 /* The rows of one leg. */
@@ -66,13 +78,6 @@ static ik_body_state *body_of(const ik_feet_job *job, ptrdiff_t item) {
 
 static ik_foot_state *foot_of(const ik_feet_job *job, ptrdiff_t item, int leg) {
     return (ik_foot_state *)((char *)job->state.rows.data + item * job->state.rows.stride + leg * job->state.next);
-}
-
-static int are_usable(const void *numbers, size_t bytes) {
-    const double *at = numbers;
-    for (size_t i = 0; i < bytes / sizeof *at; i++)
-        if (!is_usable(at[i])) return 0;
-    return 1;
 }
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
@@ -105,8 +110,7 @@ static void load_leg(character *c, const ik_feet_job *job, ptrdiff_t item, int k
         leg->landing_time = (double)NAN, leg->landing = leg->toe;
     keep_landing(c, foot_of(job, item, k), leg);
     const int finite = vec3_is_usable(leg->hip) && vec3_is_usable(leg->knee) && vec3_is_usable(leg->end) &&
-                       vec3_is_usable(leg->toe) && vec3_is_usable(leg->heel) &&
-                       are_usable(foot_of(job, item, k), sizeof(ik_foot_state));
+                       vec3_is_usable(leg->toe) && vec3_is_usable(leg->heel);
     if (!finite)
         c->unusable = IK_NOT_FINITE;
     else if (!c->unusable && !(leg->length > 0))
@@ -124,8 +128,7 @@ static void load_whole(character *c, const ik_feet_job *job, ptrdiff_t item, int
     c->grounded = !job->grounded.data || *((const char *)job->grounded.data + item * job->grounded.stride) != 0;
     c->unusable = is_usable(c->dt) && is_usable(c->floor) && vec3_is_usable(c->origin) ? 0 : IK_NOT_FINITE;
     c->last_dt = body_of(job, item)->dt;
-    if (!are_usable(body_of(job, item), sizeof(ik_body_state))) c->unusable = IK_NOT_FINITE;
-    if (!c->unusable && c->dt <= 0) c->unusable = IK_NO_LENGTH;
+    if (!c->unusable && !(c->dt >= LEAST_TIME)) c->unusable = IK_NO_LENGTH;
 }
 
 /* The mean of the hips, and whether this frame goes on from the one before. */
@@ -149,8 +152,7 @@ static void load_velocity(character *c, const ik_feet_job *job, ptrdiff_t item, 
         c->moves = 1;
     } else if (!c->starts) {
         const vec3 now = vec3_scale(vec3_flat(vec3_sub(c->hips, vec3_of(body->hips)), c->up), 1 / c->dt);
-        const double stays = exponential_decay(0.5 * LOG_4 * c->dt / larger_of(c->settings->lean_half_life, 1e-9));
-        c->velocity = body->moves > 0 ? vec3_along(now, vec3_sub(c->velocity, now), stays) : now;
+        c->velocity = body->moves > 0 ? vec3_along(now, vec3_sub(c->velocity, now), c->springs.velocity) : now;
     }
     if (!vec3_is_usable(c->velocity)) c->unusable = IK_NOT_FINITE;
     const double speed = vec3_size(c->velocity);
@@ -178,8 +180,22 @@ static void load_strides(character *c, const ik_feet_job *job, ptrdiff_t item, i
     }
 }
 
-static void load_character(character *c, const ik_feet_job *job, ptrdiff_t item, int narrow) {
+static springs springs_over(const ik_foot_settings *set, double dt) {
+    return (springs){
+        .dt = dt,
+        .velocity = exponential_decay(0.5 * LOG_4 * dt / larger_of(set->lean_half_life, 1e-9)),
+        .release = spring_over(set->release_half_life, dt),
+        .swing = spring_over(set->swing_half_life, dt),
+        .pelvis = spring_over(set->pelvis_half_life, dt),
+        .lean = spring_over(set->lean_half_life, dt),
+    };
+}
+
+/* `known` are the springs of the character before. */
+static void load_character(character *c, const ik_feet_job *job, ptrdiff_t item, int narrow, springs *known) {
     load_whole(c, job, item, narrow);
+    if (!c->unusable && known->dt != c->dt) *known = springs_over(c->settings, c->dt);
+    c->springs = *known;
     for (int k = 0; k < c->legs; k++)
         load_leg(c, job, item, k, narrow);
     if (c->unusable) return;
@@ -197,18 +213,28 @@ typedef struct {
     double remaining; /* s until the landing */
 } swing_path;
 
-/* From the clip, else from the velocity: the foot lands as far ahead of its hip as the last time. The foot has swung
+/* Where a foot lands that keeps its speed relative to the body: as far ahead of its hip as the last time. */
+static vec3 landing_by_velocity(const character *c, int k, const ik_foot_state *foot, double remaining) {
+    const vec3 hip = vec3_along(c->leg[k].hip, c->velocity, remaining);
+    return vec3_along(vec3_along(hip, c->ahead, foot->ahead), vec3_cross(c->up, c->ahead), foot->beside);
+}
+
+/* From the clip; else from the velocity, but not nearer than the toe itself gets within LOOK_AHEAD. The foot has swung
  * for `span` seconds of this frame. */
 static swing_path path_of(const character *c, int k, const ik_foot_state *foot, vec3 toe, double span) {
     const leg_frame *leg = &c->leg[k];
-    swing_path path = {.from = vec3_of(foot->foothold), .to = toe};
+    swing_path path = {.from = vec3_of(foot->foothold)};
     if (leg->landing_time >= 0) {
         path.to = leg->landing, path.remaining = leg->landing_time;
-    } else if (c->moves && c->travel >= 1) {
-        const double whole = foot->swing_time > 0 ? foot->swing_time : FIRST_SWING;
-        path.remaining = larger_of(whole - (foot->elapsed + span), 0);
-        const vec3 hip = vec3_along(leg->hip, c->velocity, path.remaining);
-        path.to = vec3_along(vec3_along(hip, c->ahead, foot->ahead), vec3_cross(c->up, c->ahead), foot->beside);
+    } else {
+        const vec3 moved = vec3_flat(vec3_sub(leg->toe, vec3_of(foot->toe)), c->up);
+        path.to = vec3_along(toe, moved, LOOK_AHEAD / c->dt);
+        if (c->moves && c->travel >= 1) {
+            const double whole = foot->swing_time > 0 ? foot->swing_time : FIRST_SWING;
+            path.remaining = larger_of(whole - (foot->elapsed + span), 0);
+            const vec3 landing = landing_by_velocity(c, k, foot, path.remaining);
+            if (vec3_dot(vec3_sub(landing, path.to), c->ahead) > 0) path.to = landing;
+        }
     }
     const vec3 way = vec3_flat(vec3_sub(path.to, path.from), c->up);
     path.length = vec3_size(way);
@@ -220,11 +246,15 @@ static inline int is_short(const character *c, int k, const swing_path *path) {
     return path->length < SHORT_STEP * c->leg[k].scale;
 }
 
+static spring release_over(const character *c, double span) {
+    return span == c->dt ? c->springs.release : spring_over(c->settings->release_half_life, span);
+}
+
 /* The toe now, before its height is known: the animation's, and what is left of the offset after `span` seconds. */
 static vec3 toe_now(const character *c, int k, const ik_foot_state *foot, double span) {
     vec3 offset = vec3_of(foot->offset), speed = vec3_of(foot->offset_speed);
     if (c->starts) return c->leg[k].toe;
-    const spring s = spring_over(c->settings->release_half_life, span);
+    const spring s = release_over(c, span);
     spring_fade(s, &offset.x, &speed.x);
     spring_fade(s, &offset.y, &speed.y);
     spring_fade(s, &offset.z, &speed.z);

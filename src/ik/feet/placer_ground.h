@@ -28,20 +28,18 @@ static slopes slopes_of(const ik_foot_settings *settings) {
     return (slopes){steep.cosine, pitch.sine / pitch.cosine, roll.sine / roll.cosine};
 }
 
-/* A hit that a foot may stand on: within max_step of a height, and not too steep. */
-static ground_hit hit_of(const ik_feet_job *job, const character *c, const slopes *most, ptrdiff_t item, int k, int ray,
-                         double about) {
+/* A hit that a foot may stand on: within max_step of a height, and not too steep. Not a number is neither. */
+static inline ground_hit hit_of(const ik_feet_job *job, const character *c, const slopes *most, ptrdiff_t item, int k,
+                                int ray, double about) {
     const ptrdiff_t row = (item * c->legs + k) * IK_FOOT_RAYS + ray;
     ground_hit hit = {0};
     if (!*((const char *)job->ray_chosen.data + row * job->ray_chosen.stride)) return hit;
-    vec3 normal = vec3_of_row(&job->hit_normal, row, 0);
+    const vec3 normal = vec3_of_row(&job->hit_normal, row, 0);
+    const double upward = vec3_dot(normal, c->up), reach = c->settings->max_step * c->leg[k].scale;
     hit.at = vec3_of_row(&job->hit_point, row, 0);
-    if (!vec3_is_usable(hit.at) || !vec3_is_usable(normal)) return hit;
-    double upward = vec3_dot(normal, c->up);
-    if (upward < 0) normal = vec3_scale(normal, -1), upward = -upward;
     hit.height = vec3_dot(hit.at, c->up);
-    const double most_step = c->settings->max_step * c->leg[k].scale;
-    hit.known = upward > 0 && upward >= most->least_upward && fabs(hit.height - about) <= most_step;
+    hit.known = fabs(upward) >= most->least_upward && fabs(upward) <= LARGEST_INPUT &&
+                fabs(hit.height - about) <= reach * (1 + 1e-9) && upward != 0;
     if (hit.known) hit.gradient = vec3_scale(vec3_flat(normal, c->up), -1 / upward);
     return hit;
 }
@@ -129,40 +127,44 @@ typedef struct {
     double whole; /* s, of a short swing */
 } swing_plan;
 
-/* Height of the ground, and what of the clearance it asks for: all where it is well above the line between both
- * footholds. */
+/* Ground on the path: `share` is 0 on the line between both footholds or below it, 1 where it is well above that. */
 typedef struct {
-    double height, clearance;
+    double height, share;
 } obstacle;
 
-static const obstacle NO_OBSTACLE = {-DBL_MAX, 0};
-
-static obstacle obstacle_of(const swing_plan *plan, double clearance, double x, double ground) {
-    const double rise = plan->end.height - plan->start.height;
-    const double above = ground - (plan->start.height + rise * (x / plan->path.length));
-    if (!(above > 0)) return NO_OBSTACLE;
-    return (obstacle){ground, clearance * smaller_of(2 * above / clearance, 1)};
+static double line_at(const swing_plan *plan, double x) {
+    return plan->start.height + (plan->end.height - plan->start.height) * (x / plan->path.length);
 }
 
-/* The clearance fades over the last part of the swing, LANDING long, in which the foot has to come down. */
-static void add_obstacle(swing_plan *plan, double scale, double x, obstacle o) {
-    const double left = (plan->path.length - x) / (LANDING * scale);
-    if (o.height > -DBL_MAX) hull_add(&plan->over, x, o.height + o.clearance * smaller_of(left, 1));
+static obstacle obstacle_of(const swing_plan *plan, double clearance, double x, double ground) {
+    return (obstacle){ground, clamped(2 * (ground - line_at(plan, x)) / clearance, 0, 1)};
+}
+
+/* Adds a corner above some obstacles, by the one that rises most above the line. The clearance fades over the last part
+ * of the swing, LANDING long, in which the foot has to come down. */
+static void add_obstacles(swing_plan *plan, double clearance, double scale, double x, const obstacle *all, int count) {
+    const double line = line_at(plan, x), left = (plan->path.length - x) / (LANDING * scale);
+    const double above = clearance * smaller_of(left, 1) - line;
+    double most = 0;
+    for (int k = 0; k < count; k++)
+        most = larger_of(most, all[k].share * (all[k].height + above));
+    if (most > 0) hull_add(&plan->over, x, line + most);
 }
 
 /* The hull over the obstacles below the rays of the path. Each counts from one cell before its ray to one cell and the
  * length of the foot behind it, because edges lie anywhere between two rays. */
-static void plan_over(swing_plan *plan, const obstacle *all, double foot_length, double scale) {
+static void plan_over(swing_plan *plan, const obstacle *all, double foot_length, double clearance, double scale) {
     const double cell = plan->path.length / (IK_PATH_RAYS + 1);
     const int behind = (int)smaller_of(fabs(foot_length) / cell + 1.999, IK_PATH_RAYS);
     const int from = foot_length < 0 ? 1 : behind, to = foot_length < 0 ? behind : 1;
+    double highest = 0;
+    for (int ray = 0; ray < IK_PATH_RAYS; ray++)
+        highest = larger_of(highest, all[ray].share);
     hull_add(&plan->over, 0, plan->start.height);
-    add_obstacle(plan, scale, FIRST_NODE * cell, all[0]);
-    for (int node = 0; node < IK_PATH_RAYS; node++) {
-        obstacle most = NO_OBSTACLE;
-        for (int ray = node - from < 0 ? 0 : node - from; ray <= node + to && ray < IK_PATH_RAYS; ray++)
-            if (all[ray].height + all[ray].clearance > most.height + most.clearance) most = all[ray];
-        add_obstacle(plan, scale, (node + 1) * cell, most);
+    add_obstacles(plan, clearance, scale, FIRST_NODE * cell, all, 1);
+    for (int node = 0; node < IK_PATH_RAYS && highest > 0; node++) {
+        const int first = node > from ? node - from : 0, last = node + to < IK_PATH_RAYS ? node + to : IK_PATH_RAYS - 1;
+        add_obstacles(plan, clearance, scale, (node + 1) * cell, all + first, last - first + 1);
     }
     hull_add(&plan->over, plan->path.length, plan->end.height);
 }

@@ -31,7 +31,7 @@ static inline void vec3_to(vec3 a, double out[3]) { out[0] = a.x, out[1] = a.y, 
 /* The part of a vector that is perpendicular to up. */
 static inline vec3 vec3_flat(vec3 a, vec3 up) { return vec3_along(a, up, -vec3_dot(a, up)); }
 
-static const double LARGEST_INPUT = 1e100;
+static const double LARGEST_INPUT = 1e30;
 
 /* True if a number is finite and small enough to compute with. */
 static inline int is_usable(double x) { return fabs(x) <= LARGEST_INPUT; }
@@ -44,15 +44,16 @@ static inline double smooth_step(double u) { return u * u * (3 - 2 * u); }
 
 /* exp(-x) for x >= 0: the Taylor series at x / 2^k, squared k times. */
 static double exponential_decay(double x) {
+    static const double terms[] = {
+        1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+        1.0 / 120,       1.0 / 24,       1.0 / 6,       1.0 / 2,      1.0,         1.0};
     if (x > 700) return 0;
     int squarings = 0;
     while (x > 0.25)
         x *= 0.5, squarings++;
-    double sum = 1, term = 1;
-    for (int order = 1; order <= 12; order++) {
-        term *= -x / order;
-        sum += term;
-    }
+    double sum = terms[0];
+    for (int k = 1; k < 13; k++)
+        sum = sum * -x + terms[k];
     while (squarings--)
         sum *= sum;
     return sum;
