@@ -91,7 +91,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     real patience = real_select(hurried, real_splat(DLS_PATIENCE_HURRIED), real_splat(DLS_PATIENCE));
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
     mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
-    if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
+    if (plan_has_levels(plan)) stuck &= ~dls_be_strict(plan, c, stuck);
     mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, hurried, e.strict);
     if (mask_any(kicked)) dls_start(plan, c, kicked);
 }
@@ -115,7 +115,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
         accept &= better;
         dls_adapt(plan, c, waits, better, gain);
     }
-    if (plan->levels > 1) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, o.now.strict));
+    if (plan_has_levels(plan)) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, o.now.strict));
     *error = real_select(accept, e.largest, *error);
     IK_NAME(turns_accept)(plan, c, accept);
     if (dls_may_wait(plan)) {

@@ -224,7 +224,7 @@ static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     errors e = dls_look(plan, c, s);
     rows_assemble(plan, c, s.matrix, s.step);
     real foreseen;
-    if (plan->levels > 1) {
+    if (plan_has_levels(plan)) {
         real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
         foreseen = dls_solve_levels(plan, c, s, levels_damped, damping, e.square);
     } else
