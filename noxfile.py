@@ -146,13 +146,16 @@ def extension(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("blender", ["4.5", "5.2"])
 def blender(session: nox.Session, blender: str) -> None:
-    """The extension inside a real Blender: 4.5 needs Python 3.11, 5.2 needs 3.13 (IKCORE_PYTHON_3_13 names one)."""
+    """The extension inside a real Blender: 4.5 needs Python 3.11, 5.2 needs 3.13 (IKCORE_PYTHON_3_13 names one).
+
+    `-- -m quick`: the first case of every test.
+    """
     python = {"4.5": "python3.11", "5.2": os.environ.get("IKCORE_PYTHON_3_13", "python3.13")}[blender]
     folder = Path(session.create_tmp())
     session.run(python, "-m", "venv", f"{folder}/venv", external=True)
     in_blender = f"{folder}/venv/bin/python"
     session.run(in_blender, "-m", "pip", "install", "-q", f"bpy=={blender}.*", "pytest>=8", external=True)
-    session.run(in_blender, "tests/blender/run.py", build_zip(session), external=True)
+    session.run(in_blender, "tests/blender/run.py", build_zip(session), *session.posargs, external=True)
 
 
 # --- other systems ---------------------------------------------------------------------------------------------------
@@ -186,7 +189,8 @@ PLATFORM = ["package", "wheel", "same_bits", "bake_bits", "single", "clip", "cli
 def windows(session: nox.Session) -> None:
     """The wheel for Windows and the extension with it, tried in Windows (with wine).
 
-    `nox -s windows -- quick`: of the package's suite what is quick and what systems differ in.
+    `nox -s windows -- quick`: of the package's suite what is quick and what systems differ in, of the extension's the
+    first case of every test; `-- quick extension`: all its cases.
     """
     command, here = windows_python(session), Path(session.create_tmp()).resolve()
     wheel = compiled_for(session, "win-amd64", f"{command} cc -Werror")
@@ -215,7 +219,8 @@ def windows(session: nox.Session) -> None:
     session.run(command, "add", "bpy", "pytest", external=True)
     zipped = ["python", "blender_addon/build_zip.py", "--wheel", str(wheel), "--output", str(here)]
     built = str(session.run(*zipped, silent=True)).split()[-1]
-    session.run(command, "run", "bpy", "tests/blender/run.py", built, "-q", "-rs", env=env, external=True)
+    chosen = ["-m", "quick"] if session.posargs == ["quick"] else []
+    session.run(command, "run", "bpy", "tests/blender/run.py", built, "-q", "-rs", *chosen, env=env, external=True)
 
 
 # Compiled here with zig: what Python calls the system, zig's name for it, and how its linker is told that Python is

@@ -13,7 +13,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 BENCHMARKS = sorted(path.name for path in FOLDER.glob("*.py") if "__main__" in path.read_text(encoding="utf-8"))
 CLIPS = ["IKCORE_MOCAP", "IKCORE_TERRAIN"]
-NEEDED = {"clips.py": ["IKCORE_MOCAP"], "constants.py": CLIPS, "protocols.py": CLIPS, "learned.py": ["IKCORE_BODIES"]}
+NEEDED = {"clips.py": ["IKCORE_MOCAP"], "protocols.py": CLIPS, "learned.py": ["IKCORE_BODIES"]}
 COMPILE = {"build.py", "one_call.py", "run.py"}
 
 

@@ -144,7 +144,7 @@ def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
 
 
 @needs_bodies
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_clips_left_out_are_nearer_with_than_without() -> None:
     """From joints at rest below the hips: 12 of the 19 inner joints turn for five ends, and have to be guessed."""
     skeleton, poses, truth = known()

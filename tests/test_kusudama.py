@@ -160,6 +160,7 @@ def poses(skeleton: ik.Skeleton, count: int, seed: int) -> ik.Pose:
     return ik.Pose(turned)
 
 
+@pytest.mark.drawn(14)
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("method", taking("place", "limits"))
 @pytest.mark.parametrize("textbook", [False, True])

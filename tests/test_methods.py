@@ -69,6 +69,7 @@ def test_what_is_said_to_be_reached_is(method: str, dtype: Any, problem: Any) ->
     assert np.count_nonzero(found.reached) >= enough(method, 25)
 
 
+@pytest.mark.drawn(70)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
 def test_bits_are_the_same_everywhere(method: str, dtype: Any, problem: Any) -> None:
     """As `everywhere` sees to, with the options as they are when none is given."""
@@ -78,6 +79,7 @@ def test_bits_are_the_same_everywhere(method: str, dtype: Any, problem: Any) -> 
     assert found.iterations.max() > 1
 
 
+@pytest.mark.drawn(70)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
 def test_an_item_is_solved_as_if_it_were_alone(method: str, dtype: Any, problem: Any) -> None:
     skeleton, start, goals = problem
@@ -89,6 +91,7 @@ def test_an_item_is_solved_as_if_it_were_alone(method: str, dtype: Any, problem:
         assert some.status.tobytes() == found.status[items].tobytes()
 
 
+@pytest.mark.drawn(70)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
 def test_a_target_that_is_not_a_number_stays_in_its_item(method: str, dtype: Any, problem: Any) -> None:
     skeleton, start, goals = problem
@@ -126,7 +129,7 @@ def test_size_does_not_matter(method: str, kind: str, scale: float) -> None:
     assert_array_equal(same.status, found.status)
 
 
-@pytest.mark.drawn(28)
+@pytest.mark.drawn(14)
 @pytest.mark.parametrize("kind", KINDS)
 def test_limits_hold_where_the_target_cannot_be_reached(method: str, kind: str) -> None:
     skeleton, start, _, _ = chain(kind, 4)

@@ -135,7 +135,7 @@ def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
 
 
 @needs_bodies
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_on_clips_left_out_300_examples_are_nearer_than_the_nearest_of_them() -> None:
     """9.1 degrees a joint; keys seen from the pelvis give 9.6, and 11.7 for the nearest example."""
     skeleton, poses, truth = known()

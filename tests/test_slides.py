@@ -156,7 +156,7 @@ def most(method: str, reached: Array) -> Array:
 # --- what can be reached ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 @pytest.mark.parametrize("turned", [False, True], ids=["place", "place and rotation"])
 def test_what_can_be_reached_is(method: str, rig: ik.Skeleton, turned: bool) -> None:
@@ -176,7 +176,7 @@ def test_what_can_be_reached_is(method: str, rig: ik.Skeleton, turned: bool) -> 
     assert np.all(largest[reached] <= 1e-5 * 12)  # no chain is longer than 12
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 def test_so_it_is_from_anywhere_in_floats_too(method: str, dtype: Any, rig: ik.Skeleton) -> None:
     """From random poses outside of the travel."""
@@ -220,7 +220,7 @@ def test_a_telescope_that_only_turns_at_its_root_is_as_long_as_the_way(method: s
 # --- what cannot ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 def test_no_travel_is_exceeded_for_what_is_out_of_reach(method: str, rig: ik.Skeleton) -> None:
     """Near it and far away; and it is said that a limit is in the way, or that the target is too far."""
@@ -302,7 +302,7 @@ def test_a_slide_turns_nothing(method: str) -> None:
     assert_array_equal(found.pose.rotations, start.rotations)
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 def test_no_place_to_reach_moves_nothing_along(method: str, rig: ik.Skeleton) -> None:
     """Neither where only a rotation is wanted, nor where nothing counts."""
@@ -314,7 +314,7 @@ def test_no_place_to_reach_moves_nothing_along(method: str, rig: ik.Skeleton) ->
         assert_allclose(translations(found.pose), translations(start), rtol=0, atol=1e-15)
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 def test_without_a_tolerance_it_goes_on(method: str, rig: ik.Skeleton) -> None:
     found = ik.solve(
@@ -341,7 +341,7 @@ def test_what_cannot_be_used_comes_back(method: str, bad: str) -> None:
 # --- items, frames, options -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 def test_a_batch_is_its_items(method: str, dtype: Any, rig: ik.Skeleton) -> None:
     """Out of reach, too, where more is said."""
@@ -364,7 +364,7 @@ def test_a_batch_is_its_items(method: str, dtype: Any, rig: ik.Skeleton) -> None
         )
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 def test_frames_that_follow_each_other_are_near_each_other(method: str, rig: ik.Skeleton) -> None:
     """Along a path that some motion takes no joint makes more than two of its steps."""
@@ -463,7 +463,7 @@ def test_what_slides_and_could_slide_on_is_not_too_short(method: str) -> None:
     assert ik.solve(skeleton, skeleton.rest, goals, method).status == ik.Status.CONFLICT
 
 
-@pytest.mark.drawn(100)
+@pytest.mark.drawn(28)
 @rig
 def test_nothing_is_too_far_that_some_pose_reaches(method: str, rig: ik.Skeleton) -> None:
     """Two joints of a chain where different poses have them: each can be reached, though a slide may be at its end for

@@ -182,7 +182,7 @@ PLACES = np.concatenate(
 )
 
 
-@pytest.mark.drawn(56)
+@pytest.mark.drawn(28)
 @every
 @pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("textbook", [False, True])

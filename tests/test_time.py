@@ -91,6 +91,7 @@ def test_a_frame_starts_from_what_is_kept_of_the_last_correction(method: str, re
     assert_array_equal(found[:, [0, 4]], animated[:, [0, 4]])
 
 
+@pytest.mark.drawn(14)
 @pytest.mark.slow
 @every
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -52,12 +52,11 @@
 /* The same for functions on a skeleton: their jobs have more than rows, and Python calls them from skeleton_object.c.
  */
 #ifdef IK_NO_SKELETON
+#define IK_WIDE_SKELETON_SOLVERS(X)
 #define IK_SKELETON_SOLVERS(X)
 #else
-#define IK_SKELETON_SOLVERS(X)                                                                                         \
-    X(forward)                                                                                                         \
-    X(local)                                                                                                           \
-    X(carried)
+#define IK_WIDE_SKELETON_SOLVERS(X) X(forward)
+#define IK_SKELETON_SOLVERS(X)      IK_WIDE_SKELETON_SOLVERS(X) X(local) X(carried)
 #endif
 
 /* Methods with kernels on 64-byte vectors. */

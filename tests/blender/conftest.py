@@ -16,6 +16,16 @@ import rigs  # noqa: E402  (needs bpy)
 EXTENSION = "bl_ext.user_default.ikcore"
 
 
+def pytest_collection_modifyitems(items):
+    """The first case of every test is quick: versions and systems differ in what is called, not in numbers."""
+    seen = set()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if name not in seen:
+            item.add_marker(pytest.mark.quick)
+        seen.add(name)
+
+
 @pytest.fixture(autouse=True)
 def empty_file():
     rigs.new_scene()

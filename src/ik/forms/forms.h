@@ -16,7 +16,7 @@
 #define FORM(name) .name = name##_rows,
 
 #if IK_BYTES == 64
-const ik_forms IK_NAME(forms) = {IK_WIDE_SOLVERS(FORM) IK_SKELETON_SOLVERS(FORM)};
+const ik_forms IK_NAME(forms) = {IK_WIDE_SOLVERS(FORM) IK_WIDE_SKELETON_SOLVERS(FORM)};
 #else
 #include "two_bone_2d.h"
 #ifndef IK_ONLY_LIMB

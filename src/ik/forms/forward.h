@@ -39,7 +39,8 @@ ik_inline void forward_scaled_group(const ik_forward_job *job, group at, scaled_
     for (int place = 0; place < skeleton->count; place++) {
         int joint = skeleton->order[place], parent = skeleton->parents[joint];
         forward_prefetch(job, at, place);
-        world[joint] = scaled_of_local(parent < 0 ? NULL : &world[parent], forward_load(job, at, joint));
+        local_joint local = forward_load(job, at, joint);
+        world[joint] = scaled_of_local(parent < 0 ? NULL : &world[parent], &local);
         forward_store(job, at, joint, &world[joint].joint);
     }
 }
@@ -53,6 +54,8 @@ static void forward_rows(const ik_forward_job *job, ptrdiff_t first, ptrdiff_t l
             forward_group(job, at, scratch);
     }
 }
+
+#if IK_BYTES < 64 /* see IK_WIDE_SKELETON_SOLVERS */
 
 /* --- a selection of joints, and points fixed to joints -------------------------------------------------------------
  */
@@ -85,7 +88,8 @@ ik_inline void carried_scaled_group(const ik_carried_job *job, group at, scaled_
     const ik_skeleton *skeleton = job->forward.skeleton;
     for (int place = 0; place < skeleton->count; place++) {
         int joint = skeleton->order[place], parent = skeleton->parents[joint];
-        world[joint] = scaled_of_local(parent < 0 ? NULL : &world[parent], forward_load(&job->forward, at, joint));
+        local_joint local = forward_load(&job->forward, at, joint);
+        world[joint] = scaled_of_local(parent < 0 ? NULL : &world[parent], &local);
     }
     for (ptrdiff_t k = 0; k < job->forward.positions.count; k++)
         forward_store(&job->forward, at, (int)k, &world[job->wanted[k]].joint);
@@ -141,3 +145,5 @@ static void local_rows(const ik_local_job *job, ptrdiff_t first, ptrdiff_t last)
         }
     }
 }
+
+#endif

@@ -125,15 +125,15 @@ ik_inline turn look_arc(vec3 from, vec3 to, vec3 axis) {
 }
 
 /* From the ray to the direction it should have. */
-ik_inline turn look_gaze(const look_in *in, const look_pose *pose, vec3 target) {
-    vec3 wanted = look_direction(pose->start, target, pose->along);
+ik_outline turn look_gaze(const look_in *in, const look_pose *pose, const vec3 *to) {
+    vec3 wanted = look_direction(pose->start, *to, pose->along);
     return look_arc(pose->along, look_clamp(in, wanted, pose->up).along, pose->up);
 }
 
 /* The rotation about the ray that takes up to the pole's side of the line from the seat to the point the ray should
  * meet, as in aim. It is about the ray, so the ray keeps its direction. */
-ik_inline turn look_roll(const look_in *in, const look_pose *pose, vec3 target, mask *undefined) {
-    vec3 wanted = look_direction(pose->start, target, pose->along);
+ik_outline turn look_roll(const look_in *in, const look_pose *pose, const vec3 *to, mask *undefined) {
+    vec3 target = *to, wanted = look_direction(pose->start, target, pose->along);
     look_clamped clamped = look_clamp(in, wanted, pose->up);
     real distance = vec3_length(vec3_sub(target, pose->start));
     vec3 met = vec3_select(clamped.acts, vec3_add(pose->start, vec3_scale(distance, clamped.along)), target);
@@ -189,7 +189,7 @@ ik_inline quat look_finish(const look_in *in, look_pose pose, mask *status) {
     look_turn(&pose, kept);
     by = quat_multiply(kept, by);
     if (in->pole_given) {
-        quat roll = look_share(look_roll(in, &pose, in->target, &undefined), real_splat(1));
+        quat roll = look_share(look_roll(in, &pose, &in->target, &undefined), real_splat(1));
         by = quat_select(acts, quat_multiply(roll, by), by);
         *status = mask_select(acts, undefined & mask_splat(IK_POLE_UNDEFINED), *status);
     }
@@ -325,7 +325,7 @@ ik_outline void look_sweep(const ik_look_job *job, const look_in *in, group at, 
         mask finish = finished & mask_equal(plan->last, real_splat((number)k)), part = shared & mask_less(zero, weight);
         quat delta = look_delta(job, at, k), by = quat_identity();
         if (mask_any(part)) {
-            turn whole = step == LOOK_GAZE ? look_gaze(in, pose, plan->far) : look_roll(in, pose, plan->far, &none);
+            turn whole = step == LOOK_GAZE ? look_gaze(in, pose, &plan->far) : look_roll(in, pose, &plan->far, &none);
             by = look_share(whole, share);
         }
         if (mask_any(finish)) {
@@ -349,8 +349,8 @@ ik_outline void look_sweep(const ik_look_job *job, const look_in *in, group at, 
 /* Lanes that another pass would change. */
 ik_inline mask look_unfinished(const look_in *in, const look_plan *plan, const look_pose *pose) {
     const real tolerance = real_splat(AIM_TOLERANCE);
-    mask off = mask_less(tolerance, look_gaze(in, pose, plan->far).half), undefined;
-    if (in->pole_given) off |= mask_less(tolerance, real_abs(look_roll(in, pose, plan->far, &undefined).half));
+    mask off = mask_less(tolerance, look_gaze(in, pose, &plan->far).half), undefined;
+    if (in->pole_given) off |= mask_less(tolerance, real_abs(look_roll(in, pose, &plan->far, &undefined).half));
     return off;
 }
 

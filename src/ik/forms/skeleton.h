@@ -72,16 +72,16 @@ ik_inline world_joint world_of_local(const world_joint *parent, local_joint loca
                          vec3_add(parent->position, quat_rotate(parent->rotation, local.translation))};
 }
 
-ik_inline scaled_joint scaled_of_local(const scaled_joint *parent, local_joint local) {
-    const vec3 s = local.scale;
+ik_outline scaled_joint scaled_of_local(const scaled_joint *parent, const local_joint *local) {
+    const vec3 s = local->scale;
     mask not_negative =
         ~(mask_less(s.x, real_splat(0)) | mask_less(s.y, real_splat(0)) | mask_less(s.z, real_splat(0)));
     mask even = not_negative & mask_equal(s.x, s.y) & mask_equal(s.y, s.z);
-    scaled_joint found = {{local.rotation, local.translation}, mat3_scaled(mat3_of_quat(local.rotation), s), even};
+    scaled_joint found = {{local->rotation, local->translation}, mat3_scaled(mat3_of_quat(local->rotation), s), even};
     mask is_product = not_negative;
     if (parent) {
-        found.joint.rotation = quat_polished(quat_multiply(parent->joint.rotation, local.rotation));
-        found.joint.position = vec3_add(parent->joint.position, mat3_apply(parent->matrix, local.translation));
+        found.joint.rotation = quat_polished(quat_multiply(parent->joint.rotation, local->rotation));
+        found.joint.position = vec3_add(parent->joint.position, mat3_apply(parent->matrix, local->translation));
         found.matrix = mat3_multiply(parent->matrix, found.matrix);
         found.even &= parent->even;
         is_product &= parent->even;

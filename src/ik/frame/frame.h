@@ -14,11 +14,24 @@
 #include "solve.h"
 #endif
 
+/* Whether these vectors have what a plan needs: see IS_WIDE. */
+#if IS_WIDE
+static int frame_takes(const ik_plan *plan) {
+    const ik_options *options = &plan->job->options;
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->judged; task++)
+        if (!task_is_plain(task)) return 0;
+    return !plan->job->scales.rows.data && !plan->job->judge && !plan->timed && !plan->bend_count && plan->levels < 2 &&
+           !plan->postures && options->posture <= 0 && options->manipulability <= 0;
+}
+#else
+static inline int frame_takes(const ik_plan *plan) { return (void)plan, 1; }
+#endif
+
 #define METHOD_KERNELS(name, takes, doc)                                                                               \
     static size_t name##_scratch(const ik_solve_job *job) { return solve_scratch(job, IK_NAME(name##_size)); }         \
     static int name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                 \
         ik_plan *plan = ik_plan_make(job, IK_TAKEN_BY_##name, scratch);                                                \
-        const method *how = job->judge ? &solve_nothing : IK_NAME(name##_method)(plan);                                \
+        const method *how = !frame_takes(plan) ? NULL : job->judge ? &solve_nothing : IK_NAME(name##_method)(plan);    \
         if (how) solve_run(how, plan, first, last);                                                                    \
         return how != NULL;                                                                                            \
     }

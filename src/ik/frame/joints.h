@@ -99,16 +99,14 @@ static inline real joint_angle_of(const ik_plan *plan, int k, quat local) {
 
 /* ---- tasks */
 
-/* Tasks in the world that are only a position or a rotation. */
-ik_inline int joint_task_is_simple(const ik_task *task) {
-    return task->other < 0 && (task->kind == IK_PLACE || task->kind == IK_TURN);
-}
+/* Tasks whose record has only a position or a rotation. */
+ik_inline int joint_task_is_simple(const ik_task *task) { return IS_WIDE || task_is_plain(task); }
 
 ik_inline task_wanted joint_wanted(const ik_plan *plan, columns c, int task) {
     quat all = column_quat(c, joint_task(plan, task) + TASK_TARGET);
     if (plan->tasks[task].kind == IK_TURN) return (task_wanted){.rotation = all};
     task_wanted wanted = {.place = {all.w, all.v.x, all.v.y}, .number = all.v.z};
-    if (plan->tasks[task].kind == IK_OUTSIDE) wanted.end = column_vec3(c, joint_end(plan, task));
+    if (!IS_WIDE && plan->tasks[task].kind == IK_OUTSIDE) wanted.end = column_vec3(c, joint_end(plan, task));
     return wanted;
 }
 

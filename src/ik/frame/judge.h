@@ -107,7 +107,8 @@ static int solve_climb(const ik_plan *plan, const pose *world, int k, int other,
  * ends, the line between their starts, and the wanted distance form a polygon if no side is longer than all others
  * together. Slides and scales change bones, so they are excluded. */
 static mask solve_judge_lengths(const ik_plan *plan, group at, const pose *world, const ik_task *task, real slack) {
-    if (plan->slides || world->scaled || (task->kind != IK_DISTANCE && task->kind != IK_PLACE)) return mask_splat(0);
+    if (plan->slides || solve_scaled(world) || (task->kind != IK_DISTANCE && task->kind != IK_PLACE))
+        return mask_splat(0);
     real weight;
     const task_wanted wanted = solve_wanted(plan, at, world, task, &weight);
     const real apart = task->kind == IK_PLACE ? vec3_length(wanted.place) : wanted.number;
@@ -156,11 +157,11 @@ static mask solve_postures_are_finite(const ik_plan *plan, group at) {
 static mask solve_judge_task(const ik_plan *plan, group at, const pose *world, const ik_task *task, verdict *v) {
     if (task->kind == IK_PLACE && task->other < 0) return solve_judge_position(plan, at, world, task, v);
     if (task->kind == IK_TURN && task->other < 0) return solve_judge_rotation(plan, at, world, task, v);
-    return solve_judge_any(plan, at, world, task, v);
+    return IS_WIDE ? mask_splat(0) : solve_judge_any(plan, at, world, task, v);
 }
 
 /* Judges the returned pose by forward kinematics, after some iterations that ended with `flags` of the method. */
-ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, real iterations, mask flags) {
+static verdict solve_judge(const ik_plan *plan, group at, const pose *world, real iterations, mask flags) {
     const real zero = real_splat(0);
     verdict v = {.level = real_splat(LARGEST), .finite = world->given, .has_length = ~mask_splat(0)};
     v.error = v.rotation_error = v.reach = zero, v.missed = v.open = v.said = mask_splat(0);
@@ -179,7 +180,7 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
             v.level = real_select(missed, real_min(v.level, real_splat((number)task->level)), v.level);
         *(task_is_angle(task) ? &angles : &distances) += 1;
     }
-    if (plan->postures) v.finite &= solve_postures_are_finite(plan, at);
+    if (!IS_WIDE && plan->postures) v.finite &= solve_postures_are_finite(plan, at);
     if (distances && !angles && !plan->slides) v.has_length &= mask_less(zero, v.reach) | ~v.missed;
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(iterations, most) & mask_splat(IK_ITERATION_LIMIT);
@@ -252,7 +253,7 @@ static vec3 solve_pull(const ik_plan *plan, group at, const pose *world, int k) 
             weight = solve_ratio(plan, at, task, weight);
             pull = vec3_add(pull, vec3_scale(weight, vec3_cross(arm, off)));
             most = most + weight * vec3_length(arm) * vec3_length(off);
-        } else {
+        } else if (!IS_WIDE) {
             pulled by = solve_pulled(plan, at, world, task, k, side);
             pull = vec3_add(pull, by.turn);
             most = most + by.most;

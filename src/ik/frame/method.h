@@ -79,6 +79,9 @@ typedef struct {
     int hurries;
 } method;
 
+/* Whether goals have strict priorities. */
+ik_inline int plan_has_levels(const ik_plan *plan) { return !IS_WIDE && plan->levels > 1; }
+
 /* The model of the job, where it is of that kind; else NULL. */
 ik_inline const void *solve_model(const ik_plan *plan, const char *kind) {
     const ik_model *model = plan->job->model;

@@ -29,7 +29,8 @@ static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, po
     mask bent = mask_less(zero, now.length);
     mask defined = mask_less(zero, wanted.length) & mask_less(real_splat(TINY_SINE) * now.length, line.length);
     int above = plan->nodes[bend->base].parent;
-    if (world->scaled && above >= 0) defined &= world->scaled[above].even; /* otherwise it cannot turn as a whole */
+    if (solve_scaled(world) && above >= 0)
+        defined &= world->scaled[above].even; /* otherwise it cannot turn as a whole */
     world->given &= vec3_is_finite(pole) | ~counts;
     world->undefined |= counts & bent & ~defined;
     real sine = vec3_dot(vec3_cross(now.unit, wanted.unit), along);
@@ -43,19 +44,15 @@ static void solve_turn_chain(const ik_plan *plan, group at, const ik_bend *bend,
     for (int k = bend->base; k < plan->count; k++) {
         if (!ik_carries(plan, bend->base, k)) continue;
         const ik_node *node = &plan->nodes[k];
-        local_joint local = solve_local(plan, at, k);
-        if (node->turns) local.rotation = solved[k];
-        if (node->slides) local.translation = moved[k];
         quat above = node->parent < 0 ? quat_identity() : world->rotations[node->parent];
-        if (k == bend->base)
-            local.rotation = quat_multiply(quat_multiply(quat_conjugate(above), turn), world->rotations[k]);
+        if (k == bend->base) solved[k] = quat_multiply(quat_multiply(quat_conjugate(above), turn), world->rotations[k]);
         if (node->turns && node->rotation >= 0 && k != bend->base) {
             real weight = solve_weight(&plan->job->goals[node->rotation].weight, at);
             quat kept = quat_multiply(quat_conjugate(above), world->rotations[k]);
-            local.rotation = quat_select(mask_equal(weight, real_splat(0)), local.rotation, kept);
+            solved[k] = quat_select(mask_equal(weight, real_splat(0)), solved[k], kept);
         }
-        if (node->turns) solved[k] = local.rotation = quat_polished(local.rotation);
-        solve_place(plan, k, local, world);
+        if (node->turns) solved[k] = quat_polished(solved[k]);
+        solve_place_solved(plan, at, k, solved, moved, world);
     }
 }
 

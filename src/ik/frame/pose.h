@@ -108,7 +108,7 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_forward_job from = {.skeleton = job->skeleton,
                                  .rotations = job->rotations,
                                  .translations = job->translations,
-                                 .scales = job->scales};
+                                 .scales = IS_WIDE ? (ik_lists){0} : job->scales};
     local_joint local = forward_load(&from, at, node->joint);
     if (plan->elsewhere) local = solve_elsewhere(plan, at, k, local);
     if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
@@ -116,16 +116,19 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     return local;
 }
 
+/* The joints of a pose with scales; else NULL. */
+ik_inline scaled_joint *solve_scaled(const pose *world) { return IS_WIDE ? NULL : world->scaled; }
+
 /* The world rotation of a node, as it is judged. */
 ik_inline quat solve_rotation(const pose *world, int k) {
-    return world->scaled ? world->scaled[k].joint.rotation : world->rotations[k];
+    return solve_scaled(world) ? world->scaled[k].joint.rotation : world->rotations[k];
 }
 
 /* A world direction in the space of the parent of node k; of any length. */
 ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, vec3 way) {
     int parent = plan->nodes[k].parent;
     if (parent < 0) return way;
-    if (!world->scaled) return quat_rotate(quat_conjugate(world->rotations[parent]), way);
+    if (!solve_scaled(world)) return quat_rotate(quat_conjugate(world->rotations[parent]), way);
     mat3 columns = mat3_transposed(world->scaled[parent].matrix);
     mat3 inverse = {vec3_cross(columns.y, columns.z), vec3_cross(columns.z, columns.x),
                     vec3_cross(columns.x, columns.y)}; /* times the determinant */
@@ -134,15 +137,20 @@ ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, ve
     return vec3_select(mirrored, vec3_scale(real_splat(-1), way), way);
 }
 
+ik_outline void solve_place_scaled(const ik_plan *plan, int k, const local_joint *local, pose *world) {
+    int parent = plan->nodes[k].parent;
+    quat rotation = local->rotation;
+    if (parent >= 0) rotation = quat_polished(quat_multiply(world->rotations[parent], rotation));
+    world->scaled[k] = scaled_of_local(parent < 0 ? NULL : &world->scaled[parent], local);
+    world->positions[k] = world->scaled[k].joint.position;
+    world->rotations[k] = rotation;
+}
+
 /* Node k in the world, from its local rotation and its parent. */
 ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *world) {
     int parent = plan->nodes[k].parent;
-    if (world->scaled) {
-        quat rotation = local.rotation;
-        if (parent >= 0) rotation = quat_polished(quat_multiply(world->rotations[parent], rotation));
-        world->scaled[k] = scaled_of_local(parent < 0 ? NULL : &world->scaled[parent], local);
-        world->positions[k] = world->scaled[k].joint.position;
-        world->rotations[k] = rotation;
+    if (solve_scaled(world)) {
+        solve_place_scaled(plan, k, &local, world);
     } else {
         world_joint above;
         if (parent >= 0) above = (world_joint){world->rotations[parent], world->positions[parent]};
@@ -161,6 +169,15 @@ ik_inline void solve_prefetch(const ik_plan *plan, group at, int k) {
     for (int lane = LANES; lane < 2 * LANES; lane++)
         __builtin_prefetch(lanes_row(&lists->rows, at, lane) + plan->nodes[k].joint * lists->next);
 #endif
+}
+
+/* Node k of a pose that was solved. */
+ik_outline void solve_place_solved(const ik_plan *plan, group at, int k, const quat *solved, const vec3 *moved,
+                                   pose *world) {
+    local_joint local = solve_local(plan, at, k);
+    local.rotation = solved[k];
+    if (plan->nodes[k].slides) local.translation = moved[k];
+    solve_place(plan, k, local, world);
 }
 
 static inline void solve_pose(const ik_plan *plan, group at, pose *world) {
@@ -205,6 +222,7 @@ ik_inline vec3 centre_of(whereabouts at, const ik_plan *plan) {
 /* The joints of a task; those that its kind does not need are left out. */
 ik_inline task_view view_of(whereabouts at, const ik_plan *plan, const ik_task *task) {
     const int k = task->node;
+    task_assume_plain(task);
     task_view view = {.place = vec3_splat(0, 0, 0)};
     if (task->kind != IK_TURN) view.place = k < 0 ? centre_of(at, plan) : at.place(at.of, plan, k);
     if (task->kind == IK_TURN || task->kind == IK_LOOK) view.rotation = at.rotation(at.of, plan, k);
@@ -388,7 +406,7 @@ ik_inline quat solve_wanted_rotation(const ik_plan *plan, group at, int k, quat 
 ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
     const pose *now = plan->pose;
     quat target = solve_wanted_rotation(plan, at, k, otherwise, weight);
-    if (!now->scaled) return target;
+    if (!solve_scaled(now)) return target;
     quat apart = quat_multiply(quat_conjugate(solve_rotation(now, k)), now->rotations[k]);
     return quat_select(mask_equal(*weight, real_splat(0)), otherwise, quat_multiply(target, apart));
 }
@@ -398,11 +416,17 @@ static inline task_wanted solve_wanted(const ik_plan *plan, group at, const pose
                                        real *weight) {
     const ik_goal *goal = &plan->job->goals[task->goal];
     const real zero = real_splat(0);
+    task_assume_plain(task);
     *weight = solve_weight(&goal->weight, at);
     const mask counts = ~mask_equal(*weight, zero);
     task_wanted wanted = {.place = vec3_splat(0, 0, 0), .number = zero};
     if (task->kind == IK_TURN) {
         wanted.rotation = quat_select(counts, quat_unit(lanes_load_quat(&goal->rotation, at)), quat_identity());
+        return wanted;
+    }
+    if (IS_WIDE) {
+        vec3 place = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->position, at), world->origin));
+        wanted.place = vec3_select(counts, place, wanted.place);
         return wanted;
     }
     real distance = world->scale * lanes_load_option(&goal->distance, at, 0);

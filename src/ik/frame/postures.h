@@ -20,6 +20,7 @@ static const rows_moves posture_moves = {posture_wish, NULL};
 /* Whether a posture pulls at any joint: by a goal, or by the option for all; and whether anything pulls at any. */
 ik_inline int posture_is_wanted(const ik_plan *plan) { return plan->postures || plan->job->options.posture > 0; }
 ik_inline int posture_is_any(const ik_plan *plan) {
+    if (IS_WIDE) return 0;
     return posture_is_wanted(plan) || plan->job->options.manipulability > 0;
 }
 

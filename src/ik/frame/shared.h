@@ -30,7 +30,7 @@ real IK_NAME(joint_load_any)(const ik_plan *plan, group at, const pose *start, c
                              real *weight) {
     const ik_options *options = &plan->job->options;
     *wanted = solve_wanted(plan, at, start, task, weight);
-    if (start->scaled && task->other >= 0) joint_see_product(start, task, wanted);
+    if (solve_scaled(start) && task->other >= 0) joint_see_product(start, task, wanted);
     joint_tame(task, wanted, start->reach);
     if (task_is_angle(task)) return real_splat(solve_within(plan, options->rotation_tolerance));
     return solve_task_slack(start, task, solve_within(plan, options->tolerance), solve_task_reach(plan, start, task));
@@ -111,7 +111,7 @@ static void joint_load_pose(const ik_plan *plan, group at, const pose *start, co
                 joint_is_hinge(plan, k) ? joint_angle_of(plan, k, local) : real_splat(0);
         }
         if (plan->slides) column_set_vec3(record, joint_slid(plan, slot), joint_load_slid(plan, at, start, k));
-        if (plan->postures) joint_load_posture(plan, at, k, record);
+        if (!IS_WIDE && plan->postures) joint_load_posture(plan, at, k, record);
         column_set_quat(record, joint_rotation(slot), rotation);
         column_set_vec3(record, joint_position(plan, slot), position);
     }
@@ -172,14 +172,14 @@ errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when 
         if (rows) rows_set(rows, step, task->row, ik_task_rows(task), row);
         if (task_is_one_sided(task)) off = task_miss(task, off), row = vec3_scale(scale, off);
         real square = vec3_dot(row, row);
-        if (plan->levels > 1) {
+        if (plan_has_levels(plan)) {
             e.strict = e.strict + level_counts(real_splat(LEVEL_LAST), task->level) * square;
             square = level_counts(beside, task->level) * square;
         }
         e.square = e.square + square;
         e.largest = real_max(vec3_length(off) * errors_unit(plan, c, when, t), e.largest);
     }
-    if (plan->levels < 2) e.strict = e.square;
+    if (!plan_has_levels(plan)) e.strict = e.square;
     e.largest = e.largest + real_poison(e.square);
     return e;
 }

@@ -101,12 +101,8 @@ static void solve_slow_down(const solve *s, group at, pose *world) {
     const ik_plan *plan = s->plan;
     world->held = speed_hold(plan, at, s->solved, s->moved);
     if (!mask_any(world->held)) return;
-    for (int k = 0; k < plan->count; k++) {
-        local_joint local = solve_local(plan, at, k);
-        local.rotation = s->solved[k];
-        if (plan->nodes[k].slides) local.translation = s->moved[k];
-        solve_place(plan, k, local, world);
-    }
+    for (int k = 0; k < plan->count; k++)
+        solve_place_solved(plan, at, k, s->solved, s->moved, world);
 }
 
 /* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
@@ -119,7 +115,7 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         local_joint local = solve_local(plan, at, k);
         world->given &= mask_is_finite(quat_dot(local.rotation, local.rotation));
         if (plan->nodes[k].turns || plan->nodes[k].slides) {
-            if (world->scaled) solve_place(plan, k, local, world); /* for solve_target_rotation */
+            if (solve_scaled(world)) solve_place(plan, k, local, world); /* for solve_target_rotation */
             quat came = local.rotation;
             s->how->place(plan, at, record, world, k, &local);
             if (plan->nodes[k].turns) {
@@ -132,9 +128,9 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         s->solved[k] = local.rotation;
         solve_place(plan, k, local, world);
     }
-    if (!s->job->judge) solve_to_poles(plan, at, s->solved, s->moved, world);
+    if (!IS_WIDE && !s->job->judge) solve_to_poles(plan, at, s->solved, s->moved, world);
     world->held = mask_splat(0);
-    if (plan->timed && plan->past.frame) solve_slow_down(s, at, world);
+    if (!IS_WIDE && plan->timed && plan->past.frame) solve_slow_down(s, at, world);
     world->origin = solve_origin(plan, at, world);
     solve_center(plan, world);
 }
@@ -251,7 +247,7 @@ static void solve_store_goal_errors(const solve *s, group at, const verdict *v, 
         if (!task_is_angle(task)) miss = miss * s->results[UNSCALE];
         solve_store_goal_error(s, at, task->goal, v, keep, miss);
     }
-    for (int k = 0; k < plan->count; k++) {
+    for (int k = 0; !IS_WIDE && k < plan->count; k++) {
         if (plan->nodes[k].posture < 0) continue;
         const int goal = plan->nodes[k].posture;
         mask counts = ~mask_equal(solve_weight(&plan->job->goals[goal].weight, at), real_splat(0));
@@ -414,7 +410,7 @@ static void solve_load(solve *s) {
     s->ready[UNSCALE] = real_unscale(s->world.scale);
     s->ready[ITERATIONS] = s->round ? lanes_load_count(&s->job->iterations, s->loaded) : real_splat(0);
     s->ready[SAID] = real_splat(0);
-    if (s->world.scaled) solve_choose(s);
+    if (solve_scaled(&s->world)) solve_choose(s);
     if (s->size.state) solve_load_state(s);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
     s->plan->attempts = NULL;

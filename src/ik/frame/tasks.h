@@ -19,6 +19,24 @@
  *
  * For a PLACE the shift of side -1 is that of p itself, for a LOOK or a DISTANCE that of q. */
 
+/* On 64-byte vectors methods solve plain jobs only: positions and rotations in the world, of one level, in a pose
+ * without scales; no poles, speeds or postures (frame.h checks it). Other jobs go to 32-byte vectors, and what only
+ * those need is left out here. */
+#define IS_WIDE (IK_BYTES == 64)
+
+/* Tasks in the world that are only a position or a rotation. */
+ik_inline int task_is_plain(const ik_task *task) {
+    return task->other < 0 && (task->kind == IK_PLACE || task->kind == IK_TURN);
+}
+
+/* Tells the compiler so. */
+ik_inline void task_assume_plain(const ik_task *task) {
+#if IS_WIDE && defined(__GNUC__)
+    if (!task_is_plain(task)) __builtin_unreachable();
+#endif
+    (void)task;
+}
+
 /* The wanted values: for a TURN the rotation; for all others a position or a normal, and a number. */
 typedef union {
     quat rotation;
@@ -53,10 +71,15 @@ ik_inline int task_side(const ik_plan *plan, int task, int slot) {
 ik_inline vec3 task_scalar(real x) { return (vec3){x, real_splat(0), real_splat(0)}; }
 
 /* Whether it is one-sided: only an error above 0 counts. */
-ik_inline int task_is_one_sided(const ik_task *task) { return task->kind == IK_INSIDE || task->kind == IK_OUTSIDE; }
+ik_inline int task_is_one_sided(const ik_task *task) {
+    return !IS_WIDE && (task->kind == IK_INSIDE || task->kind == IK_OUTSIDE);
+}
 
 /* Whether its rows are angles. */
-ik_inline int task_is_angle(const ik_task *task) { return task->kind == IK_TURN || task->kind == IK_LOOK; }
+ik_inline int task_is_angle(const ik_task *task) {
+    task_assume_plain(task);
+    return task->kind == IK_TURN || task->kind == IK_LOOK;
+}
 
 /* The axis of a LOOK in the world. */
 ik_inline vec3 task_axis(const ik_plan *plan, const ik_task *task, const task_view *v) {
@@ -89,7 +112,7 @@ ik_inline real task_within(real x, real most) { return real_max(real_min(x, most
  * to that on the axis, and on the bone. Parallel lines take the middle of the bone. If bone and axis meet, they
  * separate at right angles to both. */
 static inline void task_meet(const ik_task *task, const task_wanted *wanted, task_view *v) {
-    if (task->kind != IK_OUTSIDE) return;
+    if (IS_WIDE || task->kind != IK_OUTSIDE) return;
     const real zero = real_splat(0), half = real_splat(0.5f), one = real_splat(1);
     const direction bone = vec3_direction_of_any(vec3_sub(v->place, v->other_place));
     const direction axis = vec3_direction_of_any(vec3_sub(wanted->end, wanted->place));
@@ -114,6 +137,7 @@ static inline void task_meet(const ik_task *task, const task_wanted *wanted, tas
 ik_inline vec3 task_error(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v) {
     vec3 place = wanted->place;
     quat rotation = wanted->rotation;
+    task_assume_plain(task);
     switch (task->kind) {
     case IK_PLACE:
         if (task->other >= 0) place = vec3_add(v->other_place, quat_rotate(v->other_rotation, place));
@@ -136,13 +160,14 @@ ik_inline vec3 task_error(const ik_plan *plan, const ik_task *task, const task_w
 
 /* The point that motions of a joint on that side move. */
 ik_inline vec3 task_lever(const ik_task *task, const task_wanted *wanted, const task_view *v, int side) {
-    return side < 0 && task->kind != IK_PLACE ? task_end(task, wanted, v) : v->place;
+    return !IS_WIDE && side < 0 && task->kind != IK_PLACE ? task_end(task, wanted, v) : v->place;
 }
 
 /* The change of the task by a small motion: its error is reduced by this. */
 static inline vec3 task_change(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v,
                                int side, motion by) {
     vec3 shift = side < 0 ? vec3_scale(real_splat(-1), by.shift) : by.shift;
+    task_assume_plain(task);
     switch (task->kind) {
     case IK_TURN:
         return side < 0 ? vec3_scale(real_splat(-1), by.turn) : by.turn;

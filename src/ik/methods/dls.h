@@ -78,7 +78,8 @@ static void dls_start(const ik_plan *plan, columns c, mask chosen) {
     const real given = real_splat((number)plan->job->options.damping) * *column(c, joint_lever(plan));
     real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));
     real *level = column(c, dls_state(plan, DLS_LEVEL));
-    *damping = real_select(chosen, plan->job->options.damping > 0 ? given * given : real_splat(-DLS_FIRST_DAMPING), *damping);
+    *damping =
+        real_select(chosen, plan->job->options.damping > 0 ? given * given : real_splat(-DLS_FIRST_DAMPING), *damping);
     *growth = real_select(chosen, real_splat(2), *growth);
     *level = real_select(chosen, real_splat(LEVEL_FIRST), *level);
 }
@@ -98,7 +99,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     patience = real_select(presses, real_splat(DLS_PATIENCE_FINISH), patience);
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
     mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
-    if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
+    if (plan_has_levels(plan)) stuck &= ~dls_be_strict(plan, c, stuck);
     const mask keeps = mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat(0)) &
                        mask_less(real_splat(0), *column(c, watch + WATCH_KICKS));
     const real value = real_select(keeps, real_splat(LARGEST), e.strict);
@@ -125,7 +126,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
         accept &= better;
         dls_adapt(plan, c, waits, better, gain);
     }
-    if (plan->levels > 1) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, o.now.strict));
+    if (plan_has_levels(plan)) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, o.now.strict));
     *error = real_select(accept, e.largest, *error);
     IK_NAME(turns_accept)(plan, c, accept);
     if (dls_may_wait(plan)) {

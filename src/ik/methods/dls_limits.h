@@ -14,7 +14,7 @@
  * changes the step of the levels above by the square of that rotation. */
 
 /* True if a step may have to be solved in stages. */
-ik_inline int dls_has_stages(const ik_plan *plan) { return plan->levels > 1 && !plan->job->options.project; }
+ik_inline int dls_has_stages(const ik_plan *plan) { return plan_has_levels(plan) && !plan->job->options.project; }
 
 /* Columns of the held rotation or slide, and the rotation that the limit would allow. In stages all rotations and
  * slides are held at the result of earlier levels. Values of the stage: 0 all levels together; 1 the first alone; 2 the
@@ -373,7 +373,7 @@ static mask dls_reconsider(const ik_plan *plan, columns c, const real *y) {
         real left = off - rows_seen(plan, c, t, dls_all).x;
         mask violated = mask_equal(*active, zero) & mask_less(least, left);
         mask back = rows_is_active(plan, c, t) & mask_less(y[plan->tasks[t].row * c.step], zero);
-        if (plan->levels > 1) back &= dls_is_asked(plan, c, t);
+        if (plan_has_levels(plan)) back &= dls_is_asked(plan, c, t);
         *active = real_select(violated, one, real_select(back, real_splat(2), *active));
         changed |= violated | back;
     }

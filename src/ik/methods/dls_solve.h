@@ -245,7 +245,7 @@ static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     rows_assemble(plan, c, s.matrix, s.step);
     dls_damp_by_error(plan, c, s, e.square);
     real foreseen;
-    if (plan->levels > 1) {
+    if (plan_has_levels(plan)) {
         real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
         foreseen = dls_solve_levels(plan, c, s, levels_damped, damping, e.square);
     } else
