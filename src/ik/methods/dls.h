@@ -127,7 +127,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     if (plan->job->options.damping == 0) {
         if (posture_settles(plan)) better |= mask_equal(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
         accept &= better;
-        if (dls_finishes(plan))
+        if (dls_bars(plan))
             dls_adapt_share(plan, c, waits, better);
         else
             dls_adapt(plan, c, waits, better, gain);

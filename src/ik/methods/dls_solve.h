@@ -40,7 +40,7 @@ ik_inline real dls_damping(const ik_plan *plan, columns c, diagonal d) {
 #define DLS_SHARE_ROUNDING (number)(0.125 * EPSILON)
 
 ik_inline real dls_damping_of(const ik_plan *plan, columns c, diagonal d, real square) {
-    if (!dls_finishes(plan)) return dls_damping(plan, c, d);
+    if (!dls_bars(plan)) return dls_damping(plan, c, d);
     real *share = column(c, dls_state(plan, DLS_DAMPING)); /* negative at first */
     *share = real_max(*share, real_splat(DLS_SHARE_LEAST));
     return *share * square + real_splat(DLS_SHARE_ROUNDING) * d.sum + real_splat(TINY_LENGTH);
