@@ -105,7 +105,7 @@ def test_sweeps_are_those_of_the_reference(slides: bool, hinged: bool) -> None:
         found = ik.full_body(skeleton, pose, goals, iterations=0, sweeps=sweeps)
         bodies = Bodies(BOXES.parents, BOXES.offsets, BOXES.goals, hinges, slides=slides)
         turned, root = bodies.solve(pose.rotations, pose.translations[:, 0], targets, sweeps)
-        apart = ik.rotations.angle(ik.rotations.multiply(ik.rotations.conjugate(turned), found.pose.rotations))
+        apart = ik.rotations.log(ik.rotations.multiply(ik.rotations.conjugate(turned), found.pose.rotations))
         assert np.abs(apart).max() < 1e-7
         if slides:
             assert found.pose.translations is not None

@@ -52,6 +52,11 @@ enum { DLS_PATIENCE = 5 };
 #define DLS_HOPELESS_HURRIED (number)0.01
 enum { DLS_PATIENCE_HURRIED = 2 };
 
+/* Lanes whose steps are all kept, and that are not stuck: the first phase of full_body. */
+ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
+    return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-1.5));
+}
+
 /* Nielsen's rule: the damping falls the more, the better the decrease of the error was predicted. */
 ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better, real gain) {
     const real one = real_splat(1), two = real_splat(2);
@@ -91,6 +96,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     real patience = real_select(hurried, real_splat(DLS_PATIENCE_HURRIED), real_splat(DLS_PATIENCE));
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
     mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
+    stuck &= ~dls_is_calm(plan, c);
     if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
     const mask keeps = mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat(0)) &
                        mask_less(real_splat(0), *column(c, watch + WATCH_KICKS));
@@ -112,7 +118,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     if (posture_settles(plan)) *error = real_select(waits, *error, o.now.largest);
     e.square = posture_forgiven(plan, c, e.square);
     real gained = o.now.square - e.square, gain = gained / real_max(o.now.square - o.foreseen, real_splat(SMALLEST));
-    mask better = mask_less(real_splat(0), gained), accept = ~waits & mask_is_number(e.square);
+    mask better = mask_less(real_splat(0), gained) | dls_is_calm(plan, c), accept = ~waits & mask_is_number(e.square);
     if (plan->job->options.damping == 0) {
         if (posture_settles(plan)) better |= mask_equal(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
         accept &= better;
