@@ -30,8 +30,8 @@ from ikcore.learning.rbf import RbfPoses
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, jacobian
-from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.bodies import full_body
+from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.composed import composed
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
@@ -43,6 +43,8 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 if TYPE_CHECKING:
     from ikcore import feet, prepare
     from ikcore.bake import Baked, BakeSettings, bake_feet
+    from ikcore.bodies.hinges import hinges_from
+    from ikcore.bodies.ready import as_body
     from ikcore.clips import bvh, gltf, samples
     from ikcore.clips.clip import Clip, FormatError
     from ikcore.clips.smoothing import Smoothed, smooth
@@ -68,11 +70,13 @@ _MODULES = {
 }
 _HOMES = {
     **dict.fromkeys(("as_strong", "momentum"), "masses"),
+    "as_body": "bodies.ready",
     **dict.fromkeys(("Baked", "BakeSettings", "bake_feet"), "bake"),
     "FootLock": "feet.foot_lock",
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
     **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
+    "hinges_from": "bodies.hinges",
     "MotionMatching": "learning.matching",
     **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
     **dict.fromkeys(("Spline", "curve_through", "spline"), "splines"),
@@ -144,6 +148,7 @@ __all__ = [
     "World",
     "__version__",
     "aim",
+    "as_body",
     "as_strong",
     "bake_feet",
     "broyden",
@@ -159,6 +164,7 @@ __all__ = [
     "full_body",
     "gauss_seidel",
     "gltf",
+    "hinges_from",
     "isa",
     "jacobian",
     "lbfgsb",

@@ -52,7 +52,7 @@ enum { DLS_PATIENCE = 5 };
 #define DLS_HOPELESS_HURRIED (number)0.01
 enum { DLS_PATIENCE_HURRIED = 2 };
 
-/* Lanes whose steps are all kept, and that are not stuck: the first phase of full_body. */
+/* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. */
 ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
     return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-1.5));
 }
@@ -80,7 +80,8 @@ static void dls_start(const ik_plan *plan, columns c, mask chosen) {
     const real given = real_splat((number)plan->job->options.damping) * *column(c, joint_lever(plan));
     real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));
     real *level = column(c, dls_state(plan, DLS_LEVEL));
-    *damping = real_select(chosen, plan->job->options.damping > 0 ? given * given : real_splat(-DLS_FIRST_DAMPING), *damping);
+    *damping =
+        real_select(chosen, plan->job->options.damping > 0 ? given * given : real_splat(-DLS_FIRST_DAMPING), *damping);
     *growth = real_select(chosen, real_splat(2), *growth);
     *level = real_select(chosen, real_splat(LEVEL_FIRST), *level);
 }

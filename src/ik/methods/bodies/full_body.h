@@ -2,30 +2,36 @@
  *
  *   begin   the pose becomes bodies, which are moved as a whole and limb by limb (first.h), then by the sweeps. They
  *           become a pose with bones of their old lengths, within limits. ERROR is of that pose
- *   step    one of dls, which meets goals exactly where they can be met. In the first CALM_STEPS the damping follows
- *           the error and every step is kept, so that the pose stays a continuous function of the goals where they
- *           cannot be met (T. Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method",
- *           IEEE Trans. Robotics 27, 2011). What is not within tolerance by then is put aside. dls goes on from it,
- *           then from the pose that came in, and what it finds counts where it is within tolerance alone */
+ *   step    one of dls, which meets goals exactly where they can be met. At first every step is kept, so that the pose
+ *           is a continuous function of the goals, and the damping follows the error:
+ *             HASTY   the square of it (T. Sugihara, "Solvability-unconcerned inverse kinematics by the
+ *                     Levenberg-Marquardt method", IEEE Trans. Robotics 27, 2011), a few steps
+ *             CALM    again from the bodies, the error itself, so that no step overshoots where goals cannot be met
+ *           What is not within tolerance by then is put aside, and dls goes on:
+ *             KEEPS   from there, then from the pose that came in. What it finds counts within tolerance alone */
 
 #include "bodies.h"
 #include "sweeps.h"
 #include "first.h"
 
-enum { CALM_STEPS = 20 };
-enum full_body_phase { CALM = -2, KEEPS = -1 }; /* values of DLS_HURRIES */
-enum { KICKED_NEVER = 1 };                      /* WATCH_KICKS: later poses count where they arrive */
+enum full_body_phase { HASTY = -3, CALM = -2, KEEPS = -1 }; /* values of DLS_HURRIES */
 
-/* The damping is the error times so many mean bones, which bounds by how much a turn bends the way of an end, and at
- * least such a share of the squared mean bone. */
+/* The iterations at which the first two end. */
+enum { HASTY_UNTIL = 5, CALM_UNTIL = 25 };
+
+/* Calm damping is the error times so many mean bones, which bounds by how much a turn bends the way of an end. At least
+ * it is such a share of the squared mean bone. */
 #define CALM_BONES   (number)4
 #define CALM_DAMPING (number)1e-3
 
-/* The pose that came in, as joints.h has it and with the angles of hinges. */
+/* Two poses, as joints.h has them and with the angles of hinges: the one that came in, and that of the bodies. */
 ik_inline int full_body_pose(const ik_plan *plan) { return joint_task(plan, 0) - joint_rotation(0); }
 ik_inline int full_body_came(const ik_plan *plan) { return bodies_columns(plan); }
-ik_inline int full_body_columns(const ik_plan *plan) {
+ik_inline int full_body_swept(const ik_plan *plan) {
     return full_body_came(plan) + full_body_pose(plan) + (plan->rests ? plan->slots : 0);
+}
+ik_inline int full_body_columns(const ik_plan *plan) {
+    return full_body_swept(plan) + (full_body_swept(plan) - full_body_came(plan));
 }
 
 static record_size full_body_size(const ik_plan *plan) {
@@ -37,11 +43,10 @@ static void full_body_copy(columns c, int from, int to, int count, mask chosen) 
         *column(c, to + i) = real_select(chosen, *column(c, from + i), *column(c, to + i));
 }
 
-static void full_body_keep(const ik_plan *plan, columns c) {
-    const int pose = full_body_pose(plan), all = ~0;
-    full_body_copy(c, joint_rotation(0), full_body_came(plan), pose, mask_splat(all));
-    if (plan->rests)
-        full_body_copy(c, joint_angle(plan, 0), full_body_came(plan) + pose, plan->slots, mask_splat(all));
+static void full_body_keep(const ik_plan *plan, columns c, int to) {
+    const int pose = full_body_pose(plan);
+    full_body_copy(c, joint_rotation(0), to, pose, mask_splat(~0));
+    if (plan->rests) full_body_copy(c, joint_angle(plan, 0), to + pose, plan->slots, mask_splat(~0));
 }
 
 static real full_body_error(const ik_plan *plan, columns c) {
@@ -52,14 +57,15 @@ static real full_body_error(const ik_plan *plan, columns c) {
 
 static void full_body_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     IK_NAME(joint_load)(plan, at, start, record);
-    full_body_keep(plan, record);
+    full_body_keep(plan, record, full_body_came(plan));
     bodies_load(plan, record);
     first_move(plan, record);
     for (int sweep = 0; sweep < plan->job->options.sweeps; sweep++)
         sweep_once(plan, record);
     bodies_store(plan, record);
+    full_body_keep(plan, record, full_body_swept(plan));
     dls_start(plan, record, ~mask_splat(0));
-    *column(record, dls_state(plan, DLS_HURRIES)) = real_splat(CALM);
+    *column(record, dls_state(plan, DLS_HURRIES)) = real_splat(HASTY);
     kicks_start(record, dls_state(plan, DLS_WATCH));
     *column(record, ERROR) = full_body_error(plan, record);
 }
@@ -84,37 +90,49 @@ static void full_body_put_aside(const ik_plan *plan, columns c, mask chosen) {
     *phase = real_select(chosen, real_splat(KEEPS), *phase);
 }
 
-/* Lanes that were just kicked for the first time: they start from the pose that came in instead. */
-static void full_body_start_over(const ik_plan *plan, columns c, mask chosen) {
+/* The chosen lanes start from a pose that was kept. */
+static void full_body_start_from(const ik_plan *plan, columns c, int from, mask chosen) {
     const int pose = full_body_pose(plan);
     real *error = column(c, ERROR);
-    full_body_copy(c, full_body_came(plan), joint_rotation(0), pose, chosen);
-    if (plan->rests) full_body_copy(c, full_body_came(plan) + pose, joint_angle(plan, 0), plan->slots, chosen);
+    full_body_copy(c, from, joint_rotation(0), pose, chosen);
+    if (plan->rests) full_body_copy(c, from + pose, joint_angle(plan, 0), plan->slots, chosen);
     *error = real_select(chosen, full_body_error(plan, c), *error);
 }
 
-static void full_body_choose_damping(const ik_plan *plan, columns c) {
+static void full_body_choose_damping(const ik_plan *plan, columns c, mask hasty) {
     const real lever = *column(c, joint_lever(plan)), least = real_splat(CALM_DAMPING) * lever;
     const real square = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).square;
+    const real calm = lever * (real_splat(CALM_BONES) * real_sqrt(square) + least);
+    const real wanted = real_select(hasty, real_splat((number)0.5) * square + lever * least, calm);
     real *damping = column(c, dls_state(plan, DLS_DAMPING));
-    const real wanted = lever * (real_splat(CALM_BONES) * real_sqrt(square) + least);
     *damping = real_select(dls_is_calm(plan, c), wanted, *damping);
+}
+
+/* The phase of every lane, before a step. */
+static void full_body_choose_phase(const ik_plan *plan, columns c) {
+    real *phase = column(c, dls_state(plan, DLS_HURRIES));
+    const real iterations = *column(c, ITERATIONS);
+    const mask hasty = mask_equal(*phase, real_splat(HASTY));
+    const mask ends = hasty & ~mask_less(iterations, real_splat(HASTY_UNTIL));
+    *phase = real_select(ends, real_splat(CALM), *phase);
+    if (mask_any(ends)) full_body_start_from(plan, c, full_body_swept(plan), ends);
+    const mask over = ~mask_less(iterations, real_splat(CALM_UNTIL)) & dls_is_calm(plan, c);
+    if (mask_any(over)) full_body_put_aside(plan, c, over);
+    if (mask_any(dls_is_calm(plan, c))) full_body_choose_damping(plan, c, hasty & ~ends);
 }
 
 static void full_body_step(const ik_plan *plan, real *bundle, int groups) {
     mask never[GROUPS];
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        const mask over = ~mask_less(*column(c, ITERATIONS), real_splat(CALM_STEPS)) & dls_is_calm(plan, c);
-        if (mask_any(over)) full_body_put_aside(plan, c, over);
-        if (mask_any(dls_is_calm(plan, c))) full_body_choose_damping(plan, c);
+        full_body_choose_phase(plan, c);
         never[g] = mask_equal(*full_body_kicks(plan, c), real_splat(KICKED_NEVER));
     }
     dls_step(plan, bundle, groups);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
         const mask first = never[g] & mask_less(real_splat(KICKED_NEVER), *full_body_kicks(plan, c));
-        if (mask_any(first)) full_body_start_over(plan, c, first);
+        if (mask_any(first)) full_body_start_from(plan, c, full_body_came(plan), first);
     }
 }
 
