@@ -19,6 +19,8 @@ enum full_body_phase { HASTY = -3, CALM = -2, KEEPS = -1 }; /* values of DLS_HUR
 /* The iterations at which the first two end. */
 enum { HASTY_UNTIL = 5, CALM_UNTIL = 25 };
 
+enum { KICKED_NEVER = 1 }; /* WATCH_KICKS of lanes that were put aside: later poses count where they arrive */
+
 /* Calm damping is the error times so many mean bones, which bounds by how much a turn bends the way of an end. At least
  * it is such a share of the squared mean bone. */
 #define CALM_BONES   (number)4
