@@ -50,7 +50,9 @@ class Boxes:
         return ik.Limit.euler("ZYX", box[:, 0], box[:, 1], **more)
 
     def pose(self, states: Array) -> ik.Pose:
-        turns = np.concatenate([np.tile([1.0, 0, 0, 0], (len(states), SLIDES, 1)), HUMAN.pose(states).rotations], axis=1)
+        turns = np.concatenate(
+            [np.tile([1.0, 0, 0, 0], (len(states), SLIDES, 1)), HUMAN.pose(states).rotations], axis=1
+        )
         rotations = np.stack([self._product(turns, parts) for parts in self.parts], axis=1)
         moved = np.tile(self.offsets, (len(states), 1, 1))
         moved[:, 0] += states[:, :SLIDES]
@@ -98,7 +100,11 @@ def test_sweeps_are_those_of_the_reference(slides: bool, hinged: bool) -> None:
         if hinged and joint and len(parts) == 1:
             axis, (low, high) = HUMAN.linkage.axes[parts[0]], HUMAN.linkage.limits.T[parts[0]]
             hinges[joint], limits[joint] = (axis, low, high), ik.Limit.hinge(axis, low, high)
-    skeleton, pose, goals = ik.Skeleton(BOXES.parents, BOXES.offsets, limits=limits), started(truths), BOXES.reaches(truths)
+    skeleton, pose, goals = (
+        ik.Skeleton(BOXES.parents, BOXES.offsets, limits=limits),
+        started(truths),
+        BOXES.reaches(truths),
+    )
     targets = np.stack([goal.position for goal in goals], axis=1)
     assert pose.translations is not None
     for sweeps in (1, 2, 20):
@@ -120,7 +126,11 @@ def test_the_near_set_is_the_published_one() -> None:
 
 # ---- the published tables: medians and 95 % of the worst effector in mm, after 20, 50 and 200 sweeps
 
-TABLE = {0.05: [(28, 46), (14, 29), (7.3, 16)], 0.1: [(54, 88), (29, 48), (13, 23)], 0.2: [(96, 161), (55, 85), (22, 45)]}
+TABLE = {
+    0.05: [(28, 46), (14, 29), (7.3, 16)],
+    0.1: [(54, 88), (29, 48), (13, 23)],
+    0.2: [(96, 161), (55, 85), (22, 45)],
+}
 
 
 @pytest.mark.parametrize("share", TABLE)
