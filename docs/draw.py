@@ -55,6 +55,7 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             bounds,
             newton,
             lbfgsb,
+            full_body,
             postures,
             rbf,
             motion_matching,
@@ -473,6 +474,47 @@ def circle_through(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> tuple[N
     sides = 2 * np.array([b - a, c - a])[:, :2]
     middle = np.append(np.linalg.solve(sides, [b @ b - a @ a, c @ c - a @ a]), 0)
     return middle, float(np.linalg.norm(a - middle))
+
+
+def full_body() -> Figure:
+    """A body after some sweeps; what is left before the finish; how far joints turn as a target walks away."""
+    anywhere = ik.Limit.free(position=[[-np.inf] * 3, [np.inf] * 3])
+    offsets = [[0, 1, 0], [0, 0.5, 0], [0.3, 0, 0], [0.3, -0.05, 0], [-0.3, 0, 0], [-0.3, -0.05, 0]]
+    offsets += [[0.1, -0.45, 0], [0, -0.45, 0.02], [-0.1, -0.45, 0], [0, -0.45, 0.02]]
+    body = ik.Skeleton([-1, 0, 1, 2, 1, 4, 0, 6, 0, 8], offsets, limits=[anywhere, *[None] * 9])
+    ends, rest = (3, 5, 7, 9), body.forward(body.rest).positions
+    target = np.array([1.2, 1.9, 0])
+
+    def goals(targets: NDArray[Any]) -> list[ik.Reach]:
+        return [ik.Reach(3, targets), *(ik.Reach(end, rest[end]) for end in ends[1:])]
+
+    figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    scene, left, turns = figure.subplots(1, 3, width_ratios=[1, 1, 1])
+    scene.set(xlim=(-0.8, 1.4), ylim=(0, 2), aspect="equal")
+    scene.axis("off")
+    for sweeps, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.3), (3, BLUE, 0.55), (20, BLUE, 1)]:
+        found = ik.full_body(body, body.rest, goals(target), sweeps=sweeps, iterations=0, pre_pull=min(sweeps, 1))
+        places = body.forward(found.pose).positions
+        for limb in ([0, 1, 2, 3], [1, 4, 5], [0, 6, 7], [0, 8, 9]):
+            chain(scene, places[limb], color, shade)
+    dot(scene, target, GREEN)
+    counts = [1, 2, 3, 5, 8, 12, 20, 30, 50, 80]
+    for inertia, color in ((1, GREEN), (10, BLUE), (100, ORANGE)):
+        runs = (ik.full_body(body, body.rest, goals(target), sweeps=n, iterations=0, inertia=inertia) for n in counts)
+        left.loglog(counts, [1000 * float(run.error) for run in runs], color=color, label=f"{inertia}")
+    left.set(xlabel="sweeps", ylabel="left before the finish, mm")
+    left.legend(title="inertia", frameon=False)
+    way = 0.007 * np.arange(150)
+    away = rest[3] + way[:, np.newaxis] * np.array([0.8, 0.6, 0])
+    for method, color in (("dls", GREY), ("full_body", BLUE)):
+        pose = ik.solve(body, body.rest, goals(away), method).pose.rotations
+        cosines = np.abs((pose[1:] * pose[:-1]).sum(-1)).clip(0, 1)
+        turns.semilogy(way[1:], np.degrees(2 * np.arccos(cosines)).max(-1).clip(0.05), color=color, label=method)
+    turns.set(xlabel="way of the target, m", ylabel="largest turn in a step, degrees")
+    turns.legend(frameon=False)
+    for panel in (left, turns):
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure
 
 
 def ccd() -> Figure:

@@ -35,6 +35,7 @@ from ikcore.solving.table import methods
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 if TYPE_CHECKING:
+    from ikcore import bodies as bodies
     from ikcore import feet as feet
     from ikcore import grounds as grounds
     from ikcore import learned as learned
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 # Imported at first use, so that a program that only solves does not wait for clips, grounds, feet and pages.
 _MODULES = {
+    "bodies": "bodies",
     "bvh": "clips.bvh",
     "feet": "feet",
     "gltf": "clips.gltf",

@@ -111,7 +111,7 @@ def test_sweeps_are_those_of_the_reference(slides: bool, hinged: bool) -> None:
         found = ik.solvers.full_body(skeleton, pose, goals, iterations=0, sweeps=sweeps)
         bodies = Bodies(BOXES.parents, BOXES.offsets, BOXES.goals, hinges, slides=slides)
         turned, root = bodies.solve(pose.rotations, pose.translations[:, 0], targets, sweeps)
-        apart = ik.rotations.angle(ik.rotations.multiply(ik.rotations.conjugate(turned), found.pose.rotations))
+        apart = ik.rotations.log(ik.rotations.multiply(ik.rotations.conjugate(turned), found.pose.rotations))
         assert np.abs(apart).max() < 1e-7
         if slides:
             assert found.pose.translations is not None
@@ -155,3 +155,162 @@ def test_the_finish_reaches_all_of_the_published_set() -> None:
     truths = HUMAN.truths()
     found = ik.solvers.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths))
     assert (found.status == 0).sum() == 200
+
+
+# ---- continuous in the goals
+
+
+def walked(way: tuple[float, float, float], end: int, step: float, **options: Any) -> tuple[Array, ik.Solution]:
+    """Largest turn of a joint from one target of an end to the next, degrees, as it walks away from where it is."""
+    count = int(1.4 / step)
+    rest = np.repeat(HUMAN.at_rest()[np.newaxis], count, axis=0)
+    goals = BOXES.reaches(rest)
+    line = step * np.arange(count)[:, np.newaxis] * np.asarray(way) / np.linalg.norm(way)
+    goals[end] = ik.Reach(goals[end].joint, goals[end].position + line, offset=goals[end].offset)
+    found = ik.full_body(BOXES.skeleton, BOXES.pose(rest), goals, **options)
+    cosines = np.abs((found.pose.rotations[1:] * found.pose.rotations[:-1]).sum(-1))
+    return np.degrees(2 * np.arccos(np.clip(cosines, 0, 1))).max(axis=-1), found
+
+
+OUTWARDS = [((0.3, -1, 0.4), 0), ((0, 0.3, 1), 2), ((0, 0, 1), 4)]
+
+
+@pytest.mark.parametrize(("way", "end"), OUTWARDS)
+def test_targets_that_walk_beyond_reach_make_no_jump(way: tuple[float, float, float], end: int) -> None:
+    turns, found = walked(way, end, 0.007)
+    assert found.status[0] == 0
+    assert found.status[-1] != 0
+    assert found.error[-1] > 0.1
+    assert turns.max() < 5
+
+
+def test_half_the_step_gives_half_the_change() -> None:
+    whole, _ = walked((0, 0.3, 1), 2, 0.014)
+    half, _ = walked((0, 0.3, 1), 2, 0.007)
+    assert np.median(half) == pytest.approx(np.median(whole) / 2, rel=0.2)
+    assert half.max() < 0.75 * whole.max()
+
+
+# ---- who gives way
+
+ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
+
+
+def star(masses: Any = None, stiffness: float = 0.0) -> ik.Skeleton:
+    """Two arms of two bones on a root that slides, alike but for what is given of the first."""
+    points = [[0, 0, 0], [0.5, 0, 0], [0.5, 0.2, 0], [0.5, 0, 0], [-0.5, 0, 0], [-0.5, 0.2, 0], [-0.5, 0, 0]]
+    limits: list[ik.Limit | None] = [ik.Limit.free(position=ANYWHERE), *[None] * 6]
+    if stiffness:
+        limits[1:3] = [ik.Limit.free(stiffness=stiffness)] * 2
+    return ik.Skeleton([-1, 0, 1, 2, 0, 4, 5], points, limits=limits, masses=masses)
+
+
+# Both ends are asked to come nearer, unevenly for none.
+SQUASHED = [ik.Reach(3, [0.8, 0.2, 0]), ik.Reach(6, [-0.8, 0.2, 0])]
+TORN = [ik.Reach(3, [2.5, 0.4, 0]), ik.Reach(6, [-2.5, 0.4, 0])]
+
+
+def turned(found: ik.Solution) -> tuple[float, float]:
+    """By how much the joints of the first and of the second arm turn, radians."""
+    angles = ik.rotations.to_axis_angle(ik.rotations.canonical(found.pose.rotations))[1]
+    return float(angles[1:4].sum()), float(angles[4:].sum())
+
+
+@pytest.mark.parametrize("goals", [SQUASHED, TORN])
+@pytest.mark.parametrize("iterations", [0, 200])
+def test_heavier_and_stiffer_sides_turn_less(goals: list[ik.Reach], iterations: int) -> None:
+    alike = turned(ik.full_body(star(), star().rest, goals, iterations=iterations))
+    assert alike[0] == pytest.approx(alike[1], rel=0.25)
+    for skeleton in (star(masses=[1, 8, 8, 8, 1, 1, 1]), star(stiffness=0.8)):
+        first, second = turned(ik.full_body(skeleton, skeleton.rest, goals, iterations=iterations))
+        assert first < second
+
+
+# ---- every row of the table of docs/full_body.md
+
+
+def test_sweeps_sub_sweeps_and_relaxation_change_what_is_left() -> None:
+    truths = near(0.2, 40)
+    pose, goals = started(truths), BOXES.reaches(truths)
+
+    def left(**options: Any) -> float:
+        return float(np.median(ik.full_body(BOXES.skeleton, pose, goals, iterations=0, **options).error))
+
+    assert left(sweeps=5) > left() > left(sweeps=80)
+    assert left(sub_sweeps=3) < left()
+    assert left(relaxation=1.0) > left()
+    assert left(inertia=100.0) > left()
+    assert left(inertia=0.1) > left()
+    assert left(max_angle=0.002) > left()
+    assert left(pre_pull=0.0, sweeps=1) > left(sweeps=1)
+    assert left(pre_pull_turn=1.0) < left()
+    assert left(pull_chain=1.0, sweeps=1) < left(sweeps=1)
+
+
+def test_both_residuals_are_told() -> None:
+    truths = near(0.1, 20)
+    found = ik.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths), history=True)
+    unfinished = ik.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths), iterations=0)
+    assert found.history is not None
+    assert np.all(found.history[:, 0] > 100 * found.error)
+    assert np.all(found.history[:, 0] >= unfinished.error * (1 - 1e-9))
+
+
+def test_a_pinned_root_stays_to_the_bit() -> None:
+    truths = near(0.1, 20)
+    pose = started(truths)
+    below = list(range(1, len(BOXES.parents)))
+    found = ik.full_body(BOXES.skeleton, pose, BOXES.reaches(truths), moving=below)
+    assert found.pose.translations is not None
+    assert pose.translations is not None
+    np.testing.assert_array_equal(found.pose.rotations[:, 0], pose.rotations[:, 0])
+    np.testing.assert_array_equal(found.pose.translations, pose.translations)
+    assert not np.array_equal(found.pose.rotations[:, 1:], pose.rotations[:, 1:])
+
+
+def test_excluded_bones_stay_to_the_bit_and_are_carried() -> None:
+    truths = near(0.05, 20)
+    pose, elbow = started(truths), 11
+    others = [joint for joint in range(len(BOXES.parents)) if joint != elbow]
+    found = ik.full_body(BOXES.skeleton, pose, BOXES.reaches(truths), moving=others)
+    np.testing.assert_array_equal(found.pose.rotations[:, elbow], pose.rotations[:, elbow])
+    assert (found.status == 0).mean() > 0.9
+
+
+def test_strength_is_the_weight_beside_the_heaviest_goal() -> None:
+    def misses(weight: float) -> Array:
+        weak = [TORN[0], ik.Reach(6, TORN[1].position, weight=weight)]
+        found = ik.full_body(star(), star().rest, weak, iterations=0, goal_errors=True)
+        assert found.goal_errors is not None
+        return found.goal_errors[:, 0]
+
+    even, weak = misses(1.0), misses(0.2)
+    assert weak[1] > even[1]
+    assert weak[0] < even[0]
+
+
+def test_preferred_angles_bend_what_is_squashed() -> None:
+    """A straight leg does not know which way; its preference decides, either way."""
+    bend = ik.rotations.from_axis_angle([1, 0, 0], 1.5)
+    for way in (bend, ik.rotations.conjugate(bend)):
+        preferred = np.array([[1.0, 0, 0, 0], way, [1, 0, 0, 0]])
+        leg = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0], [0, -0.5, 0]], preferred=preferred)
+        found = ik.full_body(leg, leg.rest, [ik.Reach(2, [0, 0.3, 0])])
+        assert int(found.status) == 0
+        assert float(found.pose.rotations[1] @ (way * np.sign(way[0]))) > 0.8
+
+
+def test_rotations_are_pinned() -> None:
+    turn = ik.rotations.from_axis_angle([0, 0, 1], 0.6)
+    goal = ik.Reach(3, [1.4, 0.5, 0], turn)
+    for iterations, most in ((0, 0.3), (200, 1e-4)):
+        found = ik.full_body(star(), star().rest, [goal, SQUASHED[1]], iterations=iterations)
+        assert float(found.rotation_error) < most
+
+
+def test_the_finish_keeps_limits() -> None:
+    truths = HUMAN.truths(30)
+    found = ik.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths))
+    for joint, limit in enumerate(BOXES.skeleton.limits):
+        if limit is not None:
+            assert np.all(limit.violation(found.pose.rotations[:, joint]) < 1e-7)

@@ -141,7 +141,7 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
 
 
 # Methods that take the same goals as dls: messages name only dls.
-_AS_DLS = ("transpose", "pinv", "svf", "sdls", "gauss_seidel", "sns", "newton", "lbfgsb")
+_AS_DLS = ("transpose", "pinv", "svf", "sdls", "gauss_seidel", "sns", "newton", "lbfgsb", "full_body")
 _INSTEAD = {("aim", "PLACE"): "write Look(joint, axis, position, chain=0), the axis being what was the offset"}
 
 

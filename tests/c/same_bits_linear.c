@@ -1,4 +1,4 @@
-/* same_bits.c for transpose, pinv, svf, sdls, gauss_seidel, sns, newton and lbfgsb. They solve a free chain, one of
+/* same_bits.c for transpose, pinv, svf, sdls, gauss_seidel, sns, newton, lbfgsb and full_body. They solve a free chain, one of
  * hinges with a target rotation of its tip, and a tree with limits of every kind. It prints, for every instruction set
  * of this processor, a hash of all bytes that are written. Targets are ordinary, near, out of reach and not finite. */
 #include <stdio.h>
@@ -84,6 +84,7 @@ BOTH(gauss_seidel)
 BOTH(sns)
 BOTH(newton)
 BOTH(lbfgsb)
+BOTH(full_body)
 
 int main(void) {
     const char *isas[] = {"scalar", "base", "avx2", "avx512"};
@@ -97,6 +98,7 @@ int main(void) {
         PRINT(sns)
         PRINT(newton)
         PRINT(lbfgsb)
+        PRINT(full_body)
     }
     return 0;
 }

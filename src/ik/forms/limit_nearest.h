@@ -269,6 +269,7 @@ ik_inline quat euler_nearest(const limit *l, quat r, int exactly) {
         cosine_sine middle = {real_splat((number)sign) * turn_length(of.p), turn_length(of.q)};
         euler_halves angles = best_of_middle(of, middle);
         euler_consider(l, &of, &angles, &best);
+        if (!mask_any(~mask_less(best.distance, tolerance * tolerance))) break; /* all are allowed as they are */
     }
     if (exactly && mask_any(mask_less(tolerance * tolerance, best.distance))) euler_consider_bounds(l, &of, &best);
     turn_pair at = best.at;

@@ -55,6 +55,11 @@ enum { DLS_PATIENCE_HURRIED = 2 };
 #define DLS_PROGRESS_FINISH (number)0.3
 enum { DLS_PATIENCE_FINISH = 7 };
 
+/* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. */
+ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
+    return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-1.5));
+}
+
 /* Nielsen's rule: the damping falls the more, the better the decrease of the error was predicted. */
 ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better, real gain) {
     const real one = real_splat(1), two = real_splat(2);
@@ -106,6 +111,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     patience = real_select(presses, real_splat(DLS_PATIENCE_FINISH), patience);
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
     mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
+    stuck &= ~dls_is_calm(plan, c);
     if (plan_has_levels(plan)) stuck &= ~dls_be_strict(plan, c, stuck);
     const mask keeps = mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat(0)) &
                        mask_less(real_splat(0), *column(c, watch + WATCH_KICKS));
@@ -127,7 +133,8 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     if (posture_settles(plan)) *error = real_select(waits, *error, o.now.largest);
     e.square = posture_forgiven(plan, c, e.square);
     real gained = o.now.square - e.square, gain = gained / real_max(o.now.square - o.foreseen, real_splat(SMALLEST));
-    mask better = mask_less(real_splat(0), gained), accept = ~(waits | idle) & mask_is_number(e.square);
+    mask better = mask_less(real_splat(0), gained) | dls_is_calm(plan, c),
+         accept = ~(waits | idle) & mask_is_number(e.square);
     if (plan->job->options.damping == 0) {
         if (posture_settles(plan)) better |= mask_equal(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
         accept &= better;

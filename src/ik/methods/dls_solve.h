@@ -4,8 +4,8 @@ enum dls_state {
     DLS_DAMPING = FINISH_COLUMNS, /* negative: not chosen yet */
     DLS_GROWTH,                   /* factor of the damping after a rejected step */
     DLS_LEVEL,                    /* weight of a level relative to the previous one in the acceptance test */
-    DLS_HURRIES,                  /* 1: slow solves are abandoned in favour of another start; -1: the first pose that
-                                     makes no progress is kept, unless a later one is within tolerance */
+    DLS_HURRIES,                  /* 1: slow solves are abandoned in favour of another start; negative:
+                                     see full_body.h */
     DLS_STATE,
     DLS_WATCH = FINISH_WATCH
 };

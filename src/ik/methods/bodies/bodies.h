@@ -6,12 +6,12 @@
  * The pose that comes in stays in the columns of joints.h until bodies_store replaces it. */
 
 enum body_columns {
-    BODY_TURNED = 0,           /* rotation in the world */
-    BODY_PLACE = 4,            /* the centre in the world */
-    BODY_BONE = 7,             /* the joint in its parent's space; of a joint that hangs on none, in the world */
-    BODY_CENTRE = 10,          /* from the joint to the centre, in the space of the body */
-    BODY_LIGHT = 13,           /* 1 / mass */
-    BODY_WILLING = 14,         /* 1 / inertia */
+    BODY_TURNED = 0,   /* rotation in the world */
+    BODY_PLACE = 4,    /* the centre in the world */
+    BODY_BONE = 7,     /* the joint in its parent's space; of a joint that hangs on none, in the world */
+    BODY_CENTRE = 10,  /* from the joint to the centre, in the space of the body */
+    BODY_LIGHT = 13,   /* 1 / mass */
+    BODY_WILLING = 14, /* 1 / inertia */
     BODY_COLUMNS = 15,
 };
 

@@ -82,7 +82,12 @@ static int first_prefers(const ik_plan *plan, int k) {
 /* A limb whose goal is nearer than its end turns by that share from rest to what it prefers, on top of its pose. */
 static void first_bend(const ik_plan *plan, columns c, int task) {
     const real zero = real_splat(0), one = real_splat(1);
-    const int top = sweep_limb(plan, task), node = plan->tasks[task].node;
+    const int node = plan->tasks[task].node;
+    int prefers = 0;
+    for (int k = body_of(plan, node); k >= 0; k = sweep_parent(plan, k))
+        prefers |= first_prefers(plan, k);
+    if (!prefers) return;
+    const int top = sweep_limb(plan, task);
     const vec3 about = bodies_frame(plan, c, top).place;
     const real now = vec3_length(vec3_sub(bodies_frame(plan, c, node).place, about));
     const real wanted = vec3_length(vec3_sub(joint_wanted(plan, c, task).place, about));

@@ -1,0 +1,55 @@
+"""A skeleton made ready for `full_body`."""
+
+from __future__ import annotations
+
+from ikcore.bodies.hinges import hinges_from
+from ikcore.clips.clip import Clip
+from ikcore.limits import Limit
+from ikcore.skeleton import Skeleton
+
+_ANYWHERE = [[-float("inf")] * 3, [float("inf")] * 3]
+
+
+def as_body(skeleton: Skeleton, clip: Clip | None = None) -> Skeleton:
+    """The skeleton with knees and elbows that bend one way, and roots that may go anywhere.
+
+    Limits that it has stay. Masses, stiffness and preferred angles are those of the skeleton.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton of a human or an animal, its knees and elbows named as `hinges_from` expects.
+    clip : Clip, optional
+        A motion of it, for limbs that are straight at rest.
+
+    Returns
+    -------
+    Skeleton
+        With the same joints.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> leg = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0.1], [0, -0.5, -0.2]], names=["hip", "knee", "ankle"])
+    >>> [limit and limit.kind for limit in ik.as_body(leg).limits]
+    ['free', 'hinge', None]
+    """
+    hinges = hinges_from(skeleton, clip)
+    limits = [limit or hinges.get(name) for name, limit in zip(skeleton.names, skeleton.limits, strict=True)]
+    for joint, parent in enumerate(skeleton.parents):
+        if parent < 0 and limits[joint] is None:
+            limits[joint] = Limit.free(position=_ANYWHERE)
+    masses, centres, preferred, caps, inertias, compliances = skeleton._given()
+    return Skeleton(
+        skeleton.parents,
+        skeleton.offsets,
+        skeleton.rest.rotations,
+        skeleton.names,
+        limits,
+        masses,
+        centres,
+        preferred,
+        caps,
+        inertias,
+        compliances,
+    )
