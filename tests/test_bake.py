@@ -1185,11 +1185,11 @@ def test_whatever_comes_is_baked(seed: int) -> None:
     extremes = ik.BakeSettings(
         blend=float(random.choice([0, 0.05, 10])),
         tolerance=float(random.choice([0, 1])),
-        unlock=float(random.choice([0.01, np.inf])),
+        unlock=float(random.choice([0.01, 1e9])),
         clearance=float(random.choice([0, 1])),
         straight=float(random.choice([0.5, 1])),
         toe=float(random.choice([0, 90])),
-        lift=random.choice([0.0, None]),
+        lift=None if random.choice([0, 1]) else 0.0,
         drop=float(random.choice([0, 0.1])),
         shift=float(random.choice([0, 1])),
         tilt=float(random.choice([0, 1])),

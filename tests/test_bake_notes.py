@@ -192,7 +192,7 @@ def test_ground_in_its_own_unit_needs_no_words() -> None:
 
 def test_what_is_not_a_unit_is_refused(tmp_path: Path) -> None:
     WALK.write(tmp_path / "walk.bvh")
-    with pytest.raises(ValueError, match="unit: expected metres in one unit, or \"auto\", got 'inch'"):
+    with pytest.raises(ValueError, match="unit: expected metres in one unit, or None, got 'inch'"):
         ik.Clip.read(tmp_path / "walk.bvh", unit="inch")  # type: ignore[arg-type]
 
 
