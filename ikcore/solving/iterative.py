@@ -39,7 +39,7 @@ def iterate(
     threads, may = thread_count(given["workers"]), checked_moving(skeleton, given["moving"])
     wanted = {"history": history, "goal_errors": goal_errors}
     if not sequence and (item := solve_single(method, skeleton, pose, goals, numbers, may=may, **wanted)):
-        return Solution.of_item(method, skeleton, pose, goals, item, may)
+        return Solution._of_item(method, skeleton, pose, goals, item, may)
     tasks = checked_tasks(method, skeleton, pose, goals, may)
     shape = items_of(pose, tasks)
     seconds = release_time(given["release"], pose, shape)
@@ -68,7 +68,7 @@ def iterate(
         raise ValueError("history: expected False where an influence is below 1, which takes several solves")
     else:
         faded(run, skeleton, pose, tasks, found, sequence=sequence)
-    return Solution.of(method, skeleton, pose, goals, found, may, strict=strict)
+    return Solution._of(method, skeleton, pose, goals, found, may, strict=strict)
 
 
 def _check_restarts(pose: Pose, *, sequence: bool, history: bool) -> None:

@@ -73,7 +73,7 @@ class Solution:
     _came: Pose = field(repr=False)  # which is looked at where a word about it is wanted
 
     @classmethod
-    def of(
+    def _of(
         cls,
         method: str,
         skeleton: Skeleton,
@@ -88,7 +88,7 @@ class Solution:
         status.report_unusable(method, found.status, strict=strict)
         errors = found.goal_errors
         return cls(
-            pose.turned(found.rotations, found.translations),
+            pose.with_rotations(found.rotations, found.translations),
             found.error[()],
             found.rotation_error[()],
             found.iterations[()],
@@ -101,12 +101,12 @@ class Solution:
         )
 
     @classmethod
-    def of_item(
+    def _of_item(
         cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item, may: bytes | None
     ) -> Solution:
         """The same of one item of which there is nothing to say."""
         turned, moved, error, angle, iterations, said, history, errors = item
-        after = Pose.of_item(turned, pose.translations if moved is None else moved, pose.scales)
+        after = Pose._of_item(turned, pose.translations if moved is None else moved, pose.scales)
         asked = ((method, tuple(goals), may),)
         return cls(after, error, angle, iterations, said, history, errors, skeleton, asked, pose)
 
