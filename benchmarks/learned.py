@@ -71,7 +71,7 @@ class Problem:
         self.goals = [replace(goal, position=at) for goal, at in zip(GOALS, self.ends, strict=True)]
         inner, rotations = [skeleton.index(joint) for joint in INNER], np.array(truth.rotations)
         rotations[:, inner] = skeleton.rest.rotations[inner]
-        self.rest = truth.turned(rotations)
+        self.rest = truth.with_rotations(rotations)
         moved = ik.dls(skeleton, self.rest, self.goals, iterations=3).pose.rotations != rotations
         self.turned = np.flatnonzero(moved.any(axis=(0, 2)))
 

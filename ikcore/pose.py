@@ -59,7 +59,7 @@ class Pose:
         self._keep(given)
 
     @staticmethod
-    def of_item(rotations: NDArray[Any], translations: NDArray[Any] | None, scales: NDArray[Any] | None) -> Pose:
+    def _of_item(rotations: NDArray[Any], translations: NDArray[Any] | None, scales: NDArray[Any] | None) -> Pose:
         """The pose of read-only arrays that fit each other, except that `rotations` may have more leading axes."""
         pose = _new(Pose)
         _set_rotations(pose, rotations)
@@ -74,7 +74,7 @@ class Pose:
             array = given.get(name)
             object.__setattr__(self, name, None if array is None else read_only(with_axes(array, shape)))
 
-    def turned(self, rotations: NDArray[Any], translations: NDArray[Any] | None = None) -> Pose:
+    def with_rotations(self, rotations: NDArray[Any], translations: NDArray[Any] | None = None) -> Pose:
         """The pose with other rotations of the same joints and type, and with other translations if given."""
         pose = object.__new__(Pose)
         moved = self.translations if translations is None else translations

@@ -93,7 +93,7 @@ def test_the_file_is_what_the_function_makes(folder: Path, capsys: pytest.Captur
     made.clip.write(folder / "made.bvh")
     assert (folder / "out.bvh").read_bytes() == (folder / "made.bvh").read_bytes()
     assert found["output"] == str(folder / "out.bvh")
-    assert found["pelvis"] == pytest.approx([made.rise.min(), made.rise.max()])
+    assert found["pelvis"] == pytest.approx([made.pelvis_offset.min(), made.pelvis_offset.max()])
     assert found["short"] == {"left": 0, "right": 0}
     hips = clip.skeleton.forward(clip.pose).positions[:, 0, 1]
     assert hips[-1] > hips[0] + 4 * RISE

@@ -71,7 +71,7 @@ def test_a_pit_that_is_shorter_than_a_foot_is_stood_over(centre: float) -> None:
     """It is half a metre deep, so that its rim is beyond a step from its bottom."""
     ground = shaped(lambda x, z: -0.5 * (np.abs(z - centre) < 0.1))
     baked = ik.bake_feet(walk(), ground, feet=feet())
-    assert np.abs(baked.rise).max() < 0.06
+    assert np.abs(baked.pelvis_offset).max() < 0.06
     assert min(gaps(baked.clip, ground, point).min() for point in POINTS) > -0.005
 
 

@@ -61,7 +61,7 @@ def test_a_body_whose_legs_stand_far_aside_goes_aside_and_not_into_the_ground() 
     aside, up, _ = (positions(baked.clip)[:, at] - positions(clip)[:, at]).T
     assert up.min() > -0.075  # little more than half of their height; it was -0.15, in the ground
     assert np.abs(aside).max() > 0.04
-    assert max(short.max() for short in baked.short.values()) < 0.005
+    assert max(short.max() for short in baked.shortfall.values()) < 0.005
 
 
 @pytest.mark.parametrize("kind", KINDS)

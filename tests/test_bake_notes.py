@@ -192,7 +192,7 @@ def test_ground_in_its_own_unit_needs_no_words() -> None:
 
 def test_what_is_not_a_unit_is_refused(tmp_path: Path) -> None:
     WALK.write(tmp_path / "walk.bvh")
-    with pytest.raises(ValueError, match="unit: expected metres in one unit, or \"auto\", got 'inch'"):
+    with pytest.raises(ValueError, match="unit: expected metres in one unit, or None, got 'inch'"):
         ik.Clip.read(tmp_path / "walk.bvh", unit="inch")  # type: ignore[arg-type]
 
 
@@ -390,7 +390,7 @@ def test_legs_that_would_have_to_fold_up_too_much_are_said(unit: float) -> None:
         terrain.stairs(14, rise=rise / unit, run=0.29 / unit, width=6 / unit, landing=9 / unit) for rise in (0.17, 0.02)
     )
     baked = ik.bake_feet(run, steep)
-    most = max(float(short.max()) for short in baked.short.values()) * unit
+    most = max(float(short.max()) for short in baked.shortfall.values()) * unit
     (said,) = (note for note in baked.notes if note.startswith("legs do not"))
     assert said == (
         f"legs do not reach, or fold, as far as feet should go, by up to {most:.2g} m, first at 0.10 s: "

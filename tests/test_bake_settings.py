@@ -153,7 +153,7 @@ def test_pelvis() -> None:
     """One foot on a block: the lowest rule leaves the body with the other, the balanced one takes it up a bit."""
     ground = FLOOR + box(0.1, (-1, 1), (0, 1))
     lowest, balanced = (
-        ik.bake_feet(swaying(), ground, feet=feet(), settings=ik.BakeSettings(pelvis=rule)).rise[30]
+        ik.bake_feet(swaying(), ground, feet=feet(), settings=ik.BakeSettings(pelvis=rule)).pelvis_offset[30]
         for rule in ("lowest", "balanced")
     )
     assert lowest == pytest.approx(0, abs=1e-6)  # a leg that is nearly straight in few frames holds it back slightly
@@ -167,7 +167,7 @@ def test_lift() -> None:
     contacts = ik.Contacts.detect(clip, feet(), modes="always")
     for lift in (None, 0.02, 0.0):
         settings = ik.BakeSettings(lift=lift, unlock=10, shift=0)
-        rise = ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts, settings=settings).rise
+        rise = ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts, settings=settings).pelvis_offset
         assert rise.max() == pytest.approx(
             0.05 if lift is None else lift * 0.85 / 0.87, abs=0.015 * (lift is None) + 1e-9
         )
@@ -180,7 +180,7 @@ def test_drop() -> None:
 
     def rise(**chosen: Any) -> Array:
         settings = ik.BakeSettings(**chosen)
-        return ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts, settings=settings).rise
+        return ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts, settings=settings).pelvis_offset
 
     free = rise()
     assert free.min() < -0.01
@@ -226,7 +226,7 @@ def test_weight(ground: ik.Ground) -> None:
     clip = sliding(walk(), 0.05)
     assert same(bake(clip, ground, weight=0), clip)
     whole, half = (ik.bake_feet(clip, ground, settings=ik.BakeSettings(weight=share)) for share in (1, 0.5))
-    np.testing.assert_allclose(half.rise, whole.rise / 2, atol=1e-12)
+    np.testing.assert_allclose(half.pelvis_offset, whole.pelvis_offset / 2, atol=1e-12)
     assert 0.2 * apart(whole.clip, clip) < apart(half.clip, clip) < 0.8 * apart(whole.clip, clip)
 
 

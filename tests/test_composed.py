@@ -44,7 +44,7 @@ def smoothed_joint(skeleton: Any, pose: Any, goals: Any, *, joint: int, fps: flo
     """Smooth one joint over a whole clip."""
     turned = np.array(pose.rotations)
     turned[..., joint, :] = ik.smooth(turned[..., joint, :], fps=fps, pull=PULL).values
-    return pose.turned(turned)
+    return pose.with_rotations(turned)
 
 
 PULL = 100.0  # 1 / s^4: waves of more than sqrt(10) rad / s are taken out
@@ -118,7 +118,9 @@ def test_a_proposal_that_is_not_finite_is_not_taken_and_one_of_another_shape_ref
         return what(pose)
 
     free = ik.Skeleton(ARM.parents, ARM.offsets)
-    found = broken(free, free.rest, [ik.Reach(3, TARGETS)], what=lambda pose: pose.turned(pose.rotations * np.nan))
+    found = broken(
+        free, free.rest, [ik.Reach(3, TARGETS)], what=lambda pose: pose.with_rotations(pose.rotations * np.nan)
+    )
     assert (found.pose.rotations == free.rest.rotations).all()
     assert np.isfinite(found.error).all()
     for wrong in (lambda pose: pose[0], lambda pose: pose.rotations):

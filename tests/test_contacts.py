@@ -729,7 +729,7 @@ def test_curves_count_before_what_is_found() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"modes": "sometimes"}, "modes: expected some of auto, always, never, ground, got 'sometimes'"),
+        ({"modes": "sometimes"}, "modes: expected some of always, never, ground, None, got 'sometimes'"),
         ({"modes": {"tail": None}}, "modes: no leg is called 'tail'; there are left, right"),
         ({"curves": {"tail": [0]}}, "curves: there is no 'tail'; there are .*'left', 'heel'.*, and the legs"),
         ({"curves": {("left", "toe"): [0]}}, r"curves: there is no \('left', 'toe'\)"),

@@ -154,8 +154,8 @@ def test_clips_left_out_are_nearer_with_than_without() -> None:
     turned[:, inner] = skeleton.rest.rotations[inner]
     asked = [replace(goal, position=at) for goal, at in zip(GOALS, ends_of(skeleton, truth), strict=True)]
     density = ik.learned.PoseDensity(skeleton, poses, moving=INNER)
-    without = ik.dls(skeleton, truth.turned(turned), asked, tolerance=1e-11)
-    found = density.solve(truth.turned(turned), asked)
+    without = ik.dls(skeleton, truth.with_rotations(turned), asked, tolerance=1e-11)
+    found = density.solve(truth.with_rotations(turned), asked)
     assert_allclose(found.error, without.error, rtol=0, atol=1e-9)
     assert (density.log_likelihood(found.pose) >= density.log_likelihood(without.pose)).all()
     assert off(skeleton, found.pose, truth).mean() < 0.7 * off(skeleton, without.pose, truth).mean()

@@ -152,7 +152,12 @@ def test_a_place_and_a_rotation_are_seven_points(tree: str, degrees: float, name
         place, turned, weight = rng.normal(size=3) * 2, ref.unit(rng.normal(size=4)), rng.uniform(0.5, 2)
         goals["pin"] += names["pin"](end, place, turned, weight, arm=0.7)
         goals["even"].append(names["even"](end, place, turned, weight, arm=0.7 / bone))
-    options: dict[str, Any] = {"iterations": 3, "tolerance": 0, "textbook": True, "max_step": np.radians(degrees)}
+    options: dict[str, Any] = {
+        "iterations": 3,
+        "tolerance": 0,
+        "textbook": True,
+        "max_step": np.radians(degrees) or None,
+    }
     seven, two = (ik.ccd(skeleton, start, goals[how], **options).pose.rotations for how in ("pin", "even"))
     assert np.max(np.abs(seven - start.rotations)) > 0.01
     assert_allclose(forward(skeleton, seven)[0], forward(skeleton, two)[0], atol=1e-12)

@@ -204,7 +204,7 @@ def test_feet_stand_where_they_are_put(walk: ik.samples.Sample, ground: ik.Groun
             core = slice(start + (start > 0) * 6, stop - (stop < len(clip)) * 6)
             assert np.ptp(at[core], axis=0).max() < 1e-9
             assert np.abs(above[core]).max() < 0.002
-    assert not any(short.any() for short in baked.short.values())
+    assert not any(short.any() for short in baked.shortfall.values())
 
 
 def test_all_else_stays_to_the_bit(clip: ik.Clip, climbed: ik.bake.Baked) -> None:
@@ -230,9 +230,9 @@ def test_on_their_own_floor_they_are_left(clip: ik.Clip) -> None:
 
 def test_the_body_goes_with_the_lowest_foot(climbed: ik.bake.Baked) -> None:
     """From the floor to the top of the stairs, never down, nor faster than feet climb."""
-    assert_allclose(climbed.rise[[0, -1]], [0, 9 * 0.16], atol=1e-3)
-    assert np.diff(climbed.rise).min() > -0.002
-    assert climbed.rise.max() < 9 * 0.16 + 1e-3
+    assert_allclose(climbed.pelvis_offset[[0, -1]], [0, 9 * 0.16], atol=1e-3)
+    assert np.diff(climbed.pelvis_offset).min() > -0.002
+    assert climbed.pelvis_offset.max() < 9 * 0.16 + 1e-3
 
 
 @pytest.mark.parametrize("settings", [ik.BakeSettings(), ik.BakeSettings(tilt=1.0)], ids=["upright", "tilted"])
@@ -280,7 +280,7 @@ def test_half_of_it(clip: ik.Clip, climbed: ik.bake.Baked) -> None:
     ankle = clip.skeleton.index("LeftFoot")
     was, now, whole = (each.skeleton.forward(each.pose).positions[:, ankle] for each in (clip, half.clip, climbed.clip))
     assert_allclose((now - was)[:, 1], (whole - was)[:, 1] / 2, atol=0.02)
-    assert_allclose(half.rise, climbed.rise / 2, atol=1e-9)
+    assert_allclose(half.pelvis_offset, climbed.pelvis_offset / 2, atol=1e-9)
 
 
 def test_strides_are_fitted(clip: ik.Clip) -> None:
@@ -313,7 +313,7 @@ def test_a_loop_stays_one(ground: ik.Ground) -> None:
 def test_a_lift_carries_them(clip: ik.Clip) -> None:
     lift = ik.Ground.plane().moved(translations=np.linspace([0, 0, 0], [0, 1, 0], len(clip)))
     baked = ik.bake_feet(clip, lift)
-    assert_allclose(baked.rise[[120, 240, 360]], [0.25, 0.5, 0.75], atol=0.01)
+    assert_allclose(baked.pelvis_offset[[120, 240, 360]], [0.25, 0.5, 0.75], atol=0.01)
     assert max(measure.drift for measure in baked.measured()[1].measures.values()) < 0.001
 
 
@@ -358,7 +358,7 @@ def test_legs_and_feet_without_them() -> None:
     baked = ik.bake_feet(
         clip, ground, feet=ik.Feet((*legs, *more)).with_soles(clip), settings=ik.BakeSettings(tilt=0.0)
     )
-    assert_allclose(baked.rise, ik.bake_feet(walk, ground, feet=legs).rise, atol=1e-9)
+    assert_allclose(baked.pelvis_offset, ik.bake_feet(walk, ground, feet=legs).pelvis_offset, atol=1e-9)
     for measure in baked.measured()[1].measures.values():
         assert max(measure.drift, measure.penetration, measure.floating) < 0.003
     knees = {leg: measure.knee_pops for leg, measure in baked.measured()[1].measures.items()}

@@ -674,7 +674,7 @@ def test_by_name_is_the_typed_function() -> None:
     ("options", "sentence"),
     [
         ({"method": "magic"}, "method: expected one of two_bone, aim, fabrik"),
-        ({"stiffness": 1}, "fabrik: no option 'stiffness' here; expected iterations, "),
+        ({"stiffness": 1}, "dls: no option 'stiffness' here; expected iterations, "),
         ({"iterations": 1.5}, "iterations: expected a whole number, got 1.5"),
         ({"iterations": -1}, "iterations: expected 0 to 1e[+]06, got -1"),
         ({"tolerance": 2}, "tolerance: expected 0 to 1, got 2 .*the reach.*"),
@@ -823,7 +823,7 @@ def test_stiffness_is_for_ccd_and_dls_only(stiffness: Any) -> None:
         ):
             ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain=2)], method)
     with pytest.raises(ValueError, match="'knee' has stiffness, and fabrik takes no stiffness"):
-        ik.Solver(knee, [ik.Reach("toe", position=...)])
+        ik.Solver(knee, [ik.Reach("toe", position=...)], "fabrik")
     for elsewhere in (ik.Reach("toe", [1, 1, 0], chain="ankle"), ik.Reach("knee", [1, 0.1, 0])):  # knee does not turn
         assert ik.fabrik(knee, knee.rest, [elsewhere]).status < _core.UNUSABLE
     locked = limited_arm(1, dataclasses.replace(ik.Limit.locked(), stiffness=(1.0, 1.0, 1.0)))

@@ -124,14 +124,14 @@ def slid(lines):
 def of(job, ready, baked, notes, nothing):
     """The report of a bake, given the reason if it has changed nothing."""
     before, after = baked.measured()
-    lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
+    lines = [_line(name, before, after, short > 0) for name, short in baked.shortfall.items()]
     found = [
         (start, stop, f"{name} foot does not reach: {length(short[start:stop].max())} short")
-        for name, short in baked.short.items()
+        for name, short in baked.shortfall.items()
         for start, stop in _runs(short > 0)
     ]
     moments = bridge.library.feet.verdicts.moments(after, before)
-    found += [(each.start, each.stop, _problem(each)) for each in moments if each.leg in baked.short]
+    found += [(each.start, each.stop, _problem(each)) for each in moments if each.leg in baked.shortfall]
     first, end = max(job.part[0], _begins(baked)), job.part[1]
     starts = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(starts)]

@@ -48,9 +48,9 @@ class Baked:
         Its legs.
     contacts : Contacts
         When they stand.
-    rise : (frames,) array
+    pelvis_offset : (frames,) array
         How far up the pelvis was moved.
-    short : dict of str to (frames,) array
+    shortfall : dict of str to (frames,) array
         By how much each leg falls short of where its foot should be: too far away, or so near that it would fold up.
         Zeros as a rule.
     stances : int
@@ -75,8 +75,8 @@ class Baked:
     ground: Ground
     feet: Feet
     contacts: Contacts
-    rise: Array
-    short: dict[str, Array]
+    pelvis_offset: Array
+    shortfall: dict[str, Array]
     stances: int
     notes: tuple[Note, ...] = ()
     in_place: bool = False
@@ -101,8 +101,8 @@ class Baked:
 
     def __repr__(self) -> str:
         frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
-        moved = f"pelvis moved {plain(self.rise.min())} to {plain(self.rise.max())}"
-        out = {leg: int(np.count_nonzero(short)) for leg, short in self.short.items()}
+        moved = f"pelvis moved {plain(self.pelvis_offset.min())} to {plain(self.pelvis_offset.max())}"
+        out = {leg: int(np.count_nonzero(short)) for leg, short in self.shortfall.items()}
         reach = ", ".join(f"{leg} out of reach in {count} frames" for leg, count in out.items() if count)
         return f"Baked({frames}, {self.stances} stances, {moved}, {reach or 'all feet in reach'})"
 

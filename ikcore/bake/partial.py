@@ -122,7 +122,7 @@ def changed(part: Part, baked: Clip, legs: list[LegPlan], held: dict[str, Array]
         turn(turned, turns, where=solved)
         moved += [(joint, at, np.where(solved[:, np.newaxis], to, at)) for joint, at, to in moves]
         short[was.leg.name] = np.where(share > 0, missed + share * held.get(was.leg.name, 0.0), 0.0)
-    return put(dataclasses.replace(clip, pose=clip.pose.turned(turned)), moved), short
+    return put(dataclasses.replace(clip, pose=clip.pose.with_rotations(turned)), moved), short
 
 
 def _joints(legs: list[LegPlan]) -> list[int]:

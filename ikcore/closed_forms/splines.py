@@ -82,7 +82,7 @@ class SplineSolution:
                 moved[..., joint, :] += rotations.rotate(inner, way)
             else:
                 moved[..., joint, :] *= self.stretches[..., at - 1, np.newaxis]
-        return pose.turned(turned, moved)
+        return pose.with_rotations(turned, moved)
 
 
 def spline(

@@ -98,4 +98,4 @@ def spread_twist(
     turned = np.array(np.broadcast_to(pose.rotations, (*np.shape(said), pose.joints, 4)))
     turned[..., chain, :] = solved
     status.report_unusable("spread_twist", said, strict=strict)
-    return TwistSolution(pose.turned(turned), twists, said)
+    return TwistSolution(pose.with_rotations(turned), twists, said)

@@ -132,10 +132,10 @@ def _with_option(note: Note) -> str:
 def _pelvis_data(baked: Baked, after: Measured) -> dict[str, Any]:
     """JSON data of the pelvis: range of its offset in metres, and frames out of reach per leg."""
     unit = baked.clip.unit
-    far = {leg: _SHORT * after.lengths[leg] for leg in baked.short}
+    far = {leg: _SHORT * after.lengths[leg] for leg in baked.shortfall}
     return {
-        "pelvis": [float(baked.rise.min()) * unit, float(baked.rise.max()) * unit],
-        "short": {leg: int((short * unit > far[leg]).sum()) for leg, short in baked.short.items()},
+        "pelvis": [float(baked.pelvis_offset.min()) * unit, float(baked.pelvis_offset.max()) * unit],
+        "short": {leg: int((short * unit > far[leg]).sum()) for leg, short in baked.shortfall.items()},
     }
 
 

@@ -212,8 +212,8 @@ def _as_near(found: Solution, first: Solution) -> Array:
 def _select(chosen: Array, one: Pose, other: Pose) -> Pose:
     mask = chosen[..., np.newaxis, np.newaxis]
     if one.translations is None or other.translations is None:
-        return other.turned(np.where(mask, one.rotations, other.rotations))
-    return other.turned(
+        return other.with_rotations(np.where(mask, one.rotations, other.rotations))
+    return other.with_rotations(
         np.where(mask, one.rotations, other.rotations), np.where(mask, one.translations, other.translations)
     )
 

@@ -58,7 +58,7 @@ class Keys:
         made = np.broadcast_to(pose.rotations, (*valid.shape, *pose.rotations.shape[-2:])).copy()
         here = made[..., self.turned, :]
         made[..., self.turned, :] = np.where(valid[..., np.newaxis, np.newaxis], rotations, here)
-        return pose.turned(made)
+        return pose.with_rotations(made)
 
 
 class OfGoals:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 from ikcore.tasks import Moving
 
@@ -62,11 +62,6 @@ DEFAULTS: WithNullSpace = {
 
 # Those that the core calls options; the others are arguments of the Python functions.
 OPTIONS = tuple(DEFAULTS)[: tuple(DEFAULTS).index("moving")]
-
-
-def with_defaults(shared: Shared) -> WithNullSpace:
-    """The given arguments, and the defaults of all others."""
-    return cast(WithNullSpace, {**DEFAULTS, **shared})
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:

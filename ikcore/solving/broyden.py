@@ -136,7 +136,7 @@ def _select(chosen: NDArray[np.bool_], one: Pose, other: Pose) -> Pose:
     """A pose with the chosen items of one pose and the other items of another."""
     mask = chosen[:, np.newaxis, np.newaxis]
     moved = None if one.translations is None else np.where(mask, one.translations, _translations_of(one, other))
-    return one.turned(np.where(mask, one.rotations, other.rotations), moved)
+    return one.with_rotations(np.where(mask, one.rotations, other.rotations), moved)
 
 
 def _translations_of(one: Pose, other: Pose) -> Array:

@@ -115,7 +115,7 @@ class Solver:
     >>> crane = ik.Skeleton([-1, 0, 1], [[0, 2, 0], [0, -1, 0], [0, -1, 0]], limits={0: rail})
     >>> follow = ik.Solver(crane, [ik.Reach(2, position=...)], translations=True)
     >>> follow.method, follow.signature
-    ('dls', '(j,q),(j,p),(p)->(j,q),(j,p),(),()')
+    ('fabrik', '(j,q),(j,p),(p)->(j,q),(j,p),(),()')
     >>> rotations, translations, error, status = follow(
     ...     crane.rest.rotations, crane.offsets, [0.9, 0.1, 0]
     ... )

@@ -104,7 +104,7 @@ def _solve(
     """Solve the goals of a closed form."""
     numbers, threads, may = numbers_of(name, options), thread_count(workers), checked_moving(skeleton, moving)
     if item := solve_single(name, skeleton, pose, goals, numbers, may=may):
-        return Solution.of_item(name, skeleton, pose, goals, item, may)
+        return Solution._of_item(name, skeleton, pose, goals, item, may)
     tasks = checked_tasks(name, skeleton, pose, goals, may)
     moves = moves_joints(name, skeleton, tasks, numbers)
     for task in tasks:
@@ -123,7 +123,7 @@ def _solve(
     else:
         found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
         faded(run, skeleton, pose, tasks, found, limb=True, twist=options["twist"])
-    return Solution.of(name, skeleton, pose, goals, found, may, strict=strict)
+    return Solution._of(name, skeleton, pose, goals, found, may, strict=strict)
 
 
 # --- how good a pose is for them --------------------------------------------------------------------------------------

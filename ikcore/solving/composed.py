@@ -75,7 +75,7 @@ def composed(
     ... def halfway(skeleton, pose, goals, *, share=0.5):
     ...     '''Go a share of the way that dls goes.'''
     ...     found = ik.dls(skeleton, pose, goals)
-    ...     return pose.turned(ik.rotations.slerp(pose.rotations, found.pose.rotations, share))
+    ...     return pose.with_rotations(ik.rotations.slerp(pose.rotations, found.pose.rotations, share))
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
     >>> found = ik.solve(arm, arm.rest, [ik.Reach(2, [1, 1, 0])], "halfway")
     >>> ik.Status(found.status)
@@ -199,7 +199,7 @@ def _solve(
         raise ValueError(f"influence: expected 1 everywhere, which {name} takes, as it solves whole clips")
     else:
         found = faded(run, skeleton, pose, tasks, empty(pose, tasks))
-    return Solution.of(name, skeleton, pose, goals, found, may, strict=strict)
+    return Solution._of(name, skeleton, pose, goals, found, may, strict=strict)
 
 
 def _flat(pose: Pose, shape: tuple[int, ...], axes: tuple[int, ...]) -> Pose:
@@ -240,7 +240,7 @@ def _merge(name: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], p
         moved = np.array(np.broadcast_to(came, (*pose.shape, *came.shape[-2:])), pose.dtype)
         if proposed.translations is not None:
             moved[at] = _put_rows(moved[at], proposed.translations, slid)
-    return pose.turned(turned, moved)
+    return pose.with_rotations(turned, moved)
 
 
 def _put_rows(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:

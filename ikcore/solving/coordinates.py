@@ -85,11 +85,11 @@ class Coordinates:
                 off = limit.project(rotations.multiply(rotations.conjugate(rest[joint]), turned[..., joint, :]))
                 turned[..., joint, :] = rotations.multiply(rest[joint], off)
         if not self.slides:
-            return pose.turned(turned.astype(pose.dtype))
+            return pose.with_rotations(turned.astype(pose.dtype))
         moved = np.broadcast_to(self._translations(pose), (*turned.shape[:-1], 3)).astype(float)
         slid = values[..., self.first_slide :].reshape(*values.shape[:-1], -1, 3)
         moved[..., self.slides, :] = self.skeleton.offsets[self.slides] + slid
-        return pose.turned(turned.astype(pose.dtype), moved.astype(pose.dtype))
+        return pose.with_rotations(turned.astype(pose.dtype), moved.astype(pose.dtype))
 
     def errors(self, pose: Pose) -> Array:
         """Vectors from the points of the tasks to their targets, (..., tasks, 3)."""

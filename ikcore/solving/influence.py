@@ -201,7 +201,7 @@ class _Solve:
                 came = self.skeleton.offsets if slid is None else slid
                 slid = np.array(np.broadcast_to(came, (*pose.shape, *came.shape[-2:])), pose.dtype)
                 slid[items] = found.translations
-        return pose.turned(turned, slid), spent, moved
+        return pose.with_rotations(turned, slid), spent, moved
 
 
 def _with_up(task: Task) -> Task:
@@ -249,11 +249,11 @@ def _mix(skeleton: Skeleton, pose: Pose, between: Array, first: Pose, came: Pose
     turned = np.array(pose.rotations)
     turned[between] = rotations.slerp(first.rotations, came.rotations, share[:, np.newaxis])
     if first.translations is None:
-        return pose.turned(turned)
+        return pose.with_rotations(turned)
     given = skeleton.offsets if pose.translations is None else pose.translations
     slid = np.array(np.broadcast_to(given, (*pose.shape, *given.shape[-2:])), pose.dtype)
     slid[between] = _line(first.translations, slid[between], share[:, np.newaxis])
-    return pose.turned(turned, slid)
+    return pose.with_rotations(turned, slid)
 
 
 # --- the target of a task at a share of the way, given the first pose -------------------------------------------------

@@ -10,13 +10,13 @@ from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.arguments import OPTIONS, Shared, with_defaults
+from ikcore.solving.arguments import OPTIONS, Shared
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.checks import check_speeds, frame_rate, moves_joints, release_time, released
 from ikcore.solving.influence import faded
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import SWITCHES, arguments_of, numbers_of
+from ikcore.solving.table import SWITCHES, numbers_of, with_defaults
 from ikcore.tasks import Task
 
 
@@ -24,11 +24,12 @@ def iterate(
     method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], shared: Shared, **own: float | None
 ) -> Solution:
     """Check the arguments, solve, and return the result; `own` are the options that only some methods have."""
-    if unknown := [name for name in shared if name not in arguments_of(method)]:
-        raise TypeError(f"{method}() got an unexpected keyword argument {unknown[0]!r}")
-    given = with_defaults(shared)
-    numbers = numbers_of(method, {**own, **{name: given[name] for name in OPTIONS}})  # type: ignore[literal-required]
-    sequence, history, goal_errors, strict = (given[name] for name in SWITCHES)  # type: ignore[literal-required]
+    given = with_defaults(method, shared)
+    options = dict(own)
+    for name in OPTIONS:
+        options[name] = given[name]  # type: ignore[literal-required]
+    numbers = numbers_of(method, options)
+    sequence, history, goal_errors, strict = given["sequence"], given["history"], given["goal_errors"], given["strict"]
     rate = frame_rate(given["fps"], sequence=sequence)
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # the usual case
         for name in SWITCHES:
@@ -38,7 +39,7 @@ def iterate(
     threads, may = thread_count(given["workers"]), checked_moving(skeleton, given["moving"])
     wanted = {"history": history, "goal_errors": goal_errors}
     if not sequence and (item := solve_single(method, skeleton, pose, goals, numbers, may=may, **wanted)):
-        return Solution.of_item(method, skeleton, pose, goals, item, may)
+        return Solution._of_item(method, skeleton, pose, goals, item, may)
     tasks = checked_tasks(method, skeleton, pose, goals, may)
     shape = items_of(pose, tasks)
     seconds = release_time(given["release"], pose, shape)
@@ -67,7 +68,7 @@ def iterate(
         raise ValueError("history: expected False where an influence is below 1, which takes several solves")
     else:
         faded(run, skeleton, pose, tasks, found, sequence=sequence)
-    return Solution.of(method, skeleton, pose, goals, found, may, strict=strict)
+    return Solution._of(method, skeleton, pose, goals, found, may, strict=strict)
 
 
 def _check_restarts(pose: Pose, *, sequence: bool, history: bool) -> None:

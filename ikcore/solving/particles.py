@@ -69,7 +69,7 @@ def particles(
         found.append(_search(own, pose[item], iterations, count, seed, tolerance))
     poses, counts = [one for one, _ in found], [made for _, made in found]
     moved = None if poses[0].translations is None else np.stack([one.translations for one in poses])
-    return pose.turned(np.stack([one.rotations for one in poses]), moved), np.array(counts)
+    return pose.with_rotations(np.stack([one.rotations for one in poses]), moved), np.array(counts)
 
 
 def _search(coordinates: Coordinates, pose: Pose, iterations: int, count: int, seed: int, tolerance: float) -> Any:

@@ -74,7 +74,7 @@ class Solution:
     _came: Pose = field(repr=False)  # the start pose, for sentences
 
     @classmethod
-    def of(
+    def _of(
         cls,
         method: str,
         skeleton: Skeleton,
@@ -89,7 +89,7 @@ class Solution:
         status.report_unusable(method, found.status, strict=strict)
         errors = found.goal_errors
         return cls(
-            pose.turned(found.rotations, found.translations),
+            pose.with_rotations(found.rotations, found.translations),
             found.error[()],
             found.rotation_error[()],
             found.iterations[()],
@@ -102,12 +102,12 @@ class Solution:
         )
 
     @classmethod
-    def of_item(
+    def _of_item(
         cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item, may: bytes | None
     ) -> Solution:
         """Build the solution of one usable item."""
         turned, moved, error, angle, iterations, said, history, errors = item
-        after = Pose.of_item(turned, pose.translations if moved is None else moved, pose.scales)
+        after = Pose._of_item(turned, pose.translations if moved is None else moved, pose.scales)
         asked = ((method, tuple(goals), may),)
         return cls(after, error, angle, iterations, said, history, errors, skeleton, asked, pose)
 

@@ -188,7 +188,7 @@ def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: flo
         check_speeds(stage.method, skeleton, asked, fps)
         tasks += asked
     shape = items_of(pose, tasks)
-    return pose.turned(np.broadcast_to(pose.rotations, (*shape, *pose.rotations.shape[-2:])))
+    return pose.with_rotations(np.broadcast_to(pose.rotations, (*shape, *pose.rotations.shape[-2:])))
 
 
 def _judge(
@@ -238,9 +238,9 @@ def _keep_start(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.boo
     where = lost[..., np.newaxis, np.newaxis]
     rotations = np.where(where, pose.rotations, last.rotations)
     if last.translations is None:
-        return pose.turned(rotations)
+        return pose.with_rotations(rotations)
     came = skeleton.offsets.astype(last.dtype) if pose.translations is None else pose.translations
-    return pose.turned(rotations, np.where(where, came, last.translations))
+    return pose.with_rotations(rotations, np.where(where, came, last.translations))
 
 
 class _After(NamedTuple):

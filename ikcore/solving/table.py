@@ -16,7 +16,7 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import shown, switch, thread_count, whole_number
 from ikcore.record import hash_of_fields, record, same_fields
-from ikcore.solving.arguments import signature_of
+from ikcore.solving.arguments import DEFAULTS, Shared, WithNullSpace, signature_of
 from ikcore.solving.solution import Solution
 
 TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
@@ -344,6 +344,16 @@ SWITCHES = ("sequence", "history", "goal_errors", "strict")
 def arguments_of(method: str) -> list[str]:
     """The keyword arguments of the typed function of a method."""
     return list(inspect.signature(METHODS[method].function).parameters)[3:]
+
+
+def with_defaults(method: str, shared: Shared) -> WithNullSpace:
+    """Shared arguments of an iterative method, with the defaults of those that are not given."""
+    if shared:
+        for name in shared:
+            if name not in arguments_of(method):
+                raise TypeError(f"{method}() got an unexpected keyword argument {name!r}")
+    given: Any = {**DEFAULTS, **shared}
+    return given  # type: ignore[no-any-return]
 
 
 def numbers_of(method: str, options: dict[str, Any]) -> tuple[float | None, ...]:

@@ -669,7 +669,7 @@ def test_one_leg_again(walker, output, ticked):
     moved = np.abs(rigs.sampled(walker, FRAMES) - poses).max(axis=(0, 2, 3))
     assert {walker.pose.bones[n].name for n in np.flatnonzero(moved > 1e-4)} == set(walks.LEGS[:4])
     walks.assert_feet(walker, made, FRAMES)
-    reached = (made.short["left"] == 0) & (wanted.short["left"] == 0)
+    reached = (made.shortfall["left"] == 0) & (wanted.shortfall["left"] == 0)
     assert reached.mean() > 0.8
     there = wanted.feet.positions(wanted.clip.skeleton, wanted.clip.pose)
     for key, places in walks.positions(walker, wanted.feet, FRAMES).items():
