@@ -493,14 +493,19 @@ def full_body() -> Figure:
     scene.set(xlim=(-0.8, 1.4), ylim=(0, 2), aspect="equal")
     scene.axis("off")
     for sweeps, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.3), (3, BLUE, 0.55), (20, BLUE, 1)]:
-        found = ik.full_body(body, body.rest, goals(target), sweeps=sweeps, iterations=0, pre_pull=min(sweeps, 1))
+        found = ik.solvers.full_body(
+            body, body.rest, goals(target), sweeps=sweeps, iterations=0, pre_pull=min(sweeps, 1)
+        )
         places = body.forward(found.pose).positions
         for limb in ([0, 1, 2, 3], [1, 4, 5], [0, 6, 7], [0, 8, 9]):
             chain(scene, places[limb], color, shade)
     dot(scene, target, GREEN)
     counts = [1, 2, 3, 5, 8, 12, 20, 30, 50, 80]
     for inertia, color in ((1, GREEN), (10, BLUE), (100, ORANGE)):
-        runs = (ik.full_body(body, body.rest, goals(target), sweeps=n, iterations=0, inertia=inertia) for n in counts)
+        runs = (
+            ik.solvers.full_body(body, body.rest, goals(target), sweeps=n, iterations=0, inertia=inertia)
+            for n in counts
+        )
         left.loglog(counts, [1000 * float(run.error) for run in runs], color=color, label=f"{inertia}")
     left.set(xlabel="sweeps", ylabel="left before the finish, mm")
     left.legend(title="inertia", frameon=False)

@@ -167,7 +167,7 @@ def walked(way: tuple[float, float, float], end: int, step: float, **options: An
     goals = BOXES.reaches(rest)
     line = step * np.arange(count)[:, np.newaxis] * np.asarray(way) / np.linalg.norm(way)
     goals[end] = ik.Reach(goals[end].joint, goals[end].position + line, offset=goals[end].offset)
-    found = ik.full_body(BOXES.skeleton, BOXES.pose(rest), goals, **options)
+    found = ik.solvers.full_body(BOXES.skeleton, BOXES.pose(rest), goals, **options)
     cosines = np.abs((found.pose.rotations[1:] * found.pose.rotations[:-1]).sum(-1))
     return np.degrees(2 * np.arccos(np.clip(cosines, 0, 1))).max(axis=-1), found
 
@@ -219,10 +219,10 @@ def turned(found: ik.Solution) -> tuple[float, float]:
 @pytest.mark.parametrize("goals", [SQUASHED, TORN])
 @pytest.mark.parametrize("iterations", [0, 200])
 def test_heavier_and_stiffer_sides_turn_less(goals: list[ik.Reach], iterations: int) -> None:
-    alike = turned(ik.full_body(star(), star().rest, goals, iterations=iterations))
+    alike = turned(ik.solvers.full_body(star(), star().rest, goals, iterations=iterations))
     assert alike[0] == pytest.approx(alike[1], rel=0.25)
     for skeleton in (star(masses=[1, 8, 8, 8, 1, 1, 1]), star(stiffness=0.8)):
-        first, second = turned(ik.full_body(skeleton, skeleton.rest, goals, iterations=iterations))
+        first, second = turned(ik.solvers.full_body(skeleton, skeleton.rest, goals, iterations=iterations))
         assert first < second
 
 
@@ -234,7 +234,7 @@ def test_sweeps_sub_sweeps_and_relaxation_change_what_is_left() -> None:
     pose, goals = started(truths), BOXES.reaches(truths)
 
     def left(**options: Any) -> float:
-        return float(np.median(ik.full_body(BOXES.skeleton, pose, goals, iterations=0, **options).error))
+        return float(np.median(ik.solvers.full_body(BOXES.skeleton, pose, goals, iterations=0, **options).error))
 
     assert left(sweeps=5) > left() > left(sweeps=80)
     assert left(sub_sweeps=3) < left()
@@ -249,8 +249,8 @@ def test_sweeps_sub_sweeps_and_relaxation_change_what_is_left() -> None:
 
 def test_both_residuals_are_told() -> None:
     truths = near(0.1, 20)
-    found = ik.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths), history=True)
-    unfinished = ik.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths), iterations=0)
+    found = ik.solvers.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths), history=True)
+    unfinished = ik.solvers.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths), iterations=0)
     assert found.history is not None
     assert np.all(found.history[:, 0] > 100 * found.error)
     assert np.all(found.history[:, 0] >= unfinished.error * (1 - 1e-9))
@@ -260,7 +260,7 @@ def test_a_pinned_root_stays_to_the_bit() -> None:
     truths = near(0.1, 20)
     pose = started(truths)
     below = list(range(1, len(BOXES.parents)))
-    found = ik.full_body(BOXES.skeleton, pose, BOXES.reaches(truths), moving=below)
+    found = ik.solvers.full_body(BOXES.skeleton, pose, BOXES.reaches(truths), moving=below)
     assert found.pose.translations is not None
     assert pose.translations is not None
     np.testing.assert_array_equal(found.pose.rotations[:, 0], pose.rotations[:, 0])
@@ -272,7 +272,7 @@ def test_excluded_bones_stay_to_the_bit_and_are_carried() -> None:
     truths = near(0.05, 20)
     pose, elbow = started(truths), 11
     others = [joint for joint in range(len(BOXES.parents)) if joint != elbow]
-    found = ik.full_body(BOXES.skeleton, pose, BOXES.reaches(truths), moving=others)
+    found = ik.solvers.full_body(BOXES.skeleton, pose, BOXES.reaches(truths), moving=others)
     np.testing.assert_array_equal(found.pose.rotations[:, elbow], pose.rotations[:, elbow])
     assert (found.status == 0).mean() > 0.9
 
@@ -280,7 +280,7 @@ def test_excluded_bones_stay_to_the_bit_and_are_carried() -> None:
 def test_strength_is_the_weight_beside_the_heaviest_goal() -> None:
     def misses(weight: float) -> Array:
         weak = [TORN[0], ik.Reach(6, TORN[1].position, weight=weight)]
-        found = ik.full_body(star(), star().rest, weak, iterations=0, goal_errors=True)
+        found = ik.solvers.full_body(star(), star().rest, weak, iterations=0, goal_errors=True)
         assert found.goal_errors is not None
         return found.goal_errors[:, 0]
 
@@ -295,7 +295,7 @@ def test_preferred_angles_bend_what_is_squashed() -> None:
     for way in (bend, ik.rotations.conjugate(bend)):
         preferred = np.array([[1.0, 0, 0, 0], way, [1, 0, 0, 0]])
         leg = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0], [0, -0.5, 0]], preferred=preferred)
-        found = ik.full_body(leg, leg.rest, [ik.Reach(2, [0, 0.3, 0])])
+        found = ik.solvers.full_body(leg, leg.rest, [ik.Reach(2, [0, 0.3, 0])])
         assert int(found.status) == 0
         assert float(found.pose.rotations[1] @ (way * np.sign(way[0]))) > 0.8
 
@@ -304,13 +304,13 @@ def test_rotations_are_pinned() -> None:
     turn = ik.rotations.from_axis_angle([0, 0, 1], 0.6)
     goal = ik.Reach(3, [1.4, 0.5, 0], turn)
     for iterations, most in ((0, 0.3), (200, 1e-4)):
-        found = ik.full_body(star(), star().rest, [goal, SQUASHED[1]], iterations=iterations)
+        found = ik.solvers.full_body(star(), star().rest, [goal, SQUASHED[1]], iterations=iterations)
         assert float(found.rotation_error) < most
 
 
 def test_the_finish_keeps_limits() -> None:
     truths = HUMAN.truths(30)
-    found = ik.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths))
+    found = ik.solvers.full_body(BOXES.skeleton, started(truths), BOXES.reaches(truths))
     for joint, limit in enumerate(BOXES.skeleton.limits):
         if limit is not None:
             assert np.all(limit.violation(found.pose.rotations[:, joint]) < 1e-7)

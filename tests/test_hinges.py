@@ -31,7 +31,7 @@ def clip(skeleton: ik.Skeleton, axes: Array, angles: Array) -> ik.Clip:
 
 def test_a_bent_rest_pose_says_which_way() -> None:
     bent = leg([[0, 1, 0], [0, -0.5, 0.1], [0, -0.4, -0.3]])
-    knee = ik.hinges_from(bent)["LeftLeg"]
+    knee = ik.bodies.hinges_from(bent)["LeftLeg"]
     more, back = ik.rotations.from_axis_angle([1, 0, 0], [0.5, -1.2])
     assert float(knee.violation(more)) == 0  # about +X a foot goes back: a knee
     assert float(knee.violation(back)) > 0.3
@@ -47,7 +47,7 @@ def test_a_clip_says_so_where_the_rest_is_straight(turned: list[float]) -> None:
     straight = [STRAIGHT[0], STRAIGHT[1], ik.rotations.rotate(ik.rotations.conjugate(rest[1]), STRAIGHT[2])]
     skeleton, axis = leg(straight, rest), np.array([0.8, 0.0, 0.6])
     angles = np.linspace(0, 1.5, 40)
-    knee = ik.hinges_from(skeleton, clip(skeleton, axis, angles))["LeftLeg"]
+    knee = ik.bodies.hinges_from(skeleton, clip(skeleton, axis, angles))["LeftLeg"]
     bends = ik.rotations.from_axis_angle(axis, [[1.0], [-1.0]]).reshape(2, 4)
     local = ik.rotations.multiply(np.broadcast_to(ik.rotations.conjugate(rest[1]), (2, 4)), bends)
     violation = knee.violation(ik.rotations.multiply(local, np.broadcast_to(rest[1], (2, 4))))
@@ -59,22 +59,22 @@ def test_the_mean_forgives_noise_and_refuses_what_is_no_hinge() -> None:
     draw, count = np.random.default_rng(2), 200
     angles = draw.uniform(0.1, 1.4, count)
     noisy = np.array([1, 0, 0]) + draw.normal(scale=0.2, size=(count, 3)) * [0, 1, 1]
-    knee = ik.hinges_from(leg(), clip(leg(), noisy, angles))["LeftLeg"]
+    knee = ik.bodies.hinges_from(leg(), clip(leg(), noisy, angles))["LeftLeg"]
     axis = ik.rotations.rotate(knee.frame, [1, 0, 0])
     assert float(axis[0]) > 0.99
     anywhere = draw.normal(size=(count, 3))
     with pytest.raises(ValueError, match="expected one axis, bends about axes that are"):
-        ik.hinges_from(leg(), clip(leg(), anywhere, angles))
+        ik.bodies.hinges_from(leg(), clip(leg(), anywhere, angles))
 
 
 def test_a_limb_that_is_always_straight_is_refused() -> None:
     with pytest.raises(ValueError, match="is straight at rest; give a clip in which it bends"):
-        ik.hinges_from(leg())
+        ik.bodies.hinges_from(leg())
     still = clip(leg(), np.array([1.0, 0, 0]), np.full(9, 0.1))
     with pytest.raises(ValueError, match="is straight at rest and in all frames of the clip"):
-        ik.hinges_from(leg(), still)
+        ik.bodies.hinges_from(leg(), still)
     with pytest.raises(ValueError, match="clip: expected 3 joints"):
-        ik.hinges_from(leg(), ik.Clip(ik.Skeleton([-1], [[0, 0, 0]]), ik.Pose(np.ones((2, 1, 4))), fps=30))
+        ik.bodies.hinges_from(leg(), ik.Clip(ik.Skeleton([-1], [[0, 0, 0]]), ik.Pose(np.ones((2, 1, 4))), fps=30))
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_a_limb_that_is_always_straight_is_refused() -> None:
 )
 def test_middle_joints_are_known_by_name(name: str, chosen: bool) -> None:
     bent = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0.1], [0, -0.4, -0.3]], names=["a", name, "b"])
-    assert (name in ik.hinges_from(bent)) == chosen
-    assert list(ik.hinges_from(bent, joints=[1])) == [name]
+    assert (name in ik.bodies.hinges_from(bent)) == chosen
+    assert list(ik.bodies.hinges_from(bent, joints=[1])) == [name]
 
 
 def test_a_body_has_hinges_and_a_root_that_slides() -> None:
     bent = leg([[0, 1, 0], [0, -0.5, 0.1], [0, -0.4, -0.3]])
-    body = ik.as_body(bent)
-    found = ik.full_body(body, body.rest, [ik.Reach(0, [0.3, 1, 0], chain=0), ik.Reach(2, [0.3, 0.6, 0])])
+    body = ik.bodies.as_body(bent)
+    found = ik.solvers.full_body(body, body.rest, [ik.Reach(0, [0.3, 1, 0], chain=0), ik.Reach(2, [0.3, 0.6, 0])])
     knee = body.limits[1]
     assert knee is not None
     assert float(knee.violation(found.pose.rotations[1])) < 1e-7

@@ -63,7 +63,7 @@ def hinges_from(
     >>> import ikcore as ik
     >>> leg = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0], [0, -0.5, 0]], names=["hip", "knee", "ankle"])
     >>> bends = ik.rotations.from_axis_angle([1, 0, 0], np.linspace(0, 1.2, 20)[:, None] * [0, 1, 0])
-    >>> limits = ik.hinges_from(leg, ik.Clip(leg, ik.Pose(bends), fps=30))
+    >>> limits = ik.bodies.hinges_from(leg, ik.Clip(leg, ik.Pose(bends), fps=30))
     >>> limits["knee"].project(ik.rotations.from_axis_angle([1, 0, 0], [-0.5, 0.5])).round(3)
     array([[1.   , 0.   , 0.   , 0.   ],
            [0.969, 0.247, 0.   , 0.   ]])

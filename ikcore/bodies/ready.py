@@ -31,7 +31,7 @@ def as_body(skeleton: Skeleton, clip: Clip | None = None) -> Skeleton:
     --------
     >>> import ikcore as ik
     >>> leg = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0.1], [0, -0.5, -0.2]], names=["hip", "knee", "ankle"])
-    >>> [limit and limit.kind for limit in ik.as_body(leg).limits]
+    >>> [limit and limit.kind for limit in ik.bodies.as_body(leg).limits]
     ['free', 'hinge', None]
     """
     hinges = hinges_from(skeleton, clip)
