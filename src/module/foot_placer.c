@@ -2,14 +2,11 @@
  * block, characters first. They run without the GIL. */
 #include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
-#include <numpy/ndarrayobject.h>
+#include "numpy_api.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "arrays.h"
 #include "ik.h"
 
 /* NUMBER is float or double, by the job. */
@@ -174,7 +171,7 @@ static int add_rows(PyObject *module, const char *name, PyObject *table) {
 #define SOME_ROW(name, count)              , #name, count
 
 int add_foot_placer(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+    if (PyModule_AddFunctions(module, functions) < 0) return -1;
     if (PyModule_AddIntConstant(module, "FOOT_RAYS", IK_FOOT_RAYS) < 0 ||
         PyModule_AddIntConstant(module, "LEGS_MOST", IK_LEGS_MOST) < 0)
         return -1;
