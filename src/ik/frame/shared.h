@@ -284,8 +284,7 @@ static real turns_shake_hinge(const ik_plan *plan, columns c, int k, int time) {
     return real_splat((number)to) - *column(c, joint_angle(plan, slot));
 }
 
-/* Others turn by up to a radian about each of their own axes, so that the solution does not depend on the axes of the
- * world; the first time all by a tenth of that. */
+/* Others turn by up to a radian; the first time all by a tenth of that. */
 static void turns_shake(const ik_plan *plan, columns c, int time) {
     number share = time ? 1 : (number)0.1;
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -294,10 +293,7 @@ static void turns_shake(const ik_plan *plan, columns c, int time) {
                                share * random_number(time, slot, 2));
         if (plan->nodes[k].slides) turns_shake_slide(plan, c, k, turn);
         if (!plan->nodes[k].turns) continue;
-        if (joint_is_hinge(plan, k))
-            turn.x = real_splat(share) * turns_shake_hinge(plan, c, k, time);
-        else
-            turn = quat_rotate(column_quat(c, joint_rotation(slot)), turn);
+        if (joint_is_hinge(plan, k)) turn.x = real_splat(share) * turns_shake_hinge(plan, c, k, time);
         IK_NAME(turns_allow)(plan, c, k, &turn);
         column_set_vec3(c, step_own(plan, slot), turn);
     }

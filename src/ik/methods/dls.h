@@ -52,8 +52,8 @@ enum { DLS_PATIENCE = 5 };
 #define DLS_HOPELESS_HURRIED (number)0.01
 enum { DLS_PATIENCE_HURRIED = 2 };
 /* The same as a finish: joints are shaken soon, after which the other method has its turn. */
-#define DLS_PROGRESS_FINISH (number)0.3
-enum { DLS_PATIENCE_FINISH = 7 };
+#define DLS_PROGRESS_FINISH (number)0.5
+enum { DLS_PATIENCE_FINISH = 3 };
 
 /* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. */
 ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
@@ -76,13 +76,6 @@ ik_outline mask dls_be_strict(const ik_plan *plan, columns c, mask held_up) {
     mask could = held_up & mask_less(last, *level);
     *level = real_select(could, real_max(real_splat((number)0.01) * *level, last), *level);
     return could;
-}
-
-/* The same of a finish, whose damping is a share of the squared error. */
-static void dls_adapt_share(const ik_plan *plan, columns c, mask waits, mask better) {
-    real *share = column(c, dls_state(plan, DLS_DAMPING));
-    const real less = real_splat(1 / DLS_SHARE_FACTOR) * *share, more = real_splat(DLS_SHARE_FACTOR) * *share;
-    *share = real_select(waits, *share, real_select(better, less, real_min(more, real_splat(DLS_SHARE_MOST))));
 }
 
 /* Resets the state of chosen lanes, whose joints were perturbed. */
@@ -138,10 +131,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     if (plan->job->options.damping == 0) {
         if (posture_settles(plan)) better |= mask_equal(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
         accept &= better;
-        if (dls_bars(plan))
-            dls_adapt_share(plan, c, waits, better);
-        else
-            dls_adapt(plan, c, waits, better, gain);
+        dls_adapt(plan, c, waits, better, gain);
     }
     if (plan_has_levels(plan)) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, o.now.strict));
     *error = real_select(accept, e.largest, *error);

@@ -16,11 +16,6 @@
 /* True if a step may have to be solved in stages. */
 ik_inline int dls_has_stages(const ik_plan *plan) { return plan_has_levels(plan) && !plan->job->options.project; }
 
-/* True for the finish of another method (frame/finish.h). Without stages it needs no further solve for limits: it bars
- * them before it solves, and projects onto them. */
-ik_inline int dls_finishes(const ik_plan *plan) { return plan->job->options.finish; }
-ik_inline int dls_bars(const ik_plan *plan) { return dls_finishes(plan) && !dls_has_stages(plan); }
-
 /* Columns of the held rotation or slide, and the rotation that the limit would allow. In stages all rotations and
  * slides are held at the result of earlier levels. Values of the stage: 0 all levels together; 1 the first alone; 2 the
  * second; -1 together, and too long. */
@@ -68,16 +63,13 @@ static void dls_set_axes(const ik_plan *plan, columns c) {
 
 static const rows_moves dls_all = {step_own, step_slide}, dls_kept_back = {dls_held, dls_pinned_by};
 
-/* True if rotations, or slides, may be held for a further solve. */
-ik_inline int dls_may_hold_turns(const ik_plan *plan) {
-    return (plan->limited && !dls_bars(plan)) || dls_has_stages(plan);
-}
-ik_inline int dls_may_hold(const ik_plan *plan) {
-    return dls_may_hold_turns(plan) || (plan->slides && !dls_bars(plan));
+/* True if a step may take more than one solve. */
+ik_inline int dls_may_wait(const ik_plan *plan) {
+    return plan->limited || plan->slides || plan->one_sided || dls_has_stages(plan);
 }
 
-/* True if a step may take more than one solve. */
-ik_inline int dls_may_wait(const ik_plan *plan) { return plan->one_sided || dls_may_hold(plan); }
+/* True if rotations and slides may be held. */
+ik_inline int dls_may_hold(const ik_plan *plan) { return plan->limited || plan->slides || dls_has_stages(plan); }
 
 /* The first joint to reach its limit, among those that would pass theirs. */
 typedef struct {
@@ -175,12 +167,15 @@ static real dls_held_as(const ik_plan *plan, columns c, real fixed) {
     return real_select(dls_adds(plan, c) & mask_less(fixed, real_splat(3)), more, one);
 }
 
-static void dls_hold_turns(const ik_plan *plan, columns c, real which) {
+/* A joint is held by number, or in lanes `all` where it would go over its limit. */
+static void dls_hold_turns(const ik_plan *plan, columns c, real which, mask all) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!joint_is_limited(plan, plan->node_of_slot[slot])) continue;
         vec3 allowed = column_vec3(c, dls_allowed(plan, slot)), before = column_vec3(c, dls_held(plan, slot));
+        vec3 off = vec3_sub(column_vec3(c, step_own(plan, slot)), allowed);
         real *fixed = column(c, rows_fixed(plan, slot)), as = real_splat(1);
-        mask held = mask_equal(which, real_splat((number)slot));
+        mask over = all & mask_equal(*fixed, real_splat(0)) & mask_less(real_splat(LIMIT_TOLERANCE), vec3_size(off));
+        mask held = mask_equal(which, real_splat((number)slot)) | over;
         if (dls_may_follow(plan, plan->node_of_slot[slot])) as = dls_held_as(plan, c, *fixed);
         *fixed = real_select(held, as, *fixed);
         column_set_vec3(c, dls_held(plan, slot), vec3_select(held, allowed, before));
@@ -298,7 +293,8 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     if (!mask_any(waits)) return waits;
     mask adds = dls_has_stages(plan) ? waits & dls_adds(plan, c) : mask_splat(0);
     if (mask_any(adds)) dls_go(plan, c, dls_share_within(plan, c, adds, &nearest), adds);
-    dls_hold_turns(plan, c, nearest.which);
+    mask all = dls_has_stages(plan) ? mask_splat(0) : finish_works(plan, c);
+    dls_hold_turns(plan, c, nearest.which, all);
     if (plan->slides) dls_hold_slides(plan, c, nearest.which);
     return waits;
 }
@@ -316,54 +312,9 @@ static void dls_project_on_limits(const ik_plan *plan, columns c) {
     }
 }
 
-/* Length of the rotation, and of the slide in mean bones, by which a limit is tested along the gradient; and the share
- * of it that a limit must take off to bar it. */
-#define DLS_PROBE (number)0.02
-#define DLS_CUT   (number)0.1
-
-/* The axis about which the limit of a joint allows no rotation along the gradient. Its step has none about it. */
-static void dls_bar_turn(const ik_plan *plan, columns c, int k) {
-    const int slot = plan->nodes[k].slot, hinge = joint_is_hinge(plan, k);
-    const vec3 slope = rows_turn(plan, c, k, column_vec3(c, step_own(plan, slot)));
-    const vec3 probe = vec3_scale(real_splat(DLS_PROBE), vec3_direction(slope).unit);
-    vec3 left = probe;
-    IK_NAME(turns_allow)(plan, c, k, &left);
-    const direction out = vec3_direction(vec3_sub(probe, left));
-    const mask barred = mask_less(real_splat(DLS_PROBE * DLS_CUT), out.length);
-    *column(c, rows_fixed(plan, slot)) = real_select(barred, real_splat(hinge ? 1 : 2), real_splat(0));
-    if (hinge || !mask_any(barred)) return;
-    const vec3 beside = vec3_perpendicular(out.unit), axes[3] = {out.unit, beside, vec3_cross(out.unit, beside)};
-    for (int i = 0; i < 3; i++) {
-        const int axis = step_axis(plan, slot) + 3 * i;
-        column_set_vec3(c, axis, vec3_select(barred, axes[i], column_vec3(c, axis)));
-    }
-}
-
-static void dls_bar_slides(const ik_plan *plan, columns c, int k) {
-    const int slot = plan->nodes[k].slot;
-    const vec3 slope = rows_slide_by(plan, c, k, column_vec3(c, step_slide(plan, slot)));
-    vec3 probe = vec3_scale(real_splat(DLS_PROBE) * *column(c, joint_lever(plan)), vec3_direction(slope).unit);
-    real *along[3] = {&probe.x, &probe.y, &probe.z};
-    for (int axis = 0; axis < 3; axis++) {
-        const mask barred = turns_allow_slide(plan, c, k, axis, along[axis]);
-        *column(c, rows_pinned(plan, slot) + axis) = real_select(barred, real_splat(1), real_splat(0));
-    }
-}
-
-/* Bars what limits allow no motion of along the gradient, which is J^T y. */
-static void dls_bar(const ik_plan *plan, columns c, const real *y, int step) {
-    rows_let_go(plan, c, ~mask_splat(0));
-    rows_pull(plan, c, y, step);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        const int k = plan->node_of_slot[slot];
-        if (joint_is_limited(plan, k) && plan->nodes[k].turns) dls_bar_turn(plan, c, k);
-        if (plan->nodes[k].slides) dls_bar_slides(plan, c, k);
-    }
-}
-
 /* Applies the limits to a step. Returns the lanes that must be solved again. */
 static mask dls_mind_limits(const ik_plan *plan, columns c) {
-    if (!plan->job->options.project && !dls_bars(plan)) return dls_hold(plan, c);
+    if (!plan->job->options.project) return dls_hold(plan, c);
     dls_project_on_limits(plan, c);
     return mask_splat(0);
 }

@@ -35,21 +35,6 @@ ik_inline real dls_damping(const ik_plan *plan, columns c, diagonal d) {
     return real_max(*damping, real_splat(8 * EPSILON) * d.sum + real_splat(TINY_LENGTH));
 }
 
-/* Damping of a finish: a share of the squared error, so that it vanishes near the solution and steps become those of
- * Newton. What is added for rounding is less than in dls: where many ends share joints, as in wide trees, more of it
- * would leave only small steps. */
-#define DLS_SHARE_LEAST    (number)0.06
-#define DLS_SHARE_MOST     (number)1024
-#define DLS_SHARE_FACTOR   (number)4 /* of the share, after a step that was rejected; its inverse after others */
-#define DLS_SHARE_ROUNDING (number)(0.125 * EPSILON)
-
-ik_inline real dls_damping_of(const ik_plan *plan, columns c, diagonal d, real square) {
-    if (!dls_bars(plan)) return dls_damping(plan, c, d);
-    real *share = column(c, dls_state(plan, DLS_DAMPING)); /* negative at first */
-    *share = real_max(*share, real_splat(DLS_SHARE_LEAST));
-    return *share * square + real_splat(DLS_SHARE_ROUNDING) * d.sum + real_splat(TINY_LENGTH);
-}
-
 /* The share of the errors that a step aims to remove. */
 ik_inline number dls_gain(const ik_plan *plan) {
     const number gain = (number)plan->job->options.gain;
@@ -110,7 +95,7 @@ static void dls_project(const ik_plan *plan, columns c, rows_system s, diagonal 
 static real dls_solve_level(const ik_plan *plan, columns c, rows_system s, real square) {
     const int posture = posture_is_any(plan);
     diagonal d = diagonal_of(s.matrix, s.step, s.rows);
-    real damping = dls_damping_of(plan, c, d, square);
+    real damping = dls_damping(plan, c, d);
     if (posture) dls_project(plan, c, s, d, square);
     ldl_factor(s.matrix, s.step, s.rows, damping);
     ldl_solve(s.matrix, s.step, s.rows, s.y);
@@ -232,13 +217,12 @@ static void dls_shorten_turns(const ik_plan *plan, columns c, real largest, int 
     for (int slot = 0; slot < plan->slots; slot++) {
         vec3 turn = column_vec3(c, step_own(plan, slot));
         if (whole) turn = vec3_scale(cut, turn);
-        if (dls_may_hold_turns(plan)) turn = vec3_add(turn, column_vec3(c, dls_held(plan, slot)));
+        if (plan->limited || stages) turn = vec3_add(turn, column_vec3(c, dls_held(plan, slot)));
         column_set_vec3(c, step_own(plan, slot), turn);
         if (!plan->nodes[plan->node_of_slot[slot]].slides) continue;
         vec3 slide = column_vec3(c, step_slide(plan, slot));
         if (whole) slide = vec3_scale(cut, slide);
-        if (!dls_bars(plan)) slide = vec3_add(slide, column_vec3(c, dls_pinned_by(plan, slot)));
-        column_set_vec3(c, step_slide(plan, slot), slide);
+        column_set_vec3(c, step_slide(plan, slot), vec3_add(slide, column_vec3(c, dls_pinned_by(plan, slot))));
     }
 }
 
@@ -246,14 +230,23 @@ static void dls_turns(const ik_plan *plan, columns c, int whole) {
     dls_shorten_turns(plan, c, dls_move_by_pulls(plan, c, posture_is_any(plan), whole), whole);
 }
 
+/* The damping that a finish begins with: less the nearer the other method has come. */
+static void dls_damp_by_error(const ik_plan *plan, columns c, rows_system s, real square) {
+    real *damping = column(c, dls_state(plan, DLS_DAMPING));
+    const mask first = finish_works(plan, c) & mask_less(*damping, real_splat(0));
+    if (!mask_any(first)) return;
+    real most = real_splat(0.1f) * diagonal_of(s.matrix, s.step, s.rows).largest;
+    *damping = real_select(first, real_min(most, square), *damping);
+}
+
 static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     rows_system s = rows_system_of(plan, c);
     errors e = dls_look(plan, c, s);
-    if (dls_bars(plan) && (plan->limited || plan->slides)) dls_bar(plan, c, s.y, s.step);
     rows_assemble(plan, c, s.matrix, s.step);
+    dls_damp_by_error(plan, c, s, e.square);
     real foreseen;
     if (plan_has_levels(plan)) {
-        real damping = dls_damping_of(plan, c, diagonal_of(s.matrix, s.step, s.rows), e.square);
+        real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
         foreseen = dls_solve_levels(plan, c, s, levels_damped, damping, e.square);
     } else
         foreseen = dls_solve_level(plan, c, s, e.square);
