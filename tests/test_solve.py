@@ -591,12 +591,6 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
         types = typing.get_type_hints(function)
         types |= typing.get_type_hints(typing.get_args(types.pop("shared"))[0])
         for option, (kind, default, _, _, said) in table.items():
-            if kind == "method":
-                assert set(typing.get_args(types[option])) == {typing.Literal["dls"], type(None)}
-                assert parameters[option].default == "dls"
-                assert default == 1
-                assert re.search(rf"^{option} : str, optional\n    .{re.escape(said[1:])}", function.__doc__, re.M)
-                continue
             expected = {"double": float, "int": int, "switch": bool}[kind]
             none = parameters[option].default is None
             assert types[option] == (expected | None if none else expected)

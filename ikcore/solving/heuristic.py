@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Unpack
 
 from ikcore.goals import Goal
 from ikcore.pose import Pose
@@ -15,18 +15,10 @@ from ikcore.solving.table import method
 
 
 @method
-def fabrik(
-    skeleton: Skeleton,
-    pose: Pose,
-    goals: Sequence[Goal],
-    *,
-    finish: Literal["dls"] | None = "dls",
-    **shared: Unpack[Iterated],
-) -> Solution:
+def fabrik(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[Iterated]) -> Solution:
     """Solve by forward and backward reaching: joints move along lines, two passes an iteration.
 
-    Fast and smooth for positions; the bones keep their length, and limits hold. With limits, trees or rotations, steps
-    of damped least squares take over where passes get little nearer; `finish=None` leaves passes alone.
+    Fast and smooth for positions; the bones keep their length, and limits hold in both passes.
 
     Examples
     --------
@@ -40,7 +32,7 @@ def fabrik(
     >>> print(found.error.round(3))
     [0. 1.]
     """
-    return iterate("fabrik", skeleton, pose, goals, shared, finish=finish)
+    return iterate("fabrik", skeleton, pose, goals, shared)
 
 
 @method

@@ -24,13 +24,13 @@ TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
 
 @record
 class Option:
-    """An option of a method: its default, its bounds and a sentence. It is a number, or the name of a method.
+    """An option of a method: a number, its default, its bounds and a sentence.
 
     None is allowed where it is the default, and where `optional` is set: the option is then automatic, or off.
     """
 
     name: str
-    default: float | str | None
+    default: float | None
     lowest: float
     highest: float
     sentence: str
@@ -54,10 +54,6 @@ class Option:
 
     def checked(self, value: Any) -> float | None:
         """The value for the core; None is the core's default."""
-        if isinstance(self.default, str):
-            if value is not None and value != self.default:
-                raise ValueError(f"{self.name}: expected {self.default!r} or None, got {shown(value)}")
-            return int(value is not None)
         return None if value is None and self.may_be_none else self.number(value)
 
     def number(self, value: Any) -> float:
@@ -192,8 +188,6 @@ def options_of(method: str) -> dict[str, Option]:
 
 def _option(name: str, kind: str, default: float, lowest: float, highest: float, sentence: str) -> Option:
     """The option of a row of the core's table."""
-    if kind == "method":
-        return Option(name, "dls", lowest, highest, sentence)
     number = {"double": float, "int": int, "switch": bool}[kind]
     if name in _NONE and default == 0:
         return Option(name, None, number(lowest), number(highest), sentence.replace("; 0:", "; None:"))

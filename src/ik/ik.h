@@ -721,15 +721,13 @@ typedef struct ik_goal {
 #undef IK_GOAL_ROW
 } ik_goal;
 
-/* The options of methods, each once: one table for all layers. X(name, type); a switch is 0 or 1, and so
- * is a method: none, or dls */
+/* The options of methods, each once: one table for all layers. X(name, type); a switch is 0 or 1 */
 #define IK_OPTIONS(X)                                                                                                  \
     X(iterations, int)                                                                                                 \
     X(tolerance, double)                                                                                               \
     X(rotation_tolerance, double)                                                                                      \
     X(textbook, switch)                                                                                                \
     X(restarts, int)                                                                                                   \
-    X(finish, method)                                                                                                  \
     X(damping, double)                                                                                                 \
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
@@ -772,7 +770,6 @@ typedef struct ik_goal {
 #define IK_OPTION_int                int
 #define IK_OPTION_double             double
 #define IK_OPTION_switch             int
-#define IK_OPTION_method             int
 #define IK_OPTION_MEMBER(name, type) IK_OPTION_##type name;
 typedef struct ik_options {
     IK_OPTIONS(IK_OPTION_MEMBER)
@@ -781,7 +778,6 @@ typedef struct ik_options {
 #undef IK_OPTION_int
 #undef IK_OPTION_double
 #undef IK_OPTION_switch
-#undef IK_OPTION_method
 
 /* The options of each method: IK_OPTIONS_OF_ and its name. X(option, default, lowest, highest, sentence) */
 #define IK_COMMON_OPTIONS(X, most)                                                                                     \
@@ -795,9 +791,7 @@ typedef struct ik_options {
     X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, as share of the reach")                   \
     X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached, in radians")
 
-#define IK_OPTIONS_OF_fabrik(X)                                                                                        \
-    IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(finish, 1, 0, 1, "the method that takes over where passes with limits, trees or rotations get little nearer")
+#define IK_OPTIONS_OF_fabrik(X) IK_COMMON_OPTIONS(X, 200)
 #define IK_OPTIONS_OF_follow(X) IK_COMMON_OPTIONS(X, 200)
 #define IK_OPTIONS_OF_circle(X)                                                                                        \
     X(iterations, 200, 0, 1000000, "largest number of iterations")                                                     \

@@ -208,7 +208,6 @@ static int to_double(PyObject *object, double *x) {
 }
 
 static int to_switch(PyObject *object, int *x) { return to_int(object, x); }
-static int to_method(PyObject *object, int *x) { return to_int(object, x); }
 
 /* In the order of OPTIONS; None: the default of the method. */
 static int add_options(ik_options *options, const method *method, PyObject *given) {

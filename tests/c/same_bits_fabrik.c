@@ -1,6 +1,6 @@
-/* same_bits.c for FABRIK with bodies, once by passes alone: prints, for every instruction set of this processor, a hash
- * of all bytes that are written for a tree whose joints have limits of every kind, with targets ordinary, out of reach
- * and not finite; and at last with two levels of goals. */
+/* same_bits.c for FABRIK with frames: prints, for every instruction set of this processor, a hash of all bytes that are
+ * written for a tree whose joints have limits of every kind, with targets ordinary, out of reach and not finite; and at
+ * last with two levels of goals. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,10 +35,7 @@ enum { ITEMS = 200 / FEWER, GOALS = 2, ITERATIONS = 40 };
             ik_solve_job job = {.skeleton = &skeleton,                                                                 \
                                 .goals = goals,                                                                        \
                                 .goal_count = GOALS + 1,                                                               \
-                                .options = {.iterations = ITERATIONS,                                                  \
-                                            .tolerance = 1e-4,                                                         \
-                                            .rotation_tolerance = 1e-3,                                                \
-                                            .finish = kind != 1},                                                      \
+                                .options = {.iterations = ITERATIONS, .tolerance = 1e-4, .rotation_tolerance = 1e-3},  \
                                 .rotations = {{pose, item, size}, joint, JOINTS},                                      \
                                 .solved = {{solved, item, size}, joint, JOINTS},                                       \
                                 .status = {status, 4, 0},                                                              \

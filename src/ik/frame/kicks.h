@@ -3,9 +3,6 @@
 
 enum { KICKS = 8 };
 
-/* The number of kicks of a finish, each from the best pose. The last one leaves that pose as it is. */
-ik_inline int kicks_many(const ik_plan *plan) { return plan->rows > 6 ? 48 : 24; }
-
 /* How much better, in squares, a pose after a kick must be to replace the best one. In sequences it must have half the
  * error: out of reach many poses are nearly as good, for arms that are stretched and may turn about themselves, or for
  * bodies held by limits, and joints would turn back and forth between frames. Poses within tolerance always count. */
@@ -23,4 +20,4 @@ ik_inline void kicks_start(columns c, int watch) {
  * that are in a hurry. The quality of the pose is kept with it; less is better. Returns the lanes that were kicked;
  * ERROR is that of their present pose. The last call of a step. */
 ik_hidden mask IK_NAME(kicks_for_stuck)(const ik_plan *plan, real *bundle, int g, int watch, mask off, mask stuck,
-                                        mask hurried, mask many, real value);
+                                        mask hurried, real value);

@@ -10,9 +10,7 @@
  *   turns        the effect of a step on joints: try, limits, accept, perturb
  *   errors       errors of tasks
  *   kicks        perturbation of joints that are stuck
- *   finish       a method that takes over from another
  *   linear       small symmetric systems
- *   extrapolate  steps that go on: strides, and the best of the last ones
  *   rows         the Jacobian
  *   levels       strict priorities
  *   postures     preferred rotations */
@@ -26,9 +24,7 @@
 #include "turns.h"
 #include "errors.h"
 #include "kicks.h"
-#include "finish.h"
 #include "linear.h"
-#include "extrapolate.h"
 #include "rows.h"
 #include "levels.h"
 #include "postures.h"

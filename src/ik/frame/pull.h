@@ -81,17 +81,37 @@ ik_inline mask pull_is_nearer(const pull *s, quat turn) {
     return mask_less(real_splat(0), gain) | (small & mask_less(-rounding, gain));
 }
 
+/* The decrease of the torque along v by a small turn u. */
+ik_inline real pull_stiffness(const pull *s, vec3 u, vec3 v) {
+    vec3 su = vec3_add(vec3_add(vec3_scale(u.x, s->x), vec3_scale(u.y, s->y)), vec3_scale(u.z, s->z));
+    vec3 sv = vec3_add(vec3_add(vec3_scale(v.x, s->x), vec3_scale(v.y, s->y)), vec3_scale(v.z, s->z));
+    real sum = s->x.x + s->y.y + s->z.z;
+    return sum * vec3_dot(u, v) - real_splat((number)0.5) * (vec3_dot(v, su) + vec3_dot(u, sv));
+}
+
+/* After a small turn `from`, the best small turn x a + y b. A little damping gives an answer where a and b are
+ * parallel, or along a direction without effect. */
+ik_inline vec3 pull_best_in_plane(const pull *s, vec3 from, vec3 a, vec3 b) {
+    vec3 torque = pull_torque(s);
+    real x = vec3_dot(torque, a) - pull_stiffness(s, from, a), y = vec3_dot(torque, b) - pull_stiffness(s, from, b);
+    real aa = pull_stiffness(s, a, a), ab = pull_stiffness(s, a, b), bb = pull_stiffness(s, b, b);
+    real least = real_splat((number)1e-6) * (real_abs(aa) + real_abs(bb)) + real_splat(TINY_LENGTH);
+    aa = real_max(aa, real_splat(0)) + least, bb = real_max(bb, real_splat(0)) + least;
+    real over = real_splat(1) / real_max(aa * bb - ab * ab, least * least);
+    return vec3_add(vec3_scale(over * (bb * x - ab * y), a), vec3_scale(over * (aa * y - ab * x), b));
+}
+
 /* One step towards the best turn: about the axis of the torque, by the best angle. */
 ik_inline quat pull_turn(const pull *s, vec3 bone) {
     vec3 torque = pull_torque(s);
     return pull_turn_by(torque, pull_along(s, pull_axis(torque).unit), bone);
 }
 
-/* The angle of the best turn about a unit vector; 0 if the whole body lies along it, so that only rounding would
- * decide. */
-ik_inline real pull_angle_about(const pull *s, vec3 axis) {
+/* The best turn about a unit vector; none if the whole body lies along it, so that only rounding would decide. */
+ik_inline quat pull_turn_about(const pull *s, vec3 axis) {
     real sine = vec3_dot(pull_torque(s), axis), cosine = pull_along(s, axis);
     real least = real_splat(PULL_ROUNDING) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
     mask none = mask_less(real_abs(sine) + real_abs(cosine), least);
-    return real_select(none, real_splat(0), real_atan2(sine, cosine));
+    sine = real_select(none, real_splat(0), sine), cosine = real_select(none, real_splat(1), cosine);
+    return pull_turn_by(vec3_scale(sine, axis), cosine, vec3_perpendicular(axis));
 }

@@ -34,10 +34,13 @@ typedef struct {
     int rows, step;
 } rows_system;
 
-ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
+ik_inline rows_system rows_system_at(const ik_plan *plan, columns c, int first) {
     int rows = plan->rows, step = c.step;
-    real *y = column(c, rows_first(plan)), *z = y + rows * step, *matrix = z + rows * step;
+    real *y = column(c, first), *z = y + rows * step, *matrix = z + rows * step;
     return (rows_system){y, z, matrix, matrix + packed(rows, 0) * step, rows, step};
+}
+ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
+    return rows_system_at(plan, c, rows_first(plan));
 }
 
 /* ---- mobility */

@@ -317,27 +317,27 @@ static void turns_exchange(columns c, int here, int aside, int count, mask keep,
 }
 
 /* Keeps the pose aside in lanes `keep`, and restores the kept pose in lanes `back`. */
-void IK_NAME(turns_aside)(const ik_plan *plan, columns c, mask keep, mask back) {
+static void turns_aside(const ik_plan *plan, columns c, mask keep, mask back) {
     int numbers = joint_task(plan, 0) - joint_rotation(0), aside = step_aside(plan);
     turns_exchange(c, joint_rotation(0), aside, numbers, keep, back);
     if (plan->limited) turns_exchange(c, joint_angle(plan, 0), aside + numbers, plan->slots, keep, back);
 }
 
 mask IK_NAME(kicks_for_stuck)(const ik_plan *plan, real *bundle, int g, int watch, mask off, mask stuck, mask hurried,
-                              mask many, real value) {
+                              real value) {
     columns c = columns_of_bundle(bundle, g);
     real *best = column(c, watch + KICKS_BEST), *error = column(c, ERROR);
-    mask often = (watch_is_spent(c, watch, KICKS) & ~many) | watch_is_spent(c, watch, kicks_many(plan)) | hurried;
+    mask often = watch_is_spent(c, watch, KICKS) | hurried;
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
     mask ends = (stuck & often) | (off & ~mask_less(iterations, most));
     mask better = mask_less(value, real_splat(1 - kicks_gain(plan)) * *best);
     if (!mask_any(stuck | ends)) return mask_splat(0);
     watch_give_up(c, stuck & often);
     stuck &= ~ends;
-    IK_NAME(turns_aside)(plan, c, stuck & better, (ends | (stuck & many)) & ~better);
+    turns_aside(plan, c, stuck & better, ends & ~better);
     *best = real_select(stuck & better, value, *best);
     if (!mask_any(stuck)) return stuck;
-    for (int time = 0; time < kicks_many(plan) - 1; time++) {
+    for (int time = 0; time < KICKS; time++) {
         mask now = watch_kick(c, watch, stuck, time);
         if (mask_any(now)) turns_kick(plan, bundle, g, now, time);
     }

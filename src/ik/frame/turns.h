@@ -37,23 +37,6 @@ ik_inline vec3 turns_vector(const ik_plan *plan, columns c, int k, vec3 turn) {
 /* The own turn that the limit of node k allows, nearest to the one it wants; and whether they differ. */
 ik_hidden mask IK_NAME(turns_allow)(const ik_plan *plan, columns c, int k, vec3 *turn);
 
-/* An angle of a hinge as the nearest that its range lets it turn by, the way round that is shorter, and no more than a
- * cap, which where it is 0 is none. */
-static inline real turns_hinge_within(const ik_plan *plan, columns c, int k, real angle, real cap) {
-    const ik_limit *limit = plan->nodes[k].limit;
-    const real half = real_splat((number)0.5), most = real_splat(4 * eighth_turn[0]), zero = real_splat(0);
-    real high = real_select(mask_less(zero, cap), cap, real_splat(LARGEST)), low = -high;
-    if (!joint_is_round(limit)) {
-        real now = *column(c, joint_angle(plan, plan->nodes[k].slot));
-        low = real_max(low, real_splat((number)limit->twist[0]) - now);
-        high = real_min(high, real_splat((number)limit->twist[1]) - now);
-        real off = angle - half * (low + high);
-        angle = real_select(mask_less(most, off), angle - (most + most), angle);
-        angle = real_select(mask_less(off, -most), angle + (most + most), angle);
-    }
-    return real_max(low, real_min(high, angle));
-}
-
 /* The end of its travel along an axis of its parent, scaled. */
 ik_inline real turns_end_of_slide(const ik_plan *plan, columns c, int k, int axis, int end) {
     return real_splat((number)plan->nodes[k].travel[axis][end]) / *column(c, UNSCALE);
@@ -89,6 +72,3 @@ ik_inline void turns_carry(const ik_plan *plan, columns c, int slot, vec3 place,
 /* All of them, or those of slots [first, last), by turns and slides of their own. */
 ik_hidden void IK_NAME(turns_try)(const ik_plan *plan, real *bundle, int groups, int first, int last);
 ik_hidden void IK_NAME(turns_accept)(const ik_plan *plan, columns c, mask accept);
-
-/* The pose is kept aside in lanes `keep`, and what was kept is taken back in lanes `back`. */
-ik_hidden void IK_NAME(turns_aside)(const ik_plan *plan, columns c, mask keep, mask back);

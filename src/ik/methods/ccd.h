@@ -20,7 +20,7 @@
  *   bounce     only joints near the tips turn, as many as the target needs; one more where that brings nothing, and
  *              again from the tips
  *   strides    after a sweep all joints go on by what they have just turned, and by what they turned before
- *              (frame/extrapolate.h); not where it is said how far they turn
+ *              (ccd_go_on.h); not where it is said how far they turn
  *
  * Unless `textbook`: there are strides; a chain without limits whose only target is out of reach is laid towards it at
  * once, and unless it is said how far joints turn, one whose target is just within reach is bent just so that it ends
@@ -37,6 +37,9 @@
 #define CCD_HOPELESS (number)1e-8 /* less than this: it is at rest, and need not wait */
 enum { CCD_PATIENCE = 5 };
 
+/* The longest stride, in sweeps. */
+#define CCD_STRIDE_MOST (number)256
+
 /* A branch is long enough to start with where the target is nearer than this share of its reach. */
 #define CCD_REACHES (number)0.98
 
@@ -44,6 +47,7 @@ enum ccd_state {
     CCD_STRAIGHT,  /* 1: to be bent first */
     CCD_PER_REACH, /* of the longest chain */
     CCD_BRANCH,    /* so many joints turn, from the tips */
+    CCD_STRIDE,    /* how far all go on after a sweep, in sweeps (ccd_go_on.h) */
     CCD_SQUARE,    /* the sum of squares after the sweep before */
     CCD_WATCH,
     CCD_STATE = CCD_WATCH + KICKS_COLUMNS
@@ -160,10 +164,30 @@ static real ccd_share(const ik_plan *plan, columns c, int k) {
     return real_min(real_splat(1), real_splat(feedback) * (*column(c, ccd_state(plan, CCD_PER_REACH)) * off));
 }
 
+/* An angle as the nearest to a hinge's that its range and its cap let it turn by, the way round that is shorter. */
+static real ccd_hinge_within(const ik_plan *plan, columns c, int k, real angle) {
+    const ik_limit *limit = plan->nodes[k].limit;
+    const real half = real_splat((number)0.5), most = real_splat(4 * eighth_turn[0]),
+               cap = real_splat(ccd_cap(plan, k));
+    real low = ccd_cap(plan, k) > 0 ? -cap : real_splat(-LARGEST), high = -low;
+    if (!joint_is_round(limit)) {
+        real now = *column(c, joint_angle(plan, plan->nodes[k].slot));
+        low = real_max(low, real_splat((number)limit->twist[0]) - now);
+        high = real_min(high, real_splat((number)limit->twist[1]) - now);
+        real off = angle - half * (low + high);
+        angle = real_select(mask_less(most, off), angle - (most + most), angle);
+        angle = real_select(mask_less(off, -most), angle + (most + most), angle);
+    }
+    return real_max(low, real_min(high, angle));
+}
+
 /* The own turn of a hinge. */
 static vec3 ccd_turn_hinge(const ik_plan *plan, columns c, int k, const pull *s, real share, vec3 axis) {
-    real angle = share * ccd_willing(plan->nodes[k].limit, 0) * pull_angle_about(s, axis);
-    return task_scalar(turns_hinge_within(plan, c, k, angle, real_splat(ccd_cap(plan, k))));
+    real sine = vec3_dot(pull_torque(s), axis), cosine = pull_along(s, axis);
+    real least = real_splat(PULL_ROUNDING) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
+    mask none = mask_less(real_abs(sine) + real_abs(cosine), least);
+    real angle = real_select(none, real_splat(0), real_atan2(sine, cosine));
+    return task_scalar(ccd_hinge_within(plan, c, k, share * ccd_willing(plan->nodes[k].limit, 0) * angle));
 }
 
 /* Of any other joint, before anything above has turned. */
@@ -279,9 +303,13 @@ static int ccd_is_plain(const ik_plan *plan) {
     return plain_is(plan) && options->start_from_tail && !options->bounce && !ccd_is_held(plan);
 }
 
-ik_inline extrapolation ccd_past(const ik_plan *plan) {
-    return (extrapolation){ccd_state(plan, CCD_STATE), ccd_height(plan, plan->slots)};
+/* It doubles where it was better, and else is a quarter. */
+ik_inline real ccd_next_stride(real stride, mask better) {
+    real longer = real_min(stride + stride, real_splat(CCD_STRIDE_MOST));
+    return real_select(better, longer, real_max(stride * real_splat((number)0.25), real_splat((number)0.5)));
 }
+
+#include "ccd_go_on.h"
 
 /* ---- what is in line with its target */
 
@@ -390,8 +418,7 @@ static mask ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     mask off = mask_less(*column(c, TOLERANCE), now.largest), hopeless = mask_less(hope * before, now.square);
     if (plan->job->options.bounce) hopeless &= ~ccd_grow(plan, c, off, mask_less(share * before, now.square));
     mask stuck = watch_is_stuck(c, watch, off, now.square, share, real_splat(CCD_PATIENCE), hopeless);
-    mask kicked =
-        IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, mask_splat(0), mask_splat(0), now.strict);
+    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
     *square = real_select(kicked, real_splat(LARGEST), now.square);
     return kicked;
 }
@@ -407,11 +434,10 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
         columns c = columns_of_bundle(bundle, g);
         ccd_bend_straight(plan, bundle, g);
         ccd_sweep(plan, bundle, g);
-        errors now = extrapolate_measure(plan, ccd_past(plan), c);
-        if (ccd_strides(plan)) now = extrapolate(plan, ccd_past(plan), bundle, g, now);
+        errors now = ccd_measure(plan, c, IN_POSE, ccd_rows_swept(plan));
+        if (ccd_strides(plan)) now = ccd_go_on(plan, bundle, g, now);
         mask shaken = ccd_conclude(plan, bundle, g, now);
-        if (ccd_strides(plan) && extrapolate_pasts(plan) && mask_any(shaken))
-            extrapolate_forget(plan, ccd_past(plan), c, shaken);
+        if (ccd_strides(plan) && ccd_pasts(plan) && mask_any(shaken)) ccd_forget(plan, c, shaken);
     }
 }
 
@@ -420,9 +446,8 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
 /* ---- the method */
 
 static record_size ccd_size(const ik_plan *plan) {
-    const extrapolation x = ccd_past(plan);
-    const int work = x.work + extrapolate_work(plan) - plan->work;
-    return (record_size){x.record + extrapolate_columns(plan), joint_results(plan), work};
+    const int work = ccd_rows_then(plan) + plan->rows - plan->work;
+    return (record_size){ccd_past(plan, ccd_pasts(plan)), joint_results(plan), work};
 }
 
 static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns record) {
@@ -435,6 +460,7 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
     if (whole && plan->job->options.start_from_tail) ccd_swing(plan, start, record);
     kicks_start(record, ccd_state(plan, CCD_WATCH));
     *column(record, ccd_state(plan, CCD_SQUARE)) = real_splat(LARGEST);
+    *column(record, ccd_state(plan, CCD_STRIDE)) = one;
     real branch = real_splat(2);
     for (int t = 0; t < plan->task_count && plan->job->options.bounce; t++)
         if (plan->tasks[t].kind == IK_PLACE) branch = real_max(branch, ccd_branch(plan, record, t));
@@ -443,8 +469,9 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
         one / real_select(mask_equal(start->reach, zero), one, start->reach);
     mask straight = textbook ? mask_splat(0) : ccd_is_straight(plan, record);
     *column(record, ccd_state(plan, CCD_STRAIGHT)) = real_select(straight, one, zero);
-    extrapolate_start(plan, ccd_past(plan), record);
-    *column(record, ERROR) = IK_NAME(errors_measure)(plan, record, IN_POSE, one, NULL, 1).largest;
+    for (int i = ccd_past(plan, 0); i < ccd_past(plan, ccd_pasts(plan)); i++)
+        *column(record, i) = zero;
+    *column(record, ERROR) = ccd_measure(plan, record, IN_POSE, ccd_rows(plan)).largest;
 }
 
 static const method ccd_any = {ccd_size, ccd_begin, ccd_step, IK_NAME(joint_place), 0};

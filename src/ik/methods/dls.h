@@ -51,9 +51,6 @@ enum { DLS_PATIENCE = 5 };
 #define DLS_PROGRESS_HURRIED (number)0.05
 #define DLS_HOPELESS_HURRIED (number)0.01
 enum { DLS_PATIENCE_HURRIED = 2 };
-/* The same as a finish: joints are shaken soon, after which the other method has its turn. */
-#define DLS_PROGRESS_FINISH (number)0.5
-enum { DLS_PATIENCE_FINISH = 3 };
 
 /* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. */
 ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
@@ -95,13 +92,9 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
     if (posture_settles(plan)) off &= mask_less(real_splat(0), e.square); /* else the error is within the tolerance */
     mask hurried = mask_less(real_splat(0), *column(c, dls_state(plan, DLS_HURRIES)));
-    const mask many = plan->past.follows ? mask_splat(0) : finish_works(plan, c);
-    const mask presses = many & ~watch_is_spent(c, watch, kicks_many(plan));
-    real hope = real_select(hurried | presses, real_splat(DLS_HOPELESS_HURRIED), real_splat(DLS_HOPELESS));
+    real hope = real_select(hurried, real_splat(DLS_HOPELESS_HURRIED), real_splat(DLS_HOPELESS));
     real share = real_select(hurried, real_splat(1 - DLS_PROGRESS_HURRIED), real_splat(1 - DLS_PROGRESS));
     real patience = real_select(hurried, real_splat(DLS_PATIENCE_HURRIED), real_splat(DLS_PATIENCE));
-    share = real_select(presses, real_splat(1 - DLS_PROGRESS_FINISH), share);
-    patience = real_select(presses, real_splat(DLS_PATIENCE_FINISH), patience);
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
     mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
     stuck &= ~dls_is_calm(plan, c);
@@ -109,7 +102,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     const mask keeps = mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat(0)) &
                        mask_less(real_splat(0), *column(c, watch + WATCH_KICKS));
     const real value = real_select(keeps, real_splat(LARGEST), e.strict);
-    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, hurried, many, value);
+    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, hurried, value);
     if (mask_any(kicked)) dls_start(plan, c, kicked);
 }
 
@@ -119,15 +112,14 @@ ik_inline void dls_settle(const ik_plan *plan, columns c, mask waits) {
     if (posture_settles(plan)) *error = real_select(waits, *error, *error + posture_unsettled(plan, c));
 }
 
-/* Accepts or rejects the trial pose, whose errors are e, in lanes that neither wait for another solve nor are idle. */
-ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits, mask idle, dls_outlook o, errors e) {
+/* Accepts or rejects the trial pose, whose errors are e, in lanes that do not wait for another solve. */
+ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook o, errors e) {
     columns c = columns_of_bundle(bundle, g);
     real *error = column(c, ERROR), *iterations = column(c, ITERATIONS);
     if (posture_settles(plan)) *error = real_select(waits, *error, o.now.largest);
     e.square = posture_forgiven(plan, c, e.square);
     real gained = o.now.square - e.square, gain = gained / real_max(o.now.square - o.foreseen, real_splat(SMALLEST));
-    mask better = mask_less(real_splat(0), gained) | dls_is_calm(plan, c),
-         accept = ~(waits | idle) & mask_is_number(e.square);
+    mask better = mask_less(real_splat(0), gained) | dls_is_calm(plan, c), accept = ~waits & mask_is_number(e.square);
     if (plan->job->options.damping == 0) {
         if (posture_settles(plan)) better |= mask_equal(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
         accept &= better;
@@ -143,18 +135,9 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     if (!plan->job->options.textbook) {
         e.square = real_select(accept, e.square, o.now.square);
         e.strict = real_select(accept, e.strict, o.now.strict);
-        dls_watch(plan, bundle, g, waits | idle, e, &o);
+        dls_watch(plan, bundle, g, waits, e, &o);
     }
     dls_settle(plan, c, waits);
-}
-
-/* Lanes in which dls takes over as a finish start with fresh state: nothing remains of an earlier turn. */
-static void dls_take_over(const ik_plan *plan, columns c) {
-    const mask begins = finish_begins(plan, c);
-    if (!mask_any(begins)) return;
-    dls_start(plan, c, begins);
-    if (dls_may_wait(plan)) dls_release(plan, c, begins);
-    finish_set(plan, c, FINISH_WORKS, begins);
 }
 
 /* One linear solve: the rotations and slides of a step, with the errors before it and those predicted after it. */
@@ -162,19 +145,17 @@ typedef dls_outlook (*dls_solver)(const ik_plan *plan, columns c);
 
 ik_inline void dls_step_by(const ik_plan *plan, real *bundle, int groups, dls_solver solve) {
     dls_outlook outlook[GROUPS];
-    mask waits[GROUPS] = {mask_splat(0)}, idle[GROUPS] = {mask_splat(0)};
+    mask waits[GROUPS] = {mask_splat(0)};
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        dls_take_over(plan, c);
         outlook[g] = solve(plan, c);
-        idle[g] = finish_idle(plan, c);
-        waits[g] = dls_mind(plan, c, rows_system_of(plan, c).y) & ~idle[g];
+        waits[g] = dls_mind(plan, c, rows_system_of(plan, c).y);
     }
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
         errors e = IK_NAME(errors_measure)(plan, c, AFTER_STEP, *column(c, dls_state(plan, DLS_LEVEL)), NULL, 1);
-        dls_conclude(plan, bundle, g, waits[g], idle[g], outlook[g], e);
+        dls_conclude(plan, bundle, g, waits[g], outlook[g], e);
     }
 }
 
@@ -196,7 +177,6 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     mask hurried = plan->attempts ? solve_is_random(plan) : mask_splat(restarts > 0 ? -1 : 0);
     *column(record, dls_state(plan, DLS_HURRIES)) = real_select(hurried, real_splat(1), real_splat(0));
     kicks_start(record, dls_state(plan, DLS_WATCH));
-    *column(record, finish_state(plan, FINISH_WHO)) = real_splat(FINISH_ALONE);
     real error = IK_NAME(errors_measure)(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
     if (posture_settles(plan))
         error = error + real_splat(2) * *column(record, TOLERANCE); /* the posture is not yet measured */

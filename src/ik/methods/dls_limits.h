@@ -167,17 +167,14 @@ static real dls_held_as(const ik_plan *plan, columns c, real fixed) {
     return real_select(dls_adds(plan, c) & mask_less(fixed, real_splat(3)), more, one);
 }
 
-/* A joint is held by number, or in lanes `all` where it would go over its limit. */
-static void dls_hold_turns(const ik_plan *plan, columns c, real which, mask all) {
+static void dls_hold_turns(const ik_plan *plan, columns c, real which) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!joint_is_limited(plan, plan->node_of_slot[slot])) continue;
-        vec3 allowed = column_vec3(c, dls_allowed(plan, slot)), before = column_vec3(c, dls_held(plan, slot));
-        vec3 off = vec3_sub(column_vec3(c, step_own(plan, slot)), allowed);
+        mask held = mask_equal(which, real_splat((number)slot));
         real *fixed = column(c, rows_fixed(plan, slot)), as = real_splat(1);
-        mask over = all & mask_equal(*fixed, real_splat(0)) & mask_less(real_splat(LIMIT_TOLERANCE), vec3_size(off));
-        mask held = mask_equal(which, real_splat((number)slot)) | over;
         if (dls_may_follow(plan, plan->node_of_slot[slot])) as = dls_held_as(plan, c, *fixed);
         *fixed = real_select(held, as, *fixed);
+        vec3 allowed = column_vec3(c, dls_allowed(plan, slot)), before = column_vec3(c, dls_held(plan, slot));
         column_set_vec3(c, dls_held(plan, slot), vec3_select(held, allowed, before));
     }
 }
@@ -293,8 +290,7 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     if (!mask_any(waits)) return waits;
     mask adds = dls_has_stages(plan) ? waits & dls_adds(plan, c) : mask_splat(0);
     if (mask_any(adds)) dls_go(plan, c, dls_share_within(plan, c, adds, &nearest), adds);
-    mask all = dls_has_stages(plan) ? mask_splat(0) : finish_works(plan, c);
-    dls_hold_turns(plan, c, nearest.which, all);
+    dls_hold_turns(plan, c, nearest.which);
     if (plan->slides) dls_hold_slides(plan, c, nearest.which);
     return waits;
 }

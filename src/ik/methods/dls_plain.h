@@ -35,7 +35,7 @@ ik_inline vec3 dls_shorten(const ik_plan *plan, columns c, vec3 pull) {
         vec3 r = vec3_sub(tip, column_vec3(c, joint_position(plan, slot)));
         largest = real_max(vec3_length(vec3_cross(r, pull)), largest);
     }
-    real most = real_splat(dls_max_step(plan));
+    real most = real_splat((number)plan->job->options.max_step);
     return vec3_scale(real_min(real_splat(1), most / (largest + real_splat(TINY_LENGTH))), pull);
 }
 
@@ -59,7 +59,7 @@ ik_inline dls_outlook dls_solve_plain(const ik_plan *plan, columns c, vec3 *pull
 
 /* As turns_try. */
 ik_inline void dls_try_plain(const ik_plan *plan, real *bundle, int groups, const vec3 *pulls) {
-    const real most = real_splat(dls_max_step(plan));
+    const real most = real_splat((number)plan->job->options.max_step);
     for (int slot = 0; slot < plan->slots; slot++)
         for (int g = 0; g < groups; g++) {
             columns c = columns_of_bundle(bundle, g);
@@ -78,7 +78,7 @@ ik_inline void dls_pass_plain(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
         errors e = dls_measure_plain(plan, c, column_vec3(c, step_place(plan, dls_tip(plan))), &row);
-        dls_conclude(plan, bundle, g, mask_splat(0), mask_splat(0), outlook[g], e);
+        dls_conclude(plan, bundle, g, mask_splat(0), outlook[g], e);
     }
 }
 

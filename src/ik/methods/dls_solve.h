@@ -1,23 +1,15 @@
 /* One linear solve of dls: the rows, the damping, and the resulting rotations and slides. */
 
 enum dls_state {
-    DLS_DAMPING = FINISH_COLUMNS, /* negative: not chosen yet */
-    DLS_GROWTH,                   /* factor of the damping after a rejected step */
-    DLS_LEVEL,                    /* weight of a level relative to the previous one in the acceptance test */
-    DLS_HURRIES,                  /* 1: slow solves are abandoned in favour of another start; negative:
-                                     see full_body.h */
-    DLS_STATE,
-    DLS_WATCH = FINISH_WATCH
+    DLS_DAMPING, /* negative: not chosen yet, and this share of the largest diagonal element at first */
+    DLS_GROWTH,  /* factor of the damping after a rejected step */
+    DLS_LEVEL,   /* weight of a level relative to the previous one in the acceptance test */
+    DLS_HURRIES, /* 1: slow solves are abandoned in favour of another start; negative: see full_body.h */
+    DLS_WATCH,
+    DLS_STATE = DLS_WATCH + KICKS_COLUMNS
 };
-_Static_assert((int)DLS_STATE <= (int)FINISH_MOST, "dls may be a finish");
 
 ik_inline int dls_state(const ik_plan *plan, enum dls_state what) { return joint_columns(plan) + what; }
-
-/* Largest rotation of a joint in a step. A method that dls finishes has no such option. */
-ik_inline number dls_max_step(const ik_plan *plan) {
-    const number most = (number)plan->job->options.max_step;
-    return most > 0 ? most : 1;
-}
 
 /* The errors before a step, and the prediction for after it. */
 typedef struct {
@@ -145,7 +137,7 @@ ik_inline errors dls_look(const ik_plan *plan, columns c, rows_system s) {
 /* Largest rotation of a joint when each is clamped separately. In stages only the first level is clamped so, as if it
  * were alone. */
 ik_inline real dls_most_of_each(const ik_plan *plan, columns c) {
-    const real most = real_splat(dls_max_step(plan));
+    const real most = real_splat((number)plan->job->options.max_step);
     if (!dls_has_stages(plan)) return most;
     return real_select(mask_equal(*column(c, dls_stage(plan)), real_splat(1)), most, real_splat(LARGEST));
 }
@@ -183,7 +175,7 @@ ik_inline real dls_share_of_length(vec3 held, vec3 way, real most) {
 
 /* The share of a level's motion that takes no joint beyond max_step, on top of the motion of earlier levels. */
 static real dls_share_of_level(const ik_plan *plan, columns c) {
-    const real most = real_splat(dls_max_step(plan)), unit = *column(c, joint_lever(plan));
+    const real most = real_splat((number)plan->job->options.max_step), unit = *column(c, joint_lever(plan));
     real share = real_splat(1);
     for (int slot = 0; slot < plan->slots; slot++) {
         vec3 held = column_vec3(c, dls_held(plan, slot)), way = column_vec3(c, step_own(plan, slot));
@@ -206,7 +198,7 @@ static real dls_cut_stage(const ik_plan *plan, columns c, mask over, real cut) {
 
 /* Scales all rotations alike if the step is clamped as a whole. The held motion is then added. */
 static void dls_shorten_turns(const ik_plan *plan, columns c, real largest, int whole) {
-    const real one = real_splat(1), most = real_splat(dls_max_step(plan));
+    const real one = real_splat(1), most = real_splat((number)plan->job->options.max_step);
     const int stages = dls_has_stages(plan);
     real cut = real_min(one, most / (largest + real_splat(TINY_LENGTH)));
     if (stages) {
@@ -230,20 +222,10 @@ static void dls_turns(const ik_plan *plan, columns c, int whole) {
     dls_shorten_turns(plan, c, dls_move_by_pulls(plan, c, posture_is_any(plan), whole), whole);
 }
 
-/* The damping that a finish begins with: less the nearer the other method has come. */
-static void dls_damp_by_error(const ik_plan *plan, columns c, rows_system s, real square) {
-    real *damping = column(c, dls_state(plan, DLS_DAMPING));
-    const mask first = finish_works(plan, c) & mask_less(*damping, real_splat(0));
-    if (!mask_any(first)) return;
-    real most = real_splat(0.1f) * diagonal_of(s.matrix, s.step, s.rows).largest;
-    *damping = real_select(first, real_min(most, square), *damping);
-}
-
 static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     rows_system s = rows_system_of(plan, c);
     errors e = dls_look(plan, c, s);
     rows_assemble(plan, c, s.matrix, s.step);
-    dls_damp_by_error(plan, c, s, e.square);
     real foreseen;
     if (plan_has_levels(plan)) {
         real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));

@@ -338,15 +338,22 @@ static void fabrik_place(const ik_plan *plan, group at, columns record, const po
 
 static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_place};
 
+#include "fabrik_columns.h"
 #if IK_BYTES < 64 /* wider vectors pay for points alone */
+#include "fabrik_ties.h"
 #include "fabrik_bodies.h"
+#include "fabrik_passes.h"
+#include "fabrik_sweep.h"
+#include "fabrik_together.h"
+#include "fabrik_search.h"
+#include "fabrik_frames.h"
+static const method *const fabrik_with_frames = &fabrik_frames;
 #else
-static record_size bodies_size(const ik_plan *plan) { return fabrik_points_size(plan); }
-static const method *bodies_method(const ik_plan *plan) { return (void)plan, NULL; }
+static const method *const fabrik_with_frames = NULL;
 #endif
 
 /* Points are enough for a chain that is free everywhere and does not slide. */
-static int fabrik_needs_bodies(const ik_plan *plan) {
+static int fabrik_needs_frames(const ik_plan *plan) {
     if (plan->limited || plan->rigid || plan->branches || plan->slides || plan->ties || plan->levels > 1) return 1;
     for (int k = 0; k < plan->count; k++)
         if (plan->nodes[k].rotation >= 0 && plan->nodes[k].child >= 0) return 1;
@@ -354,15 +361,10 @@ static int fabrik_needs_bodies(const ik_plan *plan) {
 }
 
 static const method *fabrik_method(const ik_plan *plan) {
-    return fabrik_needs_bodies(plan) ? bodies_method(plan) : &fabrik_points;
+    return fabrik_needs_frames(plan) ? fabrik_with_frames : &fabrik_points;
 }
 
 /* For the larger of both. */
-static record_size fabrik_size(const ik_plan *plan) {
-    record_size points = fabrik_points_size(plan), all = bodies_size(plan);
-    if (all.columns < points.columns) all.columns = points.columns;
-    if (all.results < points.results) all.results = points.results;
-    return all;
-}
+static record_size fabrik_size(const ik_plan *plan) { return frames_size(plan); }
 
 SOLVE_METHOD(fabrik)

@@ -167,7 +167,7 @@ static void gauss_seidel_step(const ik_plan *plan, real *bundle, int groups) {
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {
         errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
-        dls_conclude(plan, bundle, g, mask_splat(0), mask_splat(0), outlook[g], e);
+        dls_conclude(plan, bundle, g, mask_splat(0), outlook[g], e);
     }
 }
 

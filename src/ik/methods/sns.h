@@ -223,7 +223,7 @@ static int sns_rounds(const ik_plan *plan, columns c, rows_system s) {
         if (!round && !mask_any(over)) return 0;
         sns_keep(plan, c, real_select(over, least.way, real_splat(1)), ~mask_less(all, left));
         if (!mask_any(over)) break;
-        dls_hold_turns(plan, c, least.which, mask_splat(0));
+        dls_hold_turns(plan, c, least.which);
         if (plan->slides) dls_hold_slides(plan, c, least.which);
     }
     return 1;

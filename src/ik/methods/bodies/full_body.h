@@ -65,7 +65,6 @@ static void full_body_begin(const ik_plan *plan, group at, const pose *start, co
     for (int sweep = 0; sweep < plan->job->options.sweeps; sweep++)
         sweep_once(plan, record);
     bodies_store(plan, record);
-    *column(record, finish_state(plan, FINISH_WHO)) = real_splat(FINISH_ALONE);
     full_body_keep(plan, record, full_body_swept(plan));
     dls_start(plan, record, ~mask_splat(0));
     *column(record, dls_state(plan, DLS_HURRIES)) = real_splat(HASTY);
