@@ -197,7 +197,7 @@ def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
     low, high, pull = np.empty((3, frames, len(curves), 3))
     for at, (values, pinned) in enumerate(curves):
         held, pull[:, at] = _held(values, pinned, scene.blend, 1 / (time * time * time * time))
-        low[:, at], high[:, at] = np.where(held, values, -np.inf), np.where(held, values, np.inf)
+        low[:, at], high[:, at] = (np.where(held, values, most) for most in _between_ends(values, pinned))
     return list(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
 
 
@@ -208,6 +208,19 @@ def _held(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Mask, A
         pulls[start:stop] = pull * (start == 0 or stop == len(held))
         held[start + blend if start > 0 else 0 : max(stop - blend, 0) if stop < len(held) else stop] = True
     return held, pulls
+
+
+def _between_ends(values: Array, pinned: Mask) -> tuple[Array, Array]:
+    """The least and the most that values may be where they are not known: between nothing and those at both ends.
+
+    A foot that is moved ever faster to the end of its stance would go on so into its swing.
+    """
+    known = np.where(pinned, values, 0.0)
+    least, most = np.zeros_like(values), np.zeros_like(values)
+    for start, stop in runs(~pinned.all(axis=1)).tolist():
+        ends = known[[at for at in (start - 1, stop) if 0 <= at < len(known)]]
+        least[start:stop], most[start:stop] = ends.min(axis=0, initial=0.0), ends.max(axis=0, initial=0.0)
+    return least, most
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
