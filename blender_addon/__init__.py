@@ -17,7 +17,8 @@ from . import bridge
 from .feet import foot_operators, foot_panels, legs, options, overlay, presets
 from .fk import fk_operators, fk_panels
 from .limbs import operators, panels, solvers
-from .pins import interactive, pin_operators, pin_panels, pins
+from .pins import interactive, pin_operators, pin_panels
+from .pins import pins as pin_settings  # not "pins", the name of the folder
 from .ui import menus
 
 CLASSES = (
@@ -32,7 +33,7 @@ CLASSES = (
     *foot_panels.CLASSES,
     *panels.CLASSES,
     *fk_panels.CLASSES,
-    *pins.CLASSES,
+    *pin_settings.CLASSES,
     *pin_operators.CLASSES,
     *pin_panels.CLASSES,
     *menus.CLASSES,
@@ -40,7 +41,7 @@ CLASSES = (
 KEPT = {  # with every object
     "ikcore_feet": options.IKCORE_PG_feet,
     "ikcore_ik": solvers.IKCORE_PG_ik,
-    "ikcore_pins": pins.IKCORE_PG_pins,
+    "ikcore_pins": pin_settings.IKCORE_PG_pins,
 }
 
 

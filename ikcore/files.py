@@ -22,19 +22,7 @@ def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
 
     A temporary file beside it is written first. It then replaces the file and takes over its permissions. A symbolic
     link is kept, a hard link is not; the current user becomes the owner. A path that is no regular file, such as a
-    pipe, is written directly.
-
-    Parameters
-    ----------
-    path : path
-        The file. If there is one it is replaced.
-    parts : iterable of str
-        The text, one part after the other.
-
-    Raises
-    ------
-    OSError
-        The error names the file and the reason.
+    pipe, is written directly. An OSError names the file and the reason.
     """
     try:
         mode = _mode(path)
@@ -50,19 +38,7 @@ def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
 def read(path: str | os.PathLike[str]) -> bytes:
     """Return the contents of a file or of a pipe.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    OSError
-        If there is no file, or it is a device, which may have no end.
+    It raises OSError if there is no file, or if it is a device, which may have no end.
     """
     with open(path, "rb") as file:
         mode = os.fstat(file.fileno()).st_mode

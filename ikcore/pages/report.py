@@ -183,17 +183,7 @@ def _row(clip: Listed, style: str, word: str, reason: str) -> str:
 
 
 def is_page(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a page written by `write` or `write_index`.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a file is a page written by `write` or `write_index`."""
     with open(path, "rb") as file:
         return _OURS.encode() in file.read(400)
 

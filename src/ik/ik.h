@@ -822,8 +822,8 @@ typedef struct ik_options {
       "how far joints turn, as far as goals leave them free, to where they move the goals best: radians for a slope "  \
       "of 1 of the logarithm of manipulability")                                                                       \
     X(settle, 0, 0, 1,                                                                                                 \
-      "iterate until posture and manipulability converge too, so that a closed path of targets gives a closed path "   \
-      "of joints (extended Jacobian)")
+      "iterate until posture and manipulability converge too: closed paths of targets give closed paths of "           \
+      "joints (extended Jacobian)")
 #define IK_OPTIONS_OF_dls(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0, 0, 1e6, "damping, in mean bones; 0: chosen in every iteration (Nielsen)")                            \

@@ -66,7 +66,7 @@ def test_problem_frames_are_buttons(tmp_path):
     shown = panels.IKCORE_PT_feet_problems
     assert not shown.poll(bpy.context)
     bpy.ops.ikcore.bake_feet(ground="PLANE", plane_height=-0.6, legs=[{"name": "left"}])
-    told = panels.report.latest(walker)
+    told = panels.foot_report.latest(walker)
     frame, text = told.problems[0]
     assert frame == 1
     assert re.fullmatch(r"left foot does not reach: [\d.]+ cm short", text)
@@ -99,7 +99,7 @@ def test_a_pose_to_start_from_is_nothing_to_look_at(tmp_path):
 
     def problems():
         bpy.ops.ikcore.bake_feet(ground="PLANE", plane_height=-0.6, legs=[{"name": "left"}])
-        return [(at, text.partition(":")[0]) for at, text in panels.report.latest(walker).problems]
+        return [(at, text.partition(":")[0]) for at, text in panels.foot_report.latest(walker).problems]
 
     assert (1, "left foot does not reach") in problems()
     walker.animation_data.action = bpy.data.actions["walk"]
