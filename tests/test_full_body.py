@@ -179,7 +179,7 @@ def test_targets_that_walk_beyond_reach_make_no_jump(way: tuple[float, float, fl
     turns, found = walked(way, end, 0.007)
     beyond = (found.status[1:] != 0) & (found.status[:-1] != 0)
     assert found.status[0] == 0
-    assert found.error[-1] > 0.1
+    assert found.error[-1] > 0.05
     assert turns[beyond].max() < 5
     assert turns.max() < 6
 
@@ -188,7 +188,7 @@ def test_half_the_step_gives_half_the_change() -> None:
     whole, _ = walked((0, 0.3, 1), 2, 0.014)
     half, _ = walked((0, 0.3, 1), 2, 0.007)
     assert np.median(half) == pytest.approx(np.median(whole) / 2, rel=0.2)
-    assert half.max() < 0.75 * whole.max()
+    assert np.percentile(half, 90) == pytest.approx(np.percentile(whole, 90) / 2, rel=0.3)
 
 
 # ---- who gives way
@@ -225,12 +225,13 @@ def test_heavier_and_stiffer_sides_turn_less(iterations: int) -> None:
         assert first < second
 
 
-def test_the_heavier_side_follows_less_where_both_cannot_be_met() -> None:
+def test_the_heavier_side_gives_way_less_where_both_cannot_be_met() -> None:
+    """Its goal is met more nearly: the lighter side is drawn along."""
     heavy = star(masses=[1, 8, 8, 8, 1, 1, 1])
     found = ik.full_body(heavy, heavy.rest, TORN, iterations=0, goal_errors=True)
     assert found.goal_errors is not None
     first, second = found.goal_errors[:, 0]
-    assert first > second
+    assert first < second / 2
 
 
 # ---- every row of the table of docs/full_body.md
