@@ -483,7 +483,7 @@ def full_body() -> Figure:
     offsets += [[0.1, -0.45, 0], [0, -0.45, 0.02], [-0.1, -0.45, 0], [0, -0.45, 0.02]]
     body = ik.Skeleton([-1, 0, 1, 2, 1, 4, 0, 6, 0, 8], offsets, limits=[anywhere, *[None] * 9])
     ends, rest = (3, 5, 7, 9), body.forward(body.rest).positions
-    target = np.array([1.2, 1.9, 0])
+    target = np.array([0.62, 1.6, 0.1])
 
     def goals(targets: NDArray[Any]) -> list[ik.Reach]:
         return [ik.Reach(3, targets), *(ik.Reach(end, rest[end]) for end in ends[1:])]
@@ -502,21 +502,19 @@ def full_body() -> Figure:
     dot(scene, target, GREEN)
     counts = [1, 2, 3, 5, 8, 12, 20, 30, 50, 80]
     for inertia, color in ((1, GREEN), (10, BLUE), (100, ORANGE)):
-        runs = (
-            ik.solvers.full_body(body, body.rest, goals(target), sweeps=n, iterations=0, inertia=inertia)
-            for n in counts
-        )
-        left.loglog(counts, [1000 * float(run.error) for run in runs], color=color, label=f"{inertia}")
-    left.set(xlabel="sweeps", ylabel="left before the finish, mm")
-    left.legend(title="inertia", frameon=False)
+        runs = (ik.full_body(body, body.rest, goals(target), sweeps=n, iterations=0, inertia=inertia) for n in counts)
+        left.loglog(counts, [1000 * float(run.error) for run in runs], color=color, linewidth=1.5, label=f"{inertia}")
+    left.set(xlabel="sweeps", ylabel="before the finish, mm")
+    left.legend(title="inertia", frameon=False, fontsize=7)
     way = 0.007 * np.arange(150)
     away = rest[3] + way[:, np.newaxis] * np.array([0.8, 0.6, 0])
     for method, color in (("dls", GREY), ("full_body", BLUE)):
         pose = ik.solve(body, body.rest, goals(away), method).pose.rotations
         cosines = np.abs((pose[1:] * pose[:-1]).sum(-1)).clip(0, 1)
-        turns.semilogy(way[1:], np.degrees(2 * np.arccos(cosines)).max(-1).clip(0.05), color=color, label=method)
-    turns.set(xlabel="way of the target, m", ylabel="largest turn in a step, degrees")
-    turns.legend(frameon=False)
+        angles = np.degrees(2 * np.arccos(cosines)).max(-1).clip(0.05)
+        turns.semilogy(way[1:], angles, color=color, linewidth=1.5, label=method)
+    turns.set(xlabel="target away, m", ylabel="largest turn, degrees")
+    turns.legend(frameon=False, fontsize=7)
     for panel in (left, turns):
         panel.spines[["top", "right"]].set_visible(False)
     return figure

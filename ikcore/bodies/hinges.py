@@ -30,9 +30,9 @@ def hinges_from(
 ) -> dict[str, Limit]:
     """Limits by which knees and elbows bend about their own axis, and to one side only.
 
-    The axis of a joint comes from its rest pose where the two bones make an angle of 20 degrees or more there, else from
-    the frames of a clip in which they do: the mean of upper bone x lower bone in the space of the upper, each frame
-    weighted by the sine of its bend. A joint whose axes differ by more than 45 degrees on average is refused.
+    The axis of a joint comes from its rest pose, where that is bent by 20 degrees or more. Else it comes from the
+    frames of a clip that are: the mean of upper bone x lower bone in the space of the upper, each frame weighted by the
+    sine of its bend. A joint whose axes differ by more than 45 degrees on average is refused.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-/* same_bits.c for transpose, pinv, svf, sdls, gauss_seidel, sns, newton, lbfgsb and full_body. They solve a free chain, one of
- * hinges with a target rotation of its tip, and a tree with limits of every kind. It prints, for every instruction set
- * of this processor, a hash of all bytes that are written. Targets are ordinary, near, out of reach and not finite. */
+/* same_bits.c for transpose, pinv, svf, sdls, gauss_seidel, sns, newton, lbfgsb and full_body. They solve a free chain,
+ * one of hinges with a target rotation of its tip, and a tree with limits of every kind. It prints, for every
+ * instruction set of this processor, a hash of all bytes that are written. Targets are ordinary, near, out of reach and
+ * not finite. */
 #include <stdio.h>
 #include <string.h>
 

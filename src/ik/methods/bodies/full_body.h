@@ -3,10 +3,11 @@
  *   begin   the pose becomes bodies, which are moved as a whole and limb by limb (first.h), then by the sweeps. They
  *           become a pose with bones of their old lengths, within limits. ERROR is of that pose
  *   step    one of dls, which meets goals exactly where they can be met. At first every step is kept, so that the pose
- *           is a continuous function of the goals, and the damping follows the error:
- *             HASTY   the square of it (T. Sugihara, "Solvability-unconcerned inverse kinematics by the
- *                     Levenberg-Marquardt method", IEEE Trans. Robotics 27, 2011), a few steps
- *             CALM    again from the bodies, the error itself, so that no step overshoots where goals cannot be met
+ *           is a continuous function of the goals. The damping follows the error, as in T. Sugihara,
+ *           "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", IEEE Trans. Robotics 27
+ *           (2011), though itself and not its square, so that no step overshoots where goals cannot be met:
+ *             HASTY   with a small factor, a few steps
+ *             CALM    again from the bodies, with a larger one
  *           What is not within tolerance by then is put aside, and dls goes on:
  *             KEEPS   from there, then from the pose that came in. What it finds counts within tolerance alone */
 
@@ -17,12 +18,13 @@
 enum full_body_phase { HASTY = -3, CALM = -2, KEEPS = -1 }; /* values of DLS_HURRIES */
 
 /* The iterations at which the first two end. */
-enum { HASTY_UNTIL = 5, CALM_UNTIL = 25 };
+enum { HASTY_UNTIL = 8, CALM_UNTIL = 28 };
 
 enum { KICKED_NEVER = 1 }; /* WATCH_KICKS of lanes that were put aside: later poses count where they arrive */
 
-/* Calm damping is the error times so many mean bones, which bounds by how much a turn bends the way of an end. At least
- * it is such a share of the squared mean bone. */
+/* Damping is the error times so many mean bones, which bounds by how much a turn bends the way of an end. At least it
+ * is such a share of the squared mean bone. */
+#define HASTY_BONES  (number)1
 #define CALM_BONES   (number)4
 #define CALM_DAMPING (number)1e-3
 
@@ -104,8 +106,8 @@ static void full_body_start_from(const ik_plan *plan, columns c, int from, mask 
 static void full_body_choose_damping(const ik_plan *plan, columns c, mask hasty) {
     const real lever = *column(c, joint_lever(plan)), least = real_splat(CALM_DAMPING) * lever;
     const real square = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).square;
-    const real calm = lever * (real_splat(CALM_BONES) * real_sqrt(square) + least);
-    const real wanted = real_select(hasty, real_splat((number)0.5) * square + lever * least, calm);
+    const real bones = real_select(hasty, real_splat(HASTY_BONES), real_splat(CALM_BONES));
+    const real wanted = lever * (bones * real_sqrt(square) + least);
     real *damping = column(c, dls_state(plan, DLS_DAMPING));
     *damping = real_select(dls_is_calm(plan, c), wanted, *damping);
 }
