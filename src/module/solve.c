@@ -131,8 +131,8 @@ static int add_history(call *call, PyObject *object) {
     return 0;
 }
 
-/* What a goal may have of arrays: rows, one an item, and points and axes of joints, the same for all items. Numbered in
- * this order: a part. */
+/* The arrays of a goal are its parts, numbered in this order. Rows have one an item; points and axes of joints are the
+ * same for all items. */
 typedef struct {
     const char *name, *doc;
     int columns;
