@@ -502,7 +502,10 @@ def full_body() -> Figure:
     dot(scene, target, GREEN)
     counts = [1, 2, 3, 5, 8, 12, 20, 30, 50, 80]
     for inertia, color in ((1, GREEN), (10, BLUE), (100, ORANGE)):
-        runs = (ik.full_body(body, body.rest, goals(target), sweeps=n, iterations=0, inertia=inertia) for n in counts)
+        runs = (
+            ik.solvers.full_body(body, body.rest, goals(target), sweeps=n, iterations=0, inertia=inertia)
+            for n in counts
+        )
         left.loglog(counts, [1000 * float(run.error) for run in runs], color=color, linewidth=1.5, label=f"{inertia}")
     left.set(xlabel="sweeps", ylabel="before the finish, mm")
     left.legend(title="inertia", frameon=False, fontsize=7)

@@ -15,7 +15,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-PREFIXES = ("ikcore.", "ikcore.rotations.", "ikcore.feet.metrics.", "")  # where a name without a module is looked up
+MODULES = ("", "rotations.", "solvers.", "closed_forms.", "learned.", "masses.", "feet.metrics.")
+PREFIXES = (*(f"ikcore.{module}" for module in MODULES), "")  # where a name without a module is looked up
 RECORDS = ("figures",)  # pages that name nearly everything: no page of the reference lists them
 IN_TEXT = re.compile(r"(?:ik\.)?([A-Za-z_][\w.]*)(?:\(.*\))?")
 IN_RESULT = re.compile(r"([A-Z]\w+)")  # the class of what a function returns

@@ -19,7 +19,8 @@ CAPPED = ik.Skeleton(LEG.parents, LEG.offsets, caps=[0.1, 0, 0, 0])
 
 
 def limb(**changed: Any) -> ik.Reach:
-    return ik.Reach(2, **{"position": AT, "chain": 2, "pole": POLE} | changed)
+    given: dict[str, Any] = {"position": AT, "chain": 2, "pole": POLE} | changed
+    return ik.Reach(2, **given)
 
 
 @pytest.mark.parametrize(

@@ -220,17 +220,17 @@ def turned(found: ik.Solution) -> tuple[float, float]:
 
 @pytest.mark.parametrize("iterations", [0, 200])
 def test_heavier_and_stiffer_sides_turn_less(iterations: int) -> None:
-    alike = turned(ik.full_body(star(), star().rest, SQUASHED, iterations=iterations))
+    alike = turned(ik.solvers.full_body(star(), star().rest, SQUASHED, iterations=iterations))
     assert alike[0] == pytest.approx(alike[1], rel=0.25)
     for skeleton in (star(masses=[1, 8, 8, 8, 1, 1, 1]), star(stiffness=0.8)):
-        first, second = turned(ik.full_body(skeleton, skeleton.rest, SQUASHED, iterations=iterations))
+        first, second = turned(ik.solvers.full_body(skeleton, skeleton.rest, SQUASHED, iterations=iterations))
         assert first < second
 
 
 def test_the_heavier_side_gives_way_less_where_both_cannot_be_met() -> None:
     """Its goal is met more nearly: the lighter side is drawn along."""
     heavy = star(masses=[1, 8, 8, 8, 1, 1, 1])
-    found = ik.full_body(heavy, heavy.rest, TORN, iterations=0, goal_errors=True)
+    found = ik.solvers.full_body(heavy, heavy.rest, TORN, iterations=0, goal_errors=True)
     assert found.goal_errors is not None
     first, second = found.goal_errors[:, 0]
     assert first < second / 2

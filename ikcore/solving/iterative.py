@@ -33,7 +33,7 @@ def iterate(
     rate = frame_rate(given["fps"], sequence=sequence)
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # the usual case
         for name in SWITCHES:
-            switch(name, given[name])  # type: ignore[literal-required]
+            switch(name, given[name])
     if given["restarts"]:
         _check_restarts(pose, sequence=sequence, history=history)
     threads, may = thread_count(given["workers"]), checked_moving(skeleton, given["moving"])

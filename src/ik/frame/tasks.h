@@ -19,8 +19,8 @@
  *
  * For a PLACE the shift of side -1 is that of p itself, for a LOOK or a DISTANCE that of q. */
 
-/* On 64-byte vectors methods solve plain jobs only. Goals are positions and rotations in the world, all of one level. There
- * are no scales, poles, speeds or postures; frame.h checks that. Other jobs go to 32-byte vectors. */
+/* On 64-byte vectors methods solve plain jobs only. Goals are positions and rotations in the world, all of one level.
+ * There are no scales, poles, speeds or postures; frame.h checks that. Other jobs go to 32-byte vectors. */
 #define IS_WIDE (IK_BYTES == 64)
 
 /* Tasks in the world that are only a position or a rotation. */
