@@ -300,7 +300,7 @@ class Placer:
         def is_corner(x: float, y: float) -> bool:
             left, right = [p for p in asked if p[0] < x], [p for p in asked if p[0] > x]
             return all(
-                y > p[1] + (q[1] - p[1]) * (x - p[0]) / (q[0] - p[0]) + 1e-13 for p in left for q in right
+                y > p[1] + (q[1] - p[1]) * (x - p[0]) / (q[0] - p[0]) + 1e-9 for p in left for q in right
             )
 
         return [p for p in asked if is_corner(*p)]
