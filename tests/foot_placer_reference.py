@@ -73,9 +73,7 @@ class Placer:
 
     def step(self, points: Array, dt: float, ground: GroundAt, floor: float = 0.0) -> dict[str, Array]:
         self.points, self.dt, self.ground, self.floor = points, dt, ground, floor
-        self.scale = [
-            (np.linalg.norm(p[1] - p[0]) + np.linalg.norm(p[2] - p[1])) / 0.87 for p in points
-        ]
+        self.scale = [(np.linalg.norm(p[1] - p[0]) + np.linalg.norm(p[2] - p[1])) / 0.87 for p in points]
         hips = points[:, 0].mean(axis=0)
         if self.started:
             now = flat(hips - self.hips) / dt
@@ -299,9 +297,7 @@ class Placer:
 
         def is_corner(x: float, y: float) -> bool:
             left, right = [p for p in asked if p[0] < x], [p for p in asked if p[0] > x]
-            return all(
-                y > p[1] + (q[1] - p[1]) * (x - p[0]) / (q[0] - p[0]) + 1e-9 for p in left for q in right
-            )
+            return all(y > p[1] + (q[1] - p[1]) * (x - p[0]) / (q[0] - p[0]) + 1e-9 for p in left for q in right)
 
         return [p for p in asked if is_corner(*p)]
 

@@ -113,7 +113,9 @@ class PlacedFeet:
         moved = skeleton.offsets if pose.translations is None else pose.translations
         moved = np.array(np.broadcast_to(moved, (count, len(skeleton), 3)), dtype=np.float64)
         world = np.broadcast_to(world, turned.shape)
-        turns = [(joint, delta[:, k]) for k, leg in enumerate(legs) for joint, delta in zip(leg, self._deltas, strict=True)]
+        turns = [
+            (joint, delta[:, k]) for k, leg in enumerate(legs) for joint, delta in zip(leg, self._deltas, strict=True)
+        ]
         if spine is not None:
             turns.append((skeleton.index(spine), self.lean))
         for joint, delta in turns:
