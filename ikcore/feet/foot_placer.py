@@ -426,8 +426,8 @@ class FootPlacer:
     def _results(self, dtype: np.dtype[Any]) -> dict[str, Array]:
         legs = (self.count, self.legs)
         shapes = {"pelvis": (self.count, 3), "lean": (self.count, 4)}
-        shapes |= {name: (*legs, 4) for name in ("root_delta", "mid_delta", "foot_delta")}
-        shapes |= {name: (*legs, 3) for name in ("hip_out", "knee_out", "ankle_out", "toe_out")}
+        shapes |= dict.fromkeys(("root_delta", "mid_delta", "foot_delta"), (*legs, 4))
+        shapes |= dict.fromkeys(("hip_out", "knee_out", "ankle_out", "toe_out"), (*legs, 3))
         placed = {name: np.empty(shape, dtype) for name, shape in shapes.items()}
         return placed | {"planted": np.empty(legs, bool), "status": np.empty(legs, np.int32)}
 
