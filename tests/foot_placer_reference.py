@@ -269,7 +269,7 @@ class Placer:
         foot.plan = np.array([height, *gradient])
 
     def corners(self, k: int, foot: Foot, way: Array, length: float, end: float) -> list[tuple[float, float]]:
-        """Of the upper convex hull over what lies on the path: brute force."""
+        """Corners of the upper convex hull over the path, by brute force."""
         clearance, start = max(self.set["clearance"], 0.03) * self.scale[k], foot.place[1]
         cell = length / (RAYS + 1)
         foot_length = 0.75 * float((self.points[k][3] - self.points[k][4]) @ way)
@@ -345,10 +345,9 @@ class Placer:
         if supports:
             lowest, more = min(supports), float(np.mean(supports)) - min(supports)
             room = reach - lowest
-            if more <= 0:
-                target = min(lowest, reach)
-            else:
-                target = lowest + more * room / (more + room) if room > 0 else reach
+            target = min(lowest, reach)
+            if more > 0 and room > 0:
+                target = lowest + more * room / (more + room)
         if not self.started:
             self.support = self.target = target
         self.support, self.support_speed = follow(

@@ -7,4 +7,16 @@ from ikcore.feet.foot_placer import landings_ahead, leg_points
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.measured import Measured, before_and_after, measure
 
-__all__ = ["Contacts", "Feet", "Leg", "Measured", "Sole", "before_and_after", "landings_ahead", "leg_points", "measure", "metrics", "verdicts"]
+__all__ = [
+    "Contacts",
+    "Feet",
+    "Leg",
+    "Measured",
+    "Sole",
+    "before_and_after",
+    "landings_ahead",
+    "leg_points",
+    "measure",
+    "metrics",
+    "verdicts",
+]

@@ -100,7 +100,7 @@ static void hull_add(hull *h, double x, double height) {
 
 static double hull_rise(const hull *h, int k) { return (h->height[k + 1] - h->height[k]) / (h->x[k + 1] - h->x[k]); }
 
-/* Slope at a corner: the weighted harmonic mean of those of its two sides, 0 at a summit. So the cubic is monotone
+/* Slope at a corner: the weighted harmonic mean of those of its two sides, 0 at a summit. The cubic is monotone
  * between two corners, and on or above the hull. */
 static double hull_slope(const hull *h, int k) {
     if (k == 0) return hull_rise(h, 0);
