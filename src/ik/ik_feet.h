@@ -173,9 +173,8 @@ typedef struct ik_feet_job {
     ik_lists status;                            /* int32_t: that of the leg; of the character where it is unusable */
 } ik_feet_job;
 
-/* Characters [first, last). Characters do not depend on each other, so ranges may run in several threads. With _f32
- * the numbers of the character are floats, and results are computed in doubles. The state is changed by ik_place_feet
- * only. */
+/* Characters [first, last). Characters do not depend on each other, so ranges may run in several threads. Numbers of
+ * the character are floats with _f32; results are computed in doubles. The state is changed by ik_place_feet only. */
 void ik_foot_rays_f64(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last);
 void ik_foot_rays_f32(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last);
 void ik_place_feet_f64(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last);
