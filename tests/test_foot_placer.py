@@ -61,7 +61,7 @@ def rough(place: np.ndarray) -> tuple[float, np.ndarray] | None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"clearance": 0.12, "align": 0.5, "max_step": 0.15, "pelvis_half_life": 0.2}])
-def test_it_does_what_a_slow_reference_does(settings: dict[str, float]) -> None:
+def test_it_does_what_a_slow_reference_does(settings: dict[str, Any]) -> None:
     placer, slow = ik.FootPlacer(**settings), reference.Placer(2, **settings)
     for now in POINTS:
         rays = placer.rays(now[np.newaxis], DT)
@@ -198,7 +198,8 @@ def test_turned_and_mirrored_worlds_give_turned_and_mirrored_feet() -> None:
     turned = run(ik.rotations.rotate(turn, POINTS), ground.moved(rotations=turn))
     assert np.allclose(all_of(turned, "toes"), ik.rotations.rotate(turn, placed), rtol=0, atol=1e-6)
     z_up = POINTS[..., [2, 0, 1]]  # (x, y, z) to (z, x, y): y is the third now
-    corners, faces = ground.parts[1].body.vertices, ground.parts[1].body.faces
+    body: Any = ground.parts[1].body
+    corners, faces = body.vertices, body.faces
     other = ik.Ground.plane(up="z") + ik.Ground.mesh(corners[:, [2, 0, 1]], faces, up="z")
     assert np.allclose(all_of(run(z_up, other, up="z"), "toes"), placed[..., [2, 0, 1]], rtol=0, atol=1e-9)
     flipped = ik.Ground.plane() + ik.Ground.mesh(corners * [-1, 1, 1], faces[:, ::-1])

@@ -461,7 +461,7 @@ class FootPlacer:
 
     def _results(self, dtype: np.dtype[Any]) -> dict[str, Array]:
         legs = (self.count, self.legs)
-        shapes = {"pelvis": (self.count, 3), "lean": (self.count, 4)}
+        shapes: dict[str, tuple[int, ...]] = {"pelvis": (self.count, 3), "lean": (self.count, 4)}
         shapes |= dict.fromkeys(("root_delta", "mid_delta", "foot_delta"), (*legs, 4))
         shapes |= dict.fromkeys(("hip_out", "knee_out", "ankle_out", "toe_out"), (*legs, 3))
         placed = {name: np.empty(shape, dtype) for name, shape in shapes.items()}
