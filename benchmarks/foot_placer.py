@@ -20,7 +20,7 @@ import ikcore as ik
 from ikcore import _core, feet
 
 COUNTS = (4, 16) if QUICK else (1, 100, 1_000, 10_000)
-FRAMES = 3 if QUICK else 60
+FRAMES = 3 if QUICK else 20
 CELLS = 20 if QUICK else 223  # 2 triangles each
 SEED = 20261128
 DT = 1 / 60
