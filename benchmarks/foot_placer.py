@@ -6,20 +6,21 @@ Prints Markdown: the step alone, on hits that are given; rays, and their casting
 
 from __future__ import annotations
 
+import functools
 import platform
 import time
 from collections.abc import Callable
 from datetime import date
 
 import numpy as np
-from run import best_isa, processor, table
+from run import isas, processor, table
 from timing import QUICK, load_now, parser_of
 
 import ikcore as ik
 from ikcore import _core, feet
 
 COUNTS = (4, 16) if QUICK else (1, 100, 1_000, 10_000)
-FRAMES = 3 if QUICK else 30
+FRAMES = 3 if QUICK else 20
 CELLS = 20 if QUICK else 223  # 2 triangles each
 SEED = 20261128
 DT = 1 / 60
@@ -34,12 +35,13 @@ def terrain() -> ik.Ground:
     z, x = np.meshgrid(at, at, indexing="ij")
     vertices = np.stack([x, heights, z], axis=-1).reshape(-1, 3)
     corner = (np.arange(CELLS)[:, np.newaxis] * (CELLS + 1) + np.arange(CELLS)).reshape(-1, 1)
-    faces = np.concatenate([corner + [0, CELLS + 1, 1], corner + [1, CELLS + 1, CELLS + 2]])
+    halves = np.array([[0, CELLS + 1, 1], [1, CELLS + 1, CELLS + 2]])
+    faces = np.concatenate([corner + half for half in halves])
     return ik.Ground.mesh(vertices, faces)
 
 
 def walks(count: int) -> np.ndarray:
-    """Points of the legs (frames, count, legs, 5, 3), and places of the characters."""
+    """Points of the legs (frames, count, legs, 5, 3)."""
     walk = ik.samples.walk(seconds=4).clip
     points = feet.leg_points(walk.skeleton, walk.pose, ik.Feet.detect(walk.skeleton).with_soles(walk))
     starts = np.random.default_rng(SEED).integers(0, len(points) - FRAMES - 1, count)
@@ -47,9 +49,10 @@ def walks(count: int) -> np.ndarray:
 
 
 def timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    """Seconds of processor time."""
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def row(ground: ik.Ground, count: int, dtype: type) -> list[str]:
@@ -61,16 +64,16 @@ def row(ground: ik.Ground, count: int, dtype: type) -> list[str]:
     cast = 0
     for frame in range(FRAMES + 1):
         job = placer._job(points[frame], DT, origins=origins)
-        took = {"rays": timed(lambda job=job: placer._run(_core.foot_rays, job, 1))}
-        start = time.perf_counter()
+        took = {"rays": timed(functools.partial(placer._run, _core.foot_rays, job, 1))}
+        start = time.process_time()
         job["hit_point"], job["hit_normal"] = placer._hits(ground, None, 1)
-        took["cast"] = time.perf_counter() - start
+        took["cast"] = time.process_time() - start
         cast = int(placer._rays[2].sum())
         job.update(placer._results(np.dtype(dtype)))
         saved = placer.state
-        took["step"] = timed(lambda job=job: placer._run(_core.place_feet, job, 1))
+        took["step"] = timed(functools.partial(placer._run, _core.place_feet, job, 1))
         placer.state = saved
-        took["whole"] = timed(lambda frame=frame: placer.step(points[frame], DT, ground=ground, origins=origins))
+        took["whole"] = timed(functools.partial(placer.step, points[frame], DT, ground=ground, origins=origins))
         if frame:
             best = {name: min(best[name], took[name]) for name in best}
     numbers = [f"{best[name] / count * 1e6:.2f}" for name in ("step", "rays", "cast", "whole")]
@@ -83,7 +86,7 @@ def main() -> None:
     load, ground = load_now(), terrain()
     rows = [row(ground, count, dtype) for count in COUNTS for dtype in (np.float32, np.float64)]
     print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
-    print(f"- {platform.system()}, {best_isa()}, NumPy {np.__version__}, {FRAMES} frames, {2 * CELLS**2:,} triangles")
+    print(f"- {platform.system()}, {isas()[-1]}, NumPy {np.__version__}, {FRAMES} frames, {2 * CELLS**2:,} triangles")
     print("- microseconds a character and frame, one thread; `step` without rays, `whole` as called from Python\n")
     print("\n".join(table(["characters", "type", "step", "rays", "casting", "whole", "rays a character"], rows)))
 

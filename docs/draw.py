@@ -81,6 +81,7 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             front,
             bake,
             bake_over_time,
+            foot_placer,
             clearance,
             strides,
         ):
@@ -1044,6 +1045,26 @@ def front() -> Figure:
                     line(panel, joints[frame, [parent, joint]], color, width=2, shade=shade, view=PROFILE)
         panel.set(title=title, xlim=(0.5, 5.0), ylim=(-0.1, 3.2), aspect="equal")
         panel.axis("off")
+    return figure
+
+
+def foot_placer() -> Figure:
+    """Toes and pelvis of a walk that meets a step of 0.2 m, with and without the placer."""
+    walk = ik.samples.walk(seconds=3).clip
+    points = ik.feet.leg_points(walk.skeleton, walk.pose, ik.Feet.detect(walk.skeleton).with_soles(walk))
+    box = [[x, 0.2, z] for x in (-1, 1) for z in (1.3, 9)]
+    ground = ik.Ground.plane() + ik.Ground.mesh(box, [[0, 1, 3], [0, 3, 2]])
+    placer = ik.FootPlacer()
+    placed = [placer.step(now[np.newaxis], 1 / walk.fps, ground=ground) for now in points]
+    figure, (panel,) = scenes("", x=(0, 3.5), y=(-0.02, 1.2))
+    panel.plot([0, 1.3, 1.3, 3.5], [0, 0, 0.2, 0.2], color=GREY, linewidth=1)
+    for leg_number, color in enumerate((BLUE, ORANGE)):
+        toes = np.array([frame.toes[0, leg_number] for frame in placed])
+        panel.plot(points[:, leg_number, 3, 2], points[:, leg_number, 3, 1], ":", color=color, linewidth=1)
+        panel.plot(toes[:, 2], toes[:, 1], color=color, linewidth=2)
+    hips = np.array([frame.hips[0].mean(axis=0) for frame in placed])
+    panel.plot(points[:, :, 0, 2].mean(axis=1), points[:, :, 0, 1].mean(axis=1), ":", color=GREEN, linewidth=1)
+    panel.plot(hips[:, 2], hips[:, 1], color=GREEN, linewidth=2)
     return figure
 
 

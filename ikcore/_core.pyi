@@ -22,9 +22,20 @@ TAKES: Final[tuple[tuple[str, int], ...]]
 GOAL_KINDS: Final[tuple[tuple[str, str], ...]]
 GOAL_ROWS: Final[tuple[tuple[str, int, str], ...]]
 OPTIONS: Final[tuple[str, ...]]
+FOOT_SETTINGS: Final[tuple[tuple[str, float, str], ...]]
+FOOT_STATE: Final[tuple[tuple[str, int], ...]]
+BODY_STATE: Final[tuple[tuple[str, int], ...]]
+FOOT_RAYS: Final[int]
+LEGS_MOST: Final[int]
 METHOD_OPTIONS: Final[tuple[tuple[str, str, str, float, float, float, str], ...]]
 
 def isa() -> str: ...
+def foot_rays(
+    settings: _Array, arrays: dict[str, _Array], legs: int, count: int, narrow: bool, first: int, last: int, /
+) -> None: ...
+def place_feet(
+    settings: _Array, arrays: dict[str, _Array], legs: int, count: int, narrow: bool, first: int, last: int, /
+) -> None: ...
 def use_isa(name: str | None, /) -> str: ...
 def dot(a: _Array, b: _Array, /) -> _Array | None: ...
 def cross(a: _Array, b: _Array, /) -> _Array | None: ...

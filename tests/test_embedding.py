@@ -14,10 +14,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "src/ik").rglob("*.c"))
-LIMB, ARM = "examples/limb.c", "examples/arm.c"
+LIMB, ARM, FEET = "examples/limb.c", "examples/arm.c", "examples/feet.c"
 PRINTS = {
     LIMB: "ankle at (0.100, 0.200, 0.100), status 0",
     ARM: "tip at (0.400, 1.300, 0.200), status 0",
+    FEET: "toes at height 0.200 and 0.200, pelvis raised by 0.200, clearance 0.133",
 }
 FAST = ("-O0", "-DIK_QUICK", "-DIK_NO_AVX2", "-DIK_NO_BASE")
 
@@ -50,6 +51,7 @@ def test_the_limb_alone_is_less_than_200_kb(tmp_path: Path) -> None:
         (LIMB, ["ONLY_LIMB"]),
         (LIMB, ["NO_SKELETON"]),
         (LIMB, ["NO_SKELETON", "NO_CLIPS", "NO_F32"]),
+        (FEET, ["NO_SKELETON", "NO_CLIPS", "NO_RAYS", "NO_F32"]),
         (ARM, ["NO_HEURISTIC", "NO_RAYS", "NO_F32"]),
         (ARM, ["NO_CLIPS", "NO_RAYS", "NO_HEURISTIC"]),
     ],
@@ -110,7 +112,7 @@ def test_the_header_gives_no_warning(tmp_path: Path, compiler: str, language: st
     run(*command, "-x", language, *warnings, "-Isrc/ik", "-c", source, "-o", tmp_path / "user.o")
 
 
-@pytest.mark.parametrize("example", [LIMB, ARM])
+@pytest.mark.parametrize("example", [LIMB, ARM, FEET])
 def test_the_folders_of_sources_are_named_right(example: str) -> None:
     """By the command in an example, and by ik.h."""
     folders = {Path(source).parent.as_posix() for source in SOURCES}

@@ -42,10 +42,13 @@ class FootRays:
     ----------
     origins : (count, legs, rays, 3) array
         Where they start, in world space.
+
     lengths : (count, legs, rays) array
         How far they reach.
+
     chosen : (count, legs, rays) array of bool
         True if this frame needs the ray.
+
     direction : (3,) array
         Down.
     """
@@ -64,15 +67,20 @@ class PlacedFeet:
     ----------
     pelvis : (count, 3) array
         Offset of the pelvis and everything that it carries.
+
     lean : (count, 4) array
         World rotation for a joint above the pelvis, such as the spine.
+
     root_delta, mid_delta, foot_delta : (count, legs, 4) arrays
-        World rotations of hip, knee and foot joint. With W the world rotation of a joint's parent in the animation,
-        its local rotation becomes W^-1 delta W local.
+        World rotations of hip, knee and foot joint. The local rotation of a joint becomes W^-1 delta W local; W is the
+        world rotation of its parent in the animation.
+
     hips, knees, ankles, toes : (count, legs, 3) arrays
         Positions afterwards.
+
     planted : (count, legs) array of bool
         True if the toe is held where it is.
+
     status : (count, legs) array of int32
         As of `two_bone`. `Status.NOT_FINITE` or `Status.NO_LENGTH`: the character cannot be used in this frame, its
         pose is the animation's, and its state has not changed.
@@ -96,8 +104,8 @@ class PlacedFeet:
         Parameters
         ----------
         skeleton, pose, feet
-            Those that `leg_points` was called with; the pose has as many items as there are characters, or is a single
-            one.
+            The arguments of `leg_points`. The pose has an item for every character, or is a single one.
+
         spine : str, optional
             The joint that takes the lean.
 
@@ -137,8 +145,8 @@ class FootPlacer:
     """Places the feet of one character or a crowd on the ground, frame by frame.
 
     It holds the state of `count` characters with the same number of legs. Every frame, `step` takes the points of
-    their legs in the animation and what the ground is like, and returns an offset of the pelvis and the rotations of
-    the legs. A result has the same bits alone and in a crowd, and hardly depends on the frame rate. For a clip that is
+    their legs in the animation, and the ground. It returns an offset of the pelvis and the rotations of the legs. A
+    result has the same bits alone and in a crowd, and nearly the same numbers at every frame rate. For a clip that is
     known as a whole, `bake_feet` is better: it looks ahead.
 
     Lengths and speeds of the settings are for a leg of 0.87 m from hip to ankle, and scale with the leg.
@@ -147,40 +155,58 @@ class FootPlacer:
     ----------
     count : int, default: 1
         Number of characters.
+
     legs : int, default: 2
         Number of legs of each.
+
     up : {"y", "x", "z"}, default: "y"
         The vertical axis.
+
     plant_speed, plant_height : float, default: 0.15 m/s, 0.05 m
         A toe is planted when it is slower and lower than this, above the floor of the animation.
+
     release_speed, release_height : float, default: 0.3 m/s, 0.08 m
         A planted toe is released when it is faster or higher.
+
     release_radius : float, default: 0.2 m
         It is released when the animation is farther away, and planted again after it was lifted.
+
     release_half_life : float, default: 0.04 s
         How fast the horizontal offset of a released foot fades.
+
     swing_half_life : float, default: 0.05 s
         How fast changes of a planned swing and errors at landing fade.
+
     clearance : float, default: 0.07 m
         Between the path of the toe and obstacles; at least 0.03 m.
+
     max_step : float, default: 0.5 m
         Ground farther above or below the present support is ignored.
+
     max_slope : float, default: 50 degrees in radians
         Steeper ground is ignored.
+
     align : float, default: 1
         Share of the slope that the sole takes.
+
     max_pitch, max_roll : float, default: 40 and 20 degrees in radians
         Greatest slope of the sole, from heel to toe and across.
+
     pelvis_half_life : float, default: 0.075 s
         Of the pelvis spring.
+
     pelvis_max_offset : float, default: 1e9 m
         Greatest offset of the pelvis.
+
     max_extension : float, default: 0.999
         The pelvis keeps planted feet within this share of the leg's length.
+
     stride_uphill, stride_downhill : float, default: 0
         Share by which strides shorten on a slope of 45 degrees.
+
     lean_uphill, lean_downhill : float, default: 0.3, 0.5
         Share of the slope by which the body leans.
+
     lean_half_life : float, default: 0.2 s
         Of the lean, and of the estimated velocity.
 
@@ -317,30 +343,42 @@ class FootPlacer:
             The animation: hip, knee, ankle, toe and heel of every leg, in world axes, relative to the origins. Toe and
             heel are points of the sole: below the ball or toe joint, where the foot pivots, and below the heel. Without
             a heel, give the toe twice. The result is float32 if they are; it is computed in doubles.
+
         dt : float or (count,) array_like
             Seconds since the last frame.
+
         ground : Ground, optional
             The ground, whose rays are cast here.
+
         hits : (points, normals), optional
             In its place: of the rays that `rays` returns the hits (count, legs, rays, 3), in world space; NaN if
             nothing was hit. Without ground and hits there is no ground.
+
         contacts : (count, legs) array_like, optional
             A curve for every foot: planted above 0.5. NaN, or by default: speed and height decide.
+
         landings, landing_times : (count, legs, 3) and (count, legs) array_like, optional
             Where the toe lands next in the animation, and in how many seconds: `landings_ahead` has them from a clip.
             NaN, or by default: from the velocity.
+
         hinges : (count, legs, 3) array_like, optional
             World axes of the knees, as in `two_bone`. Give them if knees may be straight.
+
         origins : (count, 3) array_like, optional
             World positions of the origins, as doubles.
+
         floor : float or (count,) array_like, optional
             Height of the ground in the animation, above the origin (default 0).
+
         velocity : (count, 3) array_like, optional
             Of the characters (default: that of their hips, smoothed).
+
         stride : float or (count,) array_like, optional
             Scale of strides along the velocity (default 1).
+
         grounded : bool or (count,) array_like, optional
             False for characters in the air, whose feet keep to the animation (default True).
+
         workers : int, default: 1
             Number of threads, None for all cores. The result is the same to the bit.
 
@@ -396,10 +434,8 @@ class FootPlacer:
 
     def _each(self, name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> Array:
         """A row for every character, in one block; one that has none of its own gets that of all."""
-        if dtype == bool:
-            array: Array = np.asarray(value, bool)
-        else:
-            array = rows(name, value, dtype, *row)
+        is_flag = dtype.kind == "b"
+        array: Array = np.asarray(value, bool) if is_flag else rows(name, value, dtype, *row)
         try:
             return np.ascontiguousarray(np.broadcast_to(array, (self.count, *row)))
         except ValueError as error:
@@ -425,7 +461,7 @@ class FootPlacer:
 
     def _results(self, dtype: np.dtype[Any]) -> dict[str, Array]:
         legs = (self.count, self.legs)
-        shapes = {"pelvis": (self.count, 3), "lean": (self.count, 4)}
+        shapes: dict[str, tuple[int, ...]] = {"pelvis": (self.count, 3), "lean": (self.count, 4)}
         shapes |= dict.fromkeys(("root_delta", "mid_delta", "foot_delta"), (*legs, 4))
         shapes |= dict.fromkeys(("hip_out", "knee_out", "ankle_out", "toe_out"), (*legs, 3))
         placed = {name: np.empty(shape, dtype) for name, shape in shapes.items()}
@@ -459,14 +495,16 @@ _INPUTS: dict[str, tuple[str, tuple[int, ...]]] = {
 
 
 def leg_points(skeleton: Skeleton, pose: Pose, feet: Feet) -> Array:
-    """What `FootPlacer.step` takes, from poses of a skeleton.
+    """Points of legs for `FootPlacer.step`, from poses of a skeleton.
 
     Parameters
     ----------
     skeleton : Skeleton
         The joints.
+
     pose : Pose
         One pose for every character, or the frames of a clip.
+
     feet : Feet
         Its legs: each with hip, one knee, an ankle, and the ball of its sole.
 
@@ -505,14 +543,16 @@ def _legs_of(skeleton: Skeleton, feet: Feet) -> list[tuple[int, int, int]]:
 
 
 def landings_ahead(toes: ArrayLike, planted: ArrayLike, fps: float) -> tuple[Array, NDArray[np.float64]]:
-    """Where and when feet land next, frame by frame, from a clip that is known.
+    """Next landings of the feet in every frame of a clip: places and times.
 
     Parameters
     ----------
     toes : (frames, legs, 3) array_like
         Toes of a clip, as in `FootPlacer.step`.
+
     planted : (frames, legs) array_like of bool
         When they are in contact.
+
     fps : float
         Frames a second.
 
@@ -520,6 +560,7 @@ def landings_ahead(toes: ArrayLike, planted: ArrayLike, fps: float) -> tuple[Arr
     -------
     landings : (frames, legs, 3) array
         Place of the toe in the first frame of its next contact; NaN if there is none.
+
     times : (frames, legs) array
         Seconds until then.
 

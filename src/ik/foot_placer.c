@@ -13,7 +13,7 @@ ik_foot_settings ik_foot_settings_default(void) {
 #undef SETTING_DEFAULT
 }
 
-/* What one frame finds out about a foot. */
+/* Results of a foot in one frame. */
 typedef struct {
     int is_free;    /* no ground: keeps to the animation */
     double support; /* of the plan, without obstacles and residual */
@@ -461,7 +461,7 @@ static void solve_legs(leg_block *b, int count, int has_hinge) {
     ik_two_bone_f64(&job, count);
 }
 
-/* What turns the foot from where both deltas leave it to its tilt: conj(root mid) tilt. */
+/* Rotation of the foot from its pose after both deltas to its tilt: conj(root mid) tilt. */
 static void foot_turn(const double *root, const double *mid, const double *tilt, double out[4]) {
     const vec3 r = vec3_of(root + 1), m = vec3_of(mid + 1), t = vec3_of(tilt + 1);
     const double w = root[0] * mid[0] - vec3_dot(r, m);
@@ -473,7 +473,7 @@ static void foot_turn(const double *root, const double *mid, const double *tilt,
         out[i] = -out[i];
 }
 
-/* Of a character that is not usable the pose stays as it came. */
+/* The pose of an unusable character stays as it came. */
 static void keep_leg(const ik_feet_job *job, ptrdiff_t item, int k, int narrow, leg_block *b, int row) {
     const ik_lists *given[4] = {&job->hip, &job->knee, &job->ankle, &job->toe};
     double *kept[4] = {b->found[0][row], b->found[1][row], b->found[2][row], b->toe[row]};

@@ -1,18 +1,18 @@
 /* Foot placement frame by frame, for one character or a crowd. Part of ik.h, which includes this file.
  *
- * A frame takes two calls. ik_foot_rays writes the vertical rays of every foot; the caller casts them, with ik_cast or
- * its own engine. ik_place_feet reads the hits, advances the state by one frame and writes the pose: an offset of the
- * pelvis, and a rotation for the hip, the knee and the foot of every leg.
+ * A frame takes two calls. The first, ik_foot_rays, writes the vertical rays of every foot. The caller casts them, with
+ * ik_cast or its own engine. The second, ik_place_feet, reads the hits and advances the state by one frame. It writes
+ * the pose: an offset of the pelvis, and a rotation for the hip, the knee and the foot of every leg.
  *
  * Stages, per character:
  *   1. Stride: ankles and toes are scaled about the hips along the direction of travel.
  *   2. Contact: a foot is planted when its toe is slow and low, and released when it is fast, high, dragged too far or
  *      out of reach. The thresholds have hysteresis. A contact curve of the caller replaces speed and height. Events
- * are located between frames, so that the result hardly depends on the frame rate.
+ * are located between frames, so that the result is nearly the same at every frame rate.
  *   3. Support: the height of the ground under the foot, compared with the floor of the animation. A planted foot has
  *      that of its foothold. A swinging foot follows the upper convex hull of the ground between its last foothold and
- *      the next one, raised by the clearance where the ground is above the line from one to the other. Without ground
- *      in reach a foot keeps to the animation: its leg bends as it does there.
+ *      the next one. The hull is raised by the clearance where the ground is above the line between both. Without
+ * ground in reach a foot keeps to the animation: its leg bends as it does there.
  *   4. Pelvis: a critically damped spring follows the supports of the feet, and sinks so that they stay within reach.
  *   5. Foot: the sole is turned to the slope, about the toe; then ik_two_bone.
  *
@@ -173,8 +173,8 @@ typedef struct ik_feet_job {
     ik_lists status;                            /* int32_t: that of the leg; of the character where it is unusable */
 } ik_feet_job;
 
-/* Characters [first, last). Characters do not depend on each other, so ranges may run in several threads. _f32: the
- * numbers of the character are floats; results are computed in doubles. ik_foot_rays does not change the state. */
+/* Characters [first, last). Characters do not depend on each other, so ranges may run in several threads. Numbers of
+ * the character are floats with _f32; results are computed in doubles. The state is changed by ik_place_feet only. */
 void ik_foot_rays_f64(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last);
 void ik_foot_rays_f32(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last);
 void ik_place_feet_f64(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last);

@@ -213,7 +213,7 @@ typedef struct {
     double remaining; /* s until the landing */
 } swing_path;
 
-/* Where a foot lands that keeps its speed relative to the body: as far ahead of its hip as the last time. */
+/* The landing of a foot as far ahead of its hip as the last time. */
 static vec3 landing_by_velocity(const character *c, int k, const ik_foot_state *foot, double remaining) {
     const vec3 hip = vec3_along(c->leg[k].hip, c->velocity, remaining);
     return vec3_along(vec3_along(hip, c->ahead, foot->ahead), vec3_cross(c->up, c->ahead), foot->beside);

@@ -77,6 +77,7 @@ static support rest_on(const character *c, const slopes *most, const ground_hit 
 /* --- the plan of a swing ------------------------------------------------------------------------------------------ */
 
 enum { PATH_NODES = IK_PATH_RAYS + 3 };
+static const double ROUNDING = 1e-9;   /* m */
 static const double LANDING = 0.15;    /* m */
 static const double FIRST_NODE = 0.15; /* of a cell: how soon a foot may have to be over an edge at its toe */
 
@@ -86,11 +87,12 @@ typedef struct {
     int count;
 } hull;
 
-/* Adds a point to the right of those that are there, and takes out what falls below the hull. */
+/* Adds a point to the right of those that are there, and takes out what is not above the hull by more than rounding. */
 static void hull_add(hull *h, double x, double height) {
     while (h->count > 1) {
         const int a = h->count - 2, b = h->count - 1;
-        if ((h->height[b] - h->height[a]) * (x - h->x[a]) > (height - h->height[a]) * (h->x[b] - h->x[a])) break;
+        const double chord = h->height[a] + (height - h->height[a]) * ((h->x[b] - h->x[a]) / (x - h->x[a]));
+        if (h->height[b] - chord > ROUNDING) break;
         h->count--;
     }
     h->x[h->count] = x, h->height[h->count++] = height;
@@ -98,7 +100,7 @@ static void hull_add(hull *h, double x, double height) {
 
 static double hull_rise(const hull *h, int k) { return (h->height[k + 1] - h->height[k]) / (h->x[k + 1] - h->x[k]); }
 
-/* Slope at a corner: the weighted harmonic mean of those of its two sides, 0 at a summit. So the cubic is monotone
+/* Slope at a corner: the weighted harmonic mean of those of its two sides, 0 at a summit. The cubic is monotone
  * between two corners, and on or above the hull. */
 static double hull_slope(const hull *h, int k) {
     if (k == 0) return hull_rise(h, 0);
