@@ -49,6 +49,7 @@ def walks(count: int) -> np.ndarray:
 
 
 def timed(work: Callable[[], object]) -> float:
+    """The seconds that it takes."""
     """Seconds of processor time."""
     start = time.process_time()
     work()

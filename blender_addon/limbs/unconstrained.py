@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keyed poses of bones without their constraints, to be re-solved: reading, writing and comparing.
 
-Base of chains (chains.py) and aim constraints (aim_constraints.py). Curves are read if nothing else animates anything, which a
-few frames of the scene must confirm. Otherwise the scene is evaluated on every frame.
+Base of chains (chains.py) and aim constraints (aim_constraints.py). Curves are read if nothing else animates anything,
+which a few frames of the scene must confirm. Otherwise the scene is evaluated on every frame.
 """
 
 from dataclasses import dataclass, field
