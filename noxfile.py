@@ -112,7 +112,7 @@ def thorough(session: nox.Session) -> None:
 def compilers(session: nox.Session) -> None:
     """The core by other compilers, for other processors and systems: the same bytes, and no warnings."""
     session.install(f"{build_wheel(session)}[test]", "setuptools>=77", "ziglang")
-    session.run("pytest", "-q", "-rs", "-m", "compilers", "tests/test_core.py", *session.posargs)
+    session.run("pytest", "-q", "-rs", "-m", "compilers", "tests/project/test_core.py", *session.posargs)
 
 
 @nox.session
@@ -134,7 +134,7 @@ def docs(session: nox.Session) -> None:
         "pytest>=8",
     )
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "dist/docs")
-    session.run("pytest", "-q", "tests/test_pages.py", env={"IKCORE_PAGES": "dist/docs"})
+    session.run("pytest", "-q", "tests/project/test_pages.py", env={"IKCORE_PAGES": "dist/docs"})
 
 
 @nox.session
@@ -212,7 +212,7 @@ def windows(session: nox.Session) -> None:
     session.run(command, "add", "numpy2", "pytest", "pytest-xdist", "hypothesis", external=True)
     if "quick" in session.posargs:
         pytest("-m", "quick", "tests")
-        pytest(*(f"tests/test_{name}.py" for name in PLATFORM))
+        pytest(*(str(path) for name in PLATFORM for path in Path("tests").glob(f"*/test_{name}.py")))
     else:
         pytest("--pyargs", "tests", "ikcore", *session.posargs)
 

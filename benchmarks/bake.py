@@ -3,7 +3,7 @@
 A walk over uneven ground, 10,000 and 100,000 frames of two legs on 100,000 triangles. Beside it the time in which NumPy
 copies the same clip and transforms it once, every joint to the world. And a short walk on a plane, whose time is mostly
 that of calls: cmu_12_01_walk.bvh where IKCORE_MOCAP says in which folder that is, else a made one. Seconds are those of
-a processor, which other processes spoil least. Prints Markdown, for docs/figures.md.
+a processor, which other processes spoil least. Prints Markdown, for docs/records/figures.md.
 """
 
 from __future__ import annotations

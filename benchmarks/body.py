@@ -3,7 +3,7 @@
 Five ends have targets from random poses within limits. Set A starts with a free root, and B with the root in place. C
 is A with target rotations and restarts. Frame sequences follow paths of B. Known poses are tested on B too: as starts
 in place of rest, and as estimates of joint mobility. Poses are judged by matrices of their angles, as by the published
-reference solver. Prints Markdown, for docs/figures.md and docs/postures.md.
+reference solver. Prints Markdown, for docs/records/figures.md and docs/guide/postures.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Targets come from random allowed poses of thirty trees per group. In wide trees a joint's parent is any earlier joint,
 in others one of the last four. All start at rest. The last row repeats the previous one with restarts from random
-poses. Prints Markdown, for docs/figures.md.
+poses. Prints Markdown, for docs/records/figures.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Speed of `ccd` relative to a typical CCD in numba: `pip install numba`, `python benchmarks/ccd_numba.py`.
 
 Chains of ten bones, as in methods.py, from their own poses. Both are compiled and use one thread. Prints Markdown, for
-docs/figures.md; without numba only the row of `ccd`.
+docs/records/figures.md; without numba only the row of `ccd`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 All clips of a folder, on a floor found under their feet. `clips.json` in it, if there is one, says which axis of
 a file is up, how long its unit is, and how many frames at its start are a T-pose. A clip that ends as it begins is a
-loop. Prints Markdown, for docs/metrics.md: of every measure the worst leg.
+loop. Prints Markdown, for docs/guide/metrics.md: of every measure the worst leg.
 """
 
 from __future__ import annotations

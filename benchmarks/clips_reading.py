@@ -1,7 +1,7 @@
 """Time to read and write a BVH file: `python benchmarks/clips_reading.py [--quick]`.
 
 The parser of `Clip.read`, `np.fromstring` and `float` per word parse the same bytes. Prints Markdown, for
-docs/figures.md. As in run.py, all variants of a row run in turn in one process, and the minimum is kept.
+docs/records/figures.md. As in run.py, all variants of a row run in turn in one process, and the minimum is kept.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every figure comes from separate processes, run one after another. Each imports the library, makes limbs and poses, and
 measures one variant after the other. It keeps the median of the calls; the result is the median of the processes. First
 calls are listed separately. If numba is installed, it has compiled before, because the processes share its cache.
-Prints Markdown, for docs/figures.md.
+Prints Markdown, for docs/records/figures.md.
 """
 
 from __future__ import annotations

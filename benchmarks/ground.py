@@ -1,8 +1,8 @@
 """Time per ray and per tree build, compared with Embree: `python benchmarks/ground.py [--quick]`.
 
 Embree's single rays come from `pip install embreex`; without it, its columns are empty. It computes in floats, ikcore
-in doubles. Prints Markdown, for docs/figures.md. As in run.py, all variants of a row run in turn in one process, and
-the minimum is kept.
+in doubles. Prints Markdown, for docs/records/figures.md. As in run.py, all variants of a row run in turn in one
+process, and the minimum is kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figures for the pages of the geometric methods: rolling and long chains, springs, accuracy of a circle.
 
-Prints Markdown, for docs/ccd.md, docs/spring.md and docs/circle.md, and the behaviour near full reach for
-docs/figures.md.
+Prints Markdown, for the pages ccd, spring and circle in docs/methods, and the behaviour near full reach for
+docs/records/figures.md.
 """
 
 from __future__ import annotations

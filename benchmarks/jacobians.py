@@ -1,6 +1,6 @@
 """Jacobian-based and gradient methods: success, tracking accuracy, and speed-up by vector instructions.
 
-Prints Markdown, for docs/jacobians.md, docs/lbfgsb.md and docs/figures.md.
+Prints Markdown, for docs/methods/jacobians.md, docs/methods/lbfgsb.md and docs/records/figures.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Chains, limbs and a torso follow targets on arbitrary closed curves, in and out of reach, frame by frame. Among the
 pairs of frames that are both reached, the table counts those with a joint rotation above 15 and 45 degrees. Another
-seed gives other curves. Prints Markdown, for docs/figures.md.
+seed gives other curves. Prints Markdown, for docs/records/figures.md.
 """
 
 from __future__ import annotations

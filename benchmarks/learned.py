@@ -3,7 +3,7 @@
 The character has 76 clips (IKCORE_BODIES, tests/knight.py): 60 to learn from, 16 left out. Hips keep their place of the
 clip, and five ends are the goals. Methods start from rest and from learned poses, with and without a learned prior.
 The tables show iterations, and the mean angle in degrees between joints of the result and of the clip. Prints Markdown
-for docs/postures.md.
+for docs/guide/postures.md.
 """
 
 from __future__ import annotations

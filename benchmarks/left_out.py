@@ -1,7 +1,7 @@
 """Known methods that are not included, compared with those that are: triangulation, and FABRIK with passed-on energy.
 
 They are written in NumPy, and run on the chain of ten bones of which.py, with its targets and paths. Prints Markdown,
-for docs/which.md.
+for docs/methods/which.md.
 """
 
 from __future__ import annotations

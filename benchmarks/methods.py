@@ -2,7 +2,7 @@
 
 `--scoreboard` compares them with installed packages instead (mechanisms.py). As in run.py, all variants of a row run in
 turn in one process, and the minimum is kept: only ratios within a row are meaningful. Prints Markdown, for
-docs/figures.md. The build that counts lanes needs a C compiler and two minutes; `--quick` does not count.
+docs/records/figures.md. The build that counts lanes needs a C compiler and two minutes; `--quick` does not count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cost of one limb or one pose per call, compared with the minimum: `python benchmarks/one_call.py [--quick]`.
 
 Everything runs in one process, with all variants in turn every round, and the minimum is kept. Only ratios within a run
-are meaningful. Prints Markdown, for docs/figures.md.
+are meaningful. Prints Markdown, for docs/records/figures.md.
 """
 
 from __future__ import annotations

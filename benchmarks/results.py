@@ -1,7 +1,7 @@
 """The figures of the page Results and of README: `python benchmarks/results.py [--quick]`, about a minute.
 
 One thread. Processor time, which other processes change least, and the minimum over the rounds. Packages that are not
-installed are left out: roboticstoolbox-python for arms, numba for legs. Prints Markdown, for docs/results.md.
+installed are left out: roboticstoolbox-python for arms, numba for legs. Prints Markdown, for docs/records/results.md.
 """
 
 from __future__ import annotations

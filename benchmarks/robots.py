@@ -2,7 +2,7 @@
 
 Every problem starts from a random pose within limits, with the hand target from another such pose. The tolerance is
 1e-6 in metres and radians. Packages that are not installed are left out (robot_packages.py). Prints Markdown, for
-docs/figures.md.
+docs/records/figures.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Speed of `two_bone`, compared with its lower bounds: `python benchmarks/run.py [--quick] [--json FILE]`.
 
 Everything runs in one process, with all variants in turn every round, and the minimum is kept. Only ratios within a run
-are meaningful. Prints Markdown, for docs/figures.md.
+are meaningful. Prints Markdown, for docs/records/figures.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Speed of `Skeleton.forward`, compared with NumPy level by level and with a copy of as many bytes.
 
-`python benchmarks/skeleton.py [--quick]` prints Markdown, for docs/figures.md. As in run.py, all variants of a row run
-in turn in one process, and the minimum is kept.
+`python benchmarks/skeleton.py [--quick]` prints Markdown, for docs/records/figures.md. As in run.py, all variants
+of a row run in turn in one process, and the minimum is kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Guide to the methods: all of them on chains, hinges, cones, a leg, an arm, a spine, a tail and a tentacle.
 
 Targets come from random allowed poses. Each is solved from rest, and along paths from one to another, frame by frame.
-Prints Markdown, for docs/which.md.
+Prints Markdown, for docs/methods/which.md.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ SIDE = np.array([[1, 0, 0], [0, 1, 0]])  # x to the right, y up
 PROFILE = np.array([[0, 0, 1], [0, 1, 0]])  # z to the right, y up
 OBLIQUE = np.array([[1, 0, -0.45], [0, 1, -0.25]])  # z comes towards the reader, to the left and down
 
-# The leg of docs/limb.md, from its side: two bones of length 1, x forward, y up.
+# The leg of docs/guide/limb.md, from its side: two bones of length 1, x forward, y up.
 HIP, KNEE, ANKLE = (0, 2, 0), (0.6, 1.2, 0), (0, 0.4, 0)
 AWAY, TOWARDS = (0, 0, -1), (0, 0, 1)  # along the line of sight
 

@@ -17,7 +17,7 @@ from sphinx.environment import BuildEnvironment
 
 MODULES = ("", "rotations.", "solvers.", "closed_forms.", "learned.", "masses.", "feet.metrics.")
 PREFIXES = (*(f"ikcore.{module}" for module in MODULES), "")  # where a name without a module is looked up
-RECORDS = ("figures",)  # pages that name nearly everything: no page of the reference lists them
+RECORDS = ("records/figures",)  # pages that name nearly everything: no page of the reference lists them
 IN_TEXT = re.compile(r"(?:ik\.)?([A-Za-z_][\w.]*)(?:\(.*\))?")
 IN_RESULT = re.compile(r"([A-Z]\w+)")  # the class of what a function returns
 IN_CODE = re.compile(r"\bik(?:core)?\.([A-Za-z_][\w.]*)")

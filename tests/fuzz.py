@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "benchmarks"))  # test_core has the flags of the package from there
+sys.path += [str(ROOT / folder) for folder in ("benchmarks", "tests/project", "tests/clips")]
 
 import test_core  # noqa: E402
 

@@ -62,7 +62,7 @@ def main() -> int:
     parser.add_argument("--hashes", action="store_true", help="hashes alone, which takes a minute or two")
     given = parser.parse_args()
     environment = {**os.environ, "IKCORE_RECORD": " ".join(given.methods) or ALL}
-    tests = ["test_core.py", "test_same_bits.py", "test_dls.py"]
+    tests = ["project/test_core.py", "project/test_same_bits.py", "methods/test_dls.py"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-m", "records and not compilers"]
     failed = subprocess.run([*command, *(str(HERE / test) for test in tests)], env=environment, cwd=ROOT).returncode
     if given.hashes:

@@ -135,7 +135,7 @@ def _add_bake(subcommands: Any) -> None:
     group.add_argument("--denoise", action="store_true", help="remove capture noise from root and legs")
     help = "let strides change by up to this share of their length, so that feet land on treads; 0.4 suits most stairs"
     group.add_argument("--fit-strides", type=float, metavar="N", default=0.0, help=help)
-    group = command.add_argument_group("settings", "lengths are metres for a leg of 0.87 m; see docs/bake.md")
+    group = command.add_argument_group("settings", "lengths are metres for a leg of 0.87 m; see docs/guide/bake.md")
     help = "where to start from (default: default)"
     group.add_argument("--preset", choices=PRESETS, default="default", help=help)
     said = _said_of_settings()

@@ -192,7 +192,7 @@ def _number(value: float) -> float | None:
 
 
 def as_text(format: str, outcomes: Iterable[Outcome]) -> list[str]:
-    """The lines of the JSON output of ``--json``, which docs/report.md describes."""
+    """The lines of the JSON output of ``--json``, which docs/guide/report.md describes."""
     clips, failed = [], []
     for each in outcomes:
         names = {"file": each.job.file, "animation": each.job.animation}

@@ -270,7 +270,7 @@ def _option_text(option: Option) -> str:
     return f"{option.name} : {option.kind.__name__}, optional\n    {first}{rest} (default {option.default}).\n"
 
 
-# Names in papers, and the method with options that is meant (docs/jacobians.md).
+# Names in papers, and the method with options that is meant (docs/methods/jacobians.md).
 KNOWN_AS = {
     "bfgs": "lbfgsb, memory=30",
     "clik": "pinv, gain=...",

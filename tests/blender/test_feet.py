@@ -1153,7 +1153,7 @@ def test_two_cancelled_at_any_time(addon, tmp_path, output):
 
 
 def test_the_page_is_true(walker, addon):
-    """docs/blender.md: its walk slides 48 mm, and .5 mm when it is baked onto its own floor."""
+    """docs/blender/bake_feet.md: its walk slides 48 mm, and .5 mm when it is baked onto its own floor."""
     bake()
     before, after = np.max([line.slide for line in addon.feet.foot_report.latest(walker).lines], axis=0)
     assert (round(1000 * before), round(10000 * after)) == (48, 5)

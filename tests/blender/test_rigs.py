@@ -1,4 +1,4 @@
-"""The rigs of docs/blender_rigs.md: a test for each row of its table, and no row without one."""
+"""The rigs of docs/blender/rigs.md: a test for each row of its table, and no row without one."""
 
 import importlib
 import pathlib
@@ -21,7 +21,7 @@ import walks
 from conftest import EXTENSION
 from mathutils import Matrix, Vector
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "blender_rigs.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs/blender/rigs.md"
 FRAMES = range(1, 31)
 NEAR = 5e-4
 ROWS = {

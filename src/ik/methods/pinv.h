@@ -4,7 +4,7 @@
  *
  * Idea. Many rotations remove the error if motion were linear; the smallest is d = J^+ e. Near a singular pose, such as
  * a stretched arm, J^+ is huge. Singular values below a share of the largest are dropped, and the step is scaled down
- * to max_step. If that is not enough, the joints oscillate (docs/jacobians.md has a picture).
+ * to max_step. If that is not enough, the joints oscillate (docs/methods/jacobians.md has a picture).
  *
  *   filtering small singular values are not dropped but damped, each separately; the others are undamped. The damping
  * is (1 - x) filtering^2, where x is the ratio of an eigenvalue to the largest filtered one (A. A. Maciejewski, C. A.
