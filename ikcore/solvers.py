@@ -9,12 +9,12 @@
 
 from ikcore._core import isa
 from ikcore.skeleton import jacobian
-from ikcore.solving.bodies import full_body
 from ikcore.solving.broyden import broyden
 from ikcore.solving.composed import composed
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
 from ikcore.solving.particles import particles
+from ikcore.solving.position_based import full_body
 from ikcore.solving.stages import Stage, stages
 from ikcore.solving.table import Method, MethodTable, Option
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ikcore.feet.intervals import Rows
 _EDGE_TIME = 0.06  # s, at most a fifth of a stance: at both ends a foot still arrives, or leaves already
 
 Rowed = NDArray[np.intp]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,14 @@ class Stance:
         return slice(self.start, self.stop)
 
 
+_AT_ONCE = 64  # stances whose frames are in memory at once
+
+
+def batches(stances: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The stances, some at a time: memory stays in proportion to a clip's result."""
+    return (stances[at : at + _AT_ONCE] for at in range(0, len(stances), _AT_ONCE))
+
+
 class StanceTrack:
     """Feet in their stances: arrays with a row for each frame, stance by stance, foot by foot.
 
@@ -129,10 +138,15 @@ class StanceTrack:
         self.point = np.array([self.names[stances[of].leg].index(pivot.point) for of, _, pivot in pivots], np.intp)
         self._edges = np.searchsorted(self.each(self.leg), np.arange(len(feet) + 1)).tolist()
         self._wide = max(map(len, self.names))
-        self.points = self.gathered([self._padded(foot.motion.points) for foot in feet])
-        stood = [np.stack([foot.floor.stood[name] for name in foot.motion.soles], axis=1) for foot in feet]
+        own = [self.rows.frames[self.of_foot(leg)] for leg in range(len(feet))]
+        points = [foot.motion.points.take(frames, axis=0) for foot, frames in zip(feet, own, strict=True)]
+        self.points = np.concatenate(list(map(self._padded, points)))
+        stood = [
+            np.stack([foot.floor.stood[name].take(frames, axis=0) for name in foot.motion.soles], axis=1)
+            for foot, frames in zip(feet, own, strict=True)
+        ]
         rise = self.each(np.array([each.rise for each in stances]))
-        self.heights = self.points[..., self.scene.axis] - self.gathered(list(map(self._padded, stood)))
+        self.heights = self.points[..., self.scene.axis] - np.concatenate(list(map(self._padded, stood)))
         self.heights -= rise[:, np.newaxis]
 
     def each(self, values: NDArray[np.generic]) -> NDArray[np.generic]:

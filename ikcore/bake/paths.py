@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.clearance import clearance_of, lifted
 from ikcore.bake.curves import smooth
-from ikcore.bake.foot import Foot, edge_of
+from ikcore.bake.foot import Foot, batches, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
@@ -197,7 +197,11 @@ def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
     low, high, pull = np.empty((3, frames, len(curves), 3))
     for at, (values, pinned) in enumerate(curves):
         held, pull[:, at] = _held(values, pinned, scene.blend, 1 / (time * time * time * time))
-        low[:, at], high[:, at] = (np.where(held, values, most) for most in _between_ends(values, pinned))
+        low[:, at] = high[:, at] = values
+        for span, least, most in _between_ends(values, pinned):
+            free = ~held[span]
+            low[span, at] = np.where(free, least, low[span, at])
+            high[span, at] = np.where(free, most, high[span, at])
     return list(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
 
 
@@ -210,17 +214,15 @@ def _held(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Mask, A
     return held, pulls
 
 
-def _between_ends(values: Array, pinned: Mask) -> tuple[Array, Array]:
-    """The least and the most that values may be where they are not known: between nothing and those at both ends.
+def _between_ends(values: Array, pinned: Mask) -> Iterator[tuple[slice, Array, Array]]:
+    """Spans in which values are unknown, with bounds for each axis: between 0 and the known values at both ends.
 
-    A foot that is moved ever faster to the end of its stance would go on so into its swing.
+    Without bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
     """
-    known = np.where(pinned, values, 0.0)
-    least, most = np.zeros_like(values), np.zeros_like(values)
     for start, stop in runs(~pinned.all(axis=1)).tolist():
-        ends = known[[at for at in (start - 1, stop) if 0 <= at < len(known)]]
-        least[start:stop], most[start:stop] = ends.min(axis=0, initial=0.0), ends.max(axis=0, initial=0.0)
-    return least, most
+        edges = [at for at in (start - 1, stop) if 0 <= at < len(values)]
+        ends = np.where(pinned[edges], values[edges], 0.0)
+        yield slice(start, stop), ends.min(axis=0, initial=0.0), ends.max(axis=0, initial=0.0)
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
@@ -236,7 +238,7 @@ def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Sce
 
     What is passed is followed by itself; before the first plane and after the last a foot follows none.
     """
-    shift, turn, axis, reference = planted.shift.copy(), planted.turn.copy(), scene.axis, steps.foot.motion.reference
+    shift, turn, axis, reference = planted.shift, planted.turn, scene.axis, steps.foot.motion.reference
     swings = np.ones(len(shift), bool)
     for hold in steps.holds:
         swings[hold.stance.frames] = False
@@ -247,7 +249,9 @@ def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Sce
         [*((hold, True) for hold in steps.holds), *((hold, False) for hold in steps.passed)],
         key=lambda plane: plane[0].stance.middle,
     )
-    _between(reference, shift, turn, planes, steps.foot.motion.scale, scene)
+    gaps = [each for each in pairwise(planes) if each[0][0].stance.stop < each[1][0].stance.start]
+    for some in batches(gaps):
+        _between(reference, shift, turn, some, steps.foot.motion.scale, scene)
     if steps.passed:
         own = np.array([hold.stance.start for hold in steps.passed])
         shift[own, axis] += _followed(steps.passed, np.arange(len(own)), reference[own], shift[own], scene)
@@ -255,13 +259,13 @@ def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Sce
     return Planted(shift, turn, toes, planted.lies)
 
 
+Plane = tuple[Foothold, bool]  # and whether a foot stands on it
+
+
 def _between(
-    reference: Array, shift: Array, turn: Array, planes: list[tuple[Foothold, bool]], scale: float, scene: Scene
+    reference: Array, shift: Array, turn: Array, gaps: Sequence[tuple[Plane, Plane]], scale: float, scene: Scene
 ) -> None:
-    """Write the frames between planes: by how far the foot has got, or by time where it hardly travels."""
-    gaps = [each for each in pairwise(planes) if each[0][0].stance.stop < each[1][0].stance.start]
-    if not gaps:
-        return
+    """Write the frames between planes: by the distance that the foot has moved, or by time if it hardly travels."""
     leaves, comes = [each[0][0] for each in gaps], [each[1][0] for each in gaps]
     rows = Rows([(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)])
     # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
-from ikcore.bake.foot import Foot, StanceTrack
+from ikcore.bake.foot import Foot, StanceTrack, batches
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean
 from ikcore.bake.stances import headings
@@ -35,8 +35,8 @@ def planted_on(feet: list[Foot], holds: list[Foothold]) -> list[Planted]:
     frames = len(feet[0].motion.chain)
     found = [Planted(np.zeros((frames, 3)), *np.tile(UNTURNED, (2, frames, 1)), np.zeros(frames, bool)) for _ in feet]
     moved = sorted((hold for hold in holds if not hold.copied), key=lambda hold: (hold.stance.leg, hold.stance.start))
-    if moved:
-        _Planting(feet, moved).write(found)
+    for some in batches(moved):
+        _Planting(feet, some).write(found)
     for hold in moved:
         _ride(feet[hold.stance.leg], hold, found[hold.stance.leg])
     return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from ikcore._arrays import cross, dot, size
 from ikcore.bake import quaternions
-from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack
+from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
 from ikcore.feet.human import BRIEF, MOMENT, TRACE
@@ -133,7 +133,7 @@ def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot) -> int:
 
 def _slipping(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> list[Stance]:
     """The same, those that move beyond the plant tolerance with what they slip; not the ones that stay as they are."""
-    still = _are_still(StanceTrack(feet, stances)).tolist() if stances else []
+    still = [each for some in batches(stances) for each in _are_still(StanceTrack(feet, some)).tolist()]
     return [
         each if stay or planted or _is_cut(feet[each.leg], each) else _with_slips(feet[each.leg], each)
         for each, stay, planted in zip(stances, stays, still, strict=True)

@@ -13,7 +13,7 @@ from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton
-from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # they enter their methods
+from ikcore.solving import closed, heuristic, jacobian, position_based  # noqa: F401  # they enter their methods
 from ikcore.solving.auto import AUTO, method_for
 from ikcore.solving.batch import checked_moving, prepared, tasks_to_come
 from ikcore.solving.checks import checked_goals, moves_joints

@@ -973,7 +973,7 @@ def test_empty_limbs_are_of_numbers_the_solver_has(dtype: Any) -> None:
         ik.closed_forms.LimbSolution.empty(2, dtype)
 
 
-@pytest.mark.parametrize("workers", [2.5, None, "2"])
+@pytest.mark.parametrize("workers", [2.5, -1.5, "2"])
 def test_workers_are_a_whole_number(workers: Any) -> None:
     with pytest.raises(TypeError, match="workers: expected a whole number, or None for all cores, got"):
         ik.two_bone([0, 0, 0], [0, 1, 0], [0, 2, 0], [[0, 1, 1]] * 2, workers=workers)

@@ -108,7 +108,7 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_forward_job from = {.skeleton = job->skeleton,
                                  .rotations = job->rotations,
                                  .translations = job->translations,
-                                 .scales = IS_WIDE ? (ik_lists){0} : job->scales};
+                                 .scales = IS_WIDE ? (ik_lists){{0}} : job->scales};
     local_joint local = forward_load(&from, at, node->joint);
     if (plan->elsewhere) local = solve_elsewhere(plan, at, k, local);
     if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
