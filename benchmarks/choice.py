@@ -1,7 +1,7 @@
-"""What ``method="auto"`` chooses, compared with `fabrik` and `dls`: the share of targets that each reaches.
+"""The choice of ``method="auto"``, compared with `fabrik` and `dls`: the share of targets that each reaches.
 
-The chains of which.py, two arms on a chest, limbs with poles, heads that look, and the chains of mechanisms.py and
-the robots of robots.py from random poses. Prints Markdown.
+The problems are the chains of which.py, two arms on a chest, limbs with poles, and heads that look. The chains of
+mechanisms.py and the robots of robots.py start from random poses. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def chest_poses(skeleton: ik.Skeleton, random: np.random.Generator) -> ik.Pose:
 
 
 def ends(skeleton: ik.Skeleton, random: np.random.Generator) -> Any:
-    """Where the joints are then."""
+    """Positions of the joints."""
     return skeleton.forward(ik.Pose(poses(skeleton, random))).positions
 
 

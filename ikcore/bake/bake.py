@@ -34,7 +34,7 @@ from ikcore.pages import report
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Baked:
-    """What `bake_feet` makes.
+    """The result of `bake_feet`.
 
     Attributes
     ----------

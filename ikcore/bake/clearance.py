@@ -75,7 +75,7 @@ def lifted(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> li
 def beam(needed: Array, free: Mask, fps: float) -> Array:
     """How much higher a foot goes.
 
-    What is more than one frame on the ground ends the beam, so each swing is a curve of its own.
+    More than one frame on the ground ends the beam, so each swing is a curve of its own.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def spread(values: Array, reach: float, fps: float) -> Array:
 
 
 def in_rounds(values: Array) -> Array:
-    """What the second of three rounds of a loop has, in all of them."""
+    """The values of the second of three rounds of a loop, in all three."""
     once = (len(values) - 1) // 3
     own = values[once : 2 * once]
     return np.concatenate([own, own, own, own[:1]])

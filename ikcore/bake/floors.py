@@ -1,4 +1,4 @@
-"""What a clip stands on, and how thick soles are: a level floor of its own, or the ground it was made for."""
+"""The floor under a clip, level or the ground that it was made for, and the thickness of soles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BRIEFLY = 0.15  # s: a foot that is flat for less says little of its sole
 
 @dataclass(slots=True, eq=False)
 class Floor:
-    """What one leg stands on in the clip.
+    """The floor under one leg in the clip.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: 
 
 
 def _filled(heights: Array) -> Array:
-    """Where nothing is known they are as they were before, or as they will be."""
+    """Unknown values are the last known ones, or the next."""
     known = np.flatnonzero(np.isfinite(heights))
     if not len(known):
         return np.zeros_like(heights)

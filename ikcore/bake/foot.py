@@ -163,7 +163,7 @@ class StanceTrack:
         return slice(*self._edges[leg : leg + 2])
 
     def _padded(self, values: Array) -> Array:
-        """With as many points as the foot with the most."""
+        """The same with the number of points of the foot with the most."""
         more = self._wide - values.shape[1]
         return np.pad(values, [(0, 0), (0, more), *[(0, 0)] * (values.ndim - 2)]) if more else values
 
@@ -173,7 +173,7 @@ class StanceTrack:
         return np.array([row + [default] * (self._wide - len(row)) for row in rows])
 
     def placed(self, point: Rowed, rows: Rowed) -> Array:
-        """Where points are in rows, one in each."""
+        """Positions of points, one in each row."""
         return self.points.reshape(-1, 3).take(rows * self._wide + point, axis=0)
 
     def at(self, name: str) -> Mask:

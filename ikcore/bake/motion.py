@@ -43,7 +43,7 @@ class LegMotion:
 
     @property
     def ankle(self) -> Array:
-        """Where the leg ends."""
+        """The end of the leg."""
         return self.chain[:, -1]
 
     @property
@@ -134,7 +134,7 @@ def _toes(leg: Leg) -> str | None:
 def _motion(
     clip: Clip, leg: Leg, joints: list[int], names: list[str], at: Array, turns: Array, points: Array
 ) -> LegMotion:
-    """Where joints are and how they turn, bones, toes and pole, and where points of the sole are, in every frame."""
+    """The positions and rotations of joints (bones, toes, pole) and the points of the sole, in every frame."""
     bones, toes = len(leg.bones), bool(_toes(leg))
     soles = {name: points[:, point] for point, name in enumerate(names)}
     chain = at[:, :bones] if leg.ankle else np.concatenate([at[:, :bones], soles["ball"][:, np.newaxis]], axis=1)
@@ -147,5 +147,5 @@ def _motion(
 
 
 def place_of(clip: Clip, joint: int) -> Array:
-    """Where a joint is over the whole clip."""
+    """The positions of a joint over the whole clip."""
     return points_and_joints(clip.skeleton, clip.pose, [], [clip.skeleton.names[joint]])[1][:, 0]

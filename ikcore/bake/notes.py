@@ -1,4 +1,4 @@
-"""What should be known of a bake, in sentences: where a clip was sent, what is missing, why nothing has changed."""
+"""Notes on a bake, in sentences: root motion, missing reach, why nothing has changed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SURGES = 3  # strides that climb much more than the one before, or much less: m
 def of(
     clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, noise: float, contacts: Contacts
 ) -> tuple[Note, ...]:
-    """What there is to say of a bake before its result is known; `of_result` says what is left.
+    """The notes on a bake that do not need its result; `of_result` has the others.
 
     `noise` is by how much the hips shake from frame to frame.
     """
@@ -77,7 +77,7 @@ def _unchanged(faults: str, *, told: bool) -> str:
 
 
 def _deeper(baked: Clip, depth: Penetration) -> Note | None:
-    """That feet are deeper in the ground than in the clip, by how much at most, when first, and which."""
+    """A note if feet are deeper in the ground than in the clip: largest depth, first time, legs."""
     found = depth.deeper(baked)
     if not found:
         return None
@@ -87,7 +87,7 @@ def _deeper(baked: Clip, depth: Penetration) -> Note | None:
 
 
 def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -> Note | None:
-    """That legs do not get to where their feet should be, when first, by how much, and what would let them."""
+    """A note if legs do not reach: first time, largest distance, remedy."""
     out = {leg: far > THICK * scale for leg, far in short.items()}
     legs = [leg for leg, frames in out.items() if frames.any()]
     if not legs:
@@ -121,7 +121,7 @@ def _noisy(noise: float, clip: Clip) -> Note | None:
 
 
 def _uncertain(contacts: Contacts) -> Note | None:
-    """That contacts are as likely wrong as right, and of which legs."""
+    """A note on legs whose contacts have a confidence below one half."""
     if not (legs := contacts.uncertain()):
         return None
     least = min(legs.values())
@@ -131,7 +131,7 @@ def _uncertain(contacts: Contacts) -> Note | None:
 
 
 def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
-    """That all of a clip comes higher or lower by more than 1 cm, as the ground is so much off its own floor."""
+    """A note if a whole clip moves up or down by more than 1 cm, to ground of another height than its floor."""
     lifts = np.array([hold.lift for hold in holds if hold.part >= 0])
     least = _MOVED * max(motion.scale for motion in motions)
     if not len(lifts) or scene.on_ground or np.ptp(lifts) > least or abs(float(lifts[0])) <= least:
@@ -142,7 +142,7 @@ def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: 
 
 
 def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> Note | None:
-    """That strides should be fitted, where some climb much more than others and the ground has steps."""
+    """A note that strides should be fitted, if some climb much more than others and the ground has steps."""
     if scene.on_ground or scene.ground.moves:
         return None
     level = [hold for hold in holds if hold.part >= 0 and hold.normal[scene.axis] > _TREAD]
@@ -155,7 +155,7 @@ def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> N
 
 
 def _through(paths: list[FootPath], scene: Scene) -> Note | None:
-    """That feet go through the side of what is higher than they are lifted, and when first."""
+    """A note if feet pass through the side of an obstacle, with the first time."""
     if height_of(scene.ground) is not None:
         return None
     times = {path.motion.leg.name: _enters(path, scene) for path in paths}
@@ -235,7 +235,7 @@ def _laid(points: Array, holds: list[Foothold], scene: Scene) -> Array:
 
 
 def missed(holds: list[Foothold], scene: Scene) -> str | None:
-    """What keeps feet from the ground, if something does."""
+    """The reason why feet are off the ground, if there is one."""
     if scene.settings.weight == 0:
         return "its weight is 0"
     if not holds:

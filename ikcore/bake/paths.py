@@ -40,12 +40,12 @@ class FootPath:
     stands: Array  # (frames,): how much the foot stands: 1 in its stances, less and less before and after, then 0
 
     def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """Where points of the foot (frames, 3) go."""
+        """The new positions of points of the foot (frames, 3)."""
         turn = None if self.motion.leg.ankle is None else self.turn[frames]
         return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
 
     def sole(self, name: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """Where a point of the sole goes."""
+        """The new positions of a point of the sole."""
         points = self.motion.soles[name][frames]
         if not self.motion.on_toes(name):
             return self.carried(points, frames)
@@ -54,7 +54,7 @@ class FootPath:
 
     @property
     def ankle(self) -> Array:
-        """Where the leg should end."""
+        """The wanted end of the leg."""
         return self.carried(self.motion.ankle)
 
     def without_source(self) -> FootPath:
@@ -74,7 +74,7 @@ class FootPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """What a foot does on the ground."""
+    """The footholds of a foot."""
 
     foot: Foot  # in the source
     # where it stands, and what it passes before the first stance and after the last

@@ -47,7 +47,7 @@ class Body:
         return Body(self.pivot, tilt, self.shift * weight)
 
     def carried(self, points: Array) -> Array:
-        """Where points of the body (frames, 3) go."""
+        """The new positions of points of the body (frames, 3)."""
         return _core.displaced(points, self.pivot, self.shift, self.tilt)
 
 

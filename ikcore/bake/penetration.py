@@ -43,7 +43,7 @@ class Deeper(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Penetration:
-    """What the depth of feet is measured by."""
+    """The points by which the depth of feet is measured."""
 
     source: Clip  # what is baked
     motions: list[LegMotion]  # its legs, of which only names and lengths are read
@@ -59,7 +59,7 @@ class Penetration:
         return [found for motion in self.motions if (found := self._deeper(motion, baked))]
 
     def faults(self, clip: Clip) -> str:
-        """What is not good about how deep and how high feet are, in words; empty if all is good."""
+        """Faults of the depth and height of feet, in words; empty if there are none."""
         depths = {motion: self._depth(motion, self._heights(motion, clip)) for motion in self.motions}
         return " and ".join(self._faults(depths, clip.unit))
 

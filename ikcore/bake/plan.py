@@ -36,7 +36,7 @@ Progress = Callable[[float], object]  # called with the share that is done, 0 to
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """What is baked: a clip, its legs over time, and when they stand."""
+    """The input of a bake: a clip, its legs over time, and their contacts."""
 
     # as they were given or found
     clip: Clip
@@ -58,7 +58,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LegPlan:
-    """What a leg is to do."""
+    """The wanted motion of a leg."""
 
     path: FootPath  # where its foot goes
     toes: Array  # (frames, 4): how its toes turn in the world, with the foot
@@ -69,7 +69,7 @@ class LegPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Where feet and body are to be, before joints turn for it."""
+    """The wanted motion of feet and body, before joints turn."""
 
     pelvis: int  # the joint that is moved with the body
     legs: list[LegPlan]  # what legs do

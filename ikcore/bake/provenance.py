@@ -28,7 +28,7 @@ from ikcore.grounds.ground import Ground
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What is known of a clip that was baked on this ground."""
+    """The known stances of a clip that was baked on this ground."""
 
     origin: Origin  # what that bake wrote
     planted: tuple[records.Stance, ...]  # the stances that are still where it put them, by the same settings
@@ -79,7 +79,7 @@ class Known:
 
 
 def known_of(clip: Clip, ground: Ground, settings: BakeSettings, contacts: Contacts | None) -> Known | None:
-    """What the origin of a clip says of a bake on this ground; None if there is none.
+    """The known stances from the origin of a clip on this ground; None if there are none.
 
     An origin of which less than half of the stances are where they were put is of another clip: a file may have been
     written over one that was baked. Legs with other contacts than it was baked with are baked again, and so are all of
@@ -151,7 +151,7 @@ def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
 
 
 def _places(clip: Clip, soles: Mapping[records.Key, Sole], spans: list[tuple[records.Key, int, int]]) -> list[Array]:
-    """Where points of soles are, each from a frame to before another one."""
+    """Positions of points of soles, each over a range of frames."""
     found = [np.empty((stop - start, 3)) for _, start, stop in spans]
     column = {key: at for at, key in enumerate(dict.fromkeys(key for key, _, _ in spans))}
     starts, stops = np.array([span[1:] for span in spans], np.intp).reshape(-1, 2).T

@@ -1,4 +1,4 @@
-"""What all legs of a bake share: the ground, which way is up, the rate, the settings; and how vectors relate to up."""
+"""The data that all legs of a bake share: ground, up axis, frame rate, settings; and vectors relative to up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be chosen about a bake."""
+"""The settings of a bake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BakeSettings:
-    """What can be chosen about `bake_feet`. The defaults are for people and animals that walk and run.
+    """The settings of `bake_feet`. The defaults are for people and animals that walk and run.
 
     Lengths are metres for a leg of 0.87 m, and in proportion for others; angles are degrees.
 

@@ -59,7 +59,7 @@ def pelvis_of(clip: Clip, feet: Iterable[Leg], size: float, chosen: str | None) 
 
 
 def _beside(clip: Clip, feet: list[Leg], chosen: str | None) -> int:
-    """What stands for a pelvis where all feet are free."""
+    """The joint that is moved as the pelvis if all feet are free."""
     skeleton, soles = clip.skeleton, {clip.skeleton.index(leg.foot) for leg in feet}
     joint = free.body(skeleton, feet) if chosen is None else skeleton.index(chosen)
     if soles & {joint, *ancestors(skeleton, joint)}:

@@ -15,7 +15,7 @@ from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, index_of
 
-# What middle joints of two-bone limbs are called: a word of their name, or its end.
+# Names of the middle joints of two-bone limbs: a word of their name, or its end.
 _KNEES = ("knee", "shin", "calf", "lowerleg", "tibia", "leg")
 _ELBOWS = ("elbow", "forearm", "lowerarm", "radius", "lowarm")
 _NOT = ("upleg", "upperleg", "thigh", "upper", "up", "twist", "roll", "ik", "pole", "target", "helper")
@@ -30,8 +30,8 @@ def hinges_from(
 ) -> dict[str, Limit]:
     """Limits by which knees and elbows bend about their own axis, and to one side only.
 
-    The axis of a joint comes from its rest pose, where that is bent by 20 degrees or more. Else it comes from the
-    frames of a clip that are: the mean of upper bone x lower bone in the space of the upper, each frame weighted by the
+    The axis of a joint comes from its rest pose, where that is bent by 20 degrees or more. Otherwise it comes from
+    the bent frames of a clip: the mean of upper bone x lower bone in the space of the upper, each frame weighted by the
     sine of its bend. A joint whose axes differ by more than 45 degrees on average is refused.
 
     Parameters

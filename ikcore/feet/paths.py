@@ -30,7 +30,7 @@ def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
 
 
 def prolonged(rows: Array, more: int, loop: bool) -> Array:
-    """So many rows more at both ends: a loop goes on from where it has got to, others turn about their ends."""
+    """More rows at both ends: a loop continues from its last position, other rows are reflected at their ends."""
     last = len(rows) - 1
     if last == 0:
         return rows.repeat(2 * more + 1, axis=0)

@@ -145,7 +145,7 @@ enum { GOAL_ROWS = IK_GOAL_ROWS(GOAL_ROW), GOAL_POINTS = 4, GOAL_PARTS = GOAL_RO
 static const goal_field goal_fields[GOAL_PARTS] = {IK_GOAL_ROWS(GOAL_FIELD) GOAL_FIELD(offset, 3, "") GOAL_FIELD(
     other_offset, 3, "") GOAL_FIELD(axis, 3, "") GOAL_FIELD(up, 3, "")};
 
-/* Where a part is: ik_rows, or the numbers of a point. */
+/* The address of a part: ik_rows, or the numbers of a point. */
 static void *goal_part_of(ik_goal *goal, int part) { return (char *)goal + goal_fields[part].at; }
 
 /* Takes a part of goal number `index`. 0, or -1 with an exception. */

@@ -842,7 +842,7 @@ WALK = MOCAP / "cmu_12_01_walk.bvh"
 def test_a_captured_walk_beside_the_labels_of_another_library(case: str) -> None:
     """Not the truth: its adaptive rule finds long contacts (duty 0.57, 0.50), its fixed one half of them (0.19, 0.23).
 
-    So ours, between, agree with the first by 0.8, and hold nearly all of the second.
+    Ours lie between: they agree with the first by 0.8, and hold nearly all of the second.
     """
     found = ik.Contacts.detect(ik.Clip.read(WALK, unit=0.0564444))
     (labels,) = [one for one in json.loads(LABELS.read_text())["cases"] if one["id"] == f"pybvh/{case}"]

@@ -76,7 +76,7 @@ def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations_o
 
 @pytest.mark.parametrize(("links", "degrees", "missed"), [(4, 30, 2), (8, 90, 1), (4, 90, 1)])
 def test_dead_locks_of_the_published_method_are_left(links: int, degrees: int, missed: int) -> None:
-    """Where limits hold the passes in a corner, what follows them and kicks lead out, in few iterations."""
+    """If limits trap the passes, the steps after them and kicks lead out, in few iterations."""
     skeleton, start, targets = planar(links, degrees)
     published, found = (
         ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(links, targets)], tolerance=1e-3 / links, textbook=textbook)
@@ -439,7 +439,7 @@ def test_every_end_of_a_tree_is_met(joints: int, turned: float) -> None:
 @pytest.mark.parametrize("number", [np.float32, np.float64])
 @pytest.mark.parametrize("joints", [24, 40])
 def test_every_end_of_a_wide_tree_is_met(joints: int, number: Any) -> None:
-    """Twelve and twenty ends, which leave joints hardly any freedom, in floats as in doubles: all but 1 %."""
+    """Twelve and twenty ends, which leave joints very little freedom, in floats as in doubles: all but 1 %."""
     met = []
     for seed in range(30):
         random = np.random.default_rng(seed)
@@ -681,7 +681,7 @@ def test_fifteen_iterations_do_near_full_reach_what_is_published(
 ) -> None:
     """Ledger 5, fact 4: a leg that stands needs more. As they are, both methods reach all.
 
-    Starts and targets are drawn otherwise, so shares are as published but for three deviations of what 200 draws have.
+    Starts and targets are drawn differently, so shares are as published within three deviations of 200 draws.
     """
     rng, leg = np.random.default_rng(0), np.array([[0, 0, 0], [0, -0.45, 0], [0, -0.87, 0]])
     skeleton = ik.Skeleton.chain(leg if joints == 3 else np.arange(11)[:, None] * UP)

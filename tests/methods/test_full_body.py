@@ -199,7 +199,7 @@ ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 
 
 def star(masses: Any = None, stiffness: float = 0.0) -> ik.Skeleton:
-    """Two arms of two bones on a root that slides, alike but for what is given of the first."""
+    """Two arms of two bones on a root that slides, alike except for the given properties of the first."""
     points = [[0, 0, 0], [0.5, 0, 0], [0.5, 0.2, 0], [0.5, 0, 0], [-0.5, 0, 0], [-0.5, 0.2, 0], [-0.5, 0, 0]]
     limits: list[ik.Limit | None] = [ik.Limit.free(position=ANYWHERE), *[None] * 6]
     if stiffness:
