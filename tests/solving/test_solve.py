@@ -638,7 +638,7 @@ def test_what_is_not_given_to_the_core_has_the_default_of_the_method(method: str
     given = tuple([own[name].default if name in own else None for name in _core.OPTIONS])
     for options, outputs in zip((given, NOT_GIVEN), found, strict=True):
         batch.Batch(ARM, ARM.rest, tasks, outputs, sequence=False, fps=0.0).solve(method, options, 1)
-    assert found[0].iterations == found[1].iterations > 0
+    assert found[0].iterations == found[1].iterations >= (method != "full_body")  # its sweeps may suffice
     assert found[0].rotations.tobytes() == found[1].rotations.tobytes()
     assert found[0].status == found[1].status == 0
 

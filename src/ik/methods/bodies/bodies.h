@@ -1,7 +1,7 @@
 /* Rigid bodies that hang on each other: one for every joint that turns or slides, with what does not move relative to
  * it. The points of a body are its own joint, the joints and the points of goals that it carries. Its centre is their
- * mean. Where the skeleton gives no masses the mass is twice the distance from the centre to the farthest point, and
- * the inertia that of a solid sphere of that radius, times the option `inertia`.
+ * mean. Without masses in the skeleton, the mass is twice the distance from the centre to the farthest point. The
+ * inertia is that of a solid sphere of that radius, times the option `inertia`.
  *
  * The pose that comes in stays in the columns of joints.h until bodies_store replaces it. */
 
@@ -53,8 +53,8 @@ static body_frame bodies_frame(const ik_plan *plan, columns c, int k) {
     return (body_frame){quat_multiply(from.turned, local), vec3_add(from.place, quat_rotate(from.turned, bone))};
 }
 
-/* The space in which the joint of node k slides and is limited. What hangs on nothing that moves has the world's
- * origin, for its bone ends in the world. */
+/* The space in which the joint of node k slides and is limited. A joint below no moving joint has the world's origin,
+ * for its bone ends in the world. */
 ik_inline body_frame bodies_above(const ik_plan *plan, columns c, int k) {
     if (plan->nodes[k].moves) return bodies_frame(plan, c, plan->nodes[k].parent);
     return (body_frame){plan->rests ? joint_parent(plan, c, k) : quat_identity(), vec3_splat(0, 0, 0)};
@@ -77,7 +77,7 @@ static vec3 bodies_slid(const ik_plan *plan, columns c, int k, body_frame above,
     return slid;
 }
 
-/* Where what is above has the joint of node k. */
+/* The position of the joint of node k, as the body above it has it. */
 ik_inline vec3 bodies_hung(const ik_plan *plan, columns c, int k, vec3 place) {
     const body_frame above = bodies_above(plan, c, k);
     const vec3 bone = bodies_bone(plan, c, k, above);

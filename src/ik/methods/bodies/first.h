@@ -1,5 +1,5 @@
-/* What bodies (bodies.h) do before they are swept: as a whole they follow their goals, limbs turn towards theirs, and
- * what is squashed bends as it prefers. */
+/* The first motion of bodies (bodies.h), before the sweeps: all follow the goals together, limbs turn towards theirs,
+ * and compressed limbs bend to their preferred side. */
 
 /* Body k and all that it carries turn about a place. */
 static void first_turn(const ik_plan *plan, columns c, int k, vec3 about, quat turn) {
@@ -13,7 +13,7 @@ static void first_turn(const ik_plan *plan, columns c, int k, vec3 about, quat t
     }
 }
 
-/* Where the ends that a base carries are, and where they should be, on average. */
+/* The mean position of the effectors that a base carries, and the mean wanted position. */
 typedef struct {
     vec3 now, wanted;
     real weight;

@@ -5,11 +5,13 @@
  *   step    one of dls, which meets goals exactly where they can be met. At first every step is kept, so that the pose
  *           is a continuous function of the goals. The damping follows the error, as in T. Sugihara,
  *           "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", IEEE Trans. Robotics 27
- *           (2011), though itself and not its square, so that no step overshoots where goals cannot be met:
+ *           (2011). It is proportional to the error, not to its square, so that no step overshoots beyond reach:
  *             HASTY   with a small factor, a few steps
  *             CALM    again from the bodies, with a larger one
- *           What is not within tolerance by then is put aside, and dls goes on:
- *             KEEPS   from there, then from the pose that came in. What it finds counts within tolerance alone */
+ *           A pose that is not within the tolerance by then is put aside, and dls continues:
+ *             KEEPS   from there, then from the start pose; a result counts only within the tolerance
+ *
+ * Problems with several levels of goals, or with slides below joints that turn, are solved by dls alone. */
 
 #include "bodies.h"
 #include "sweeps.h"
@@ -141,6 +143,19 @@ static void full_body_step(const ik_plan *plan, real *bundle, int groups) {
 }
 
 static const method full_body_any = {full_body_size, full_body_begin, full_body_step, IK_NAME(joint_place), 0};
-static const method *full_body_method(const ik_plan *plan) { return (void)plan, &full_body_any; }
+
+/* Whether bodies describe the problem: one level of goals, and slides only above all joints that turn. Other problems
+ * are solved by dls alone. */
+static int full_body_fits(const ik_plan *plan) {
+    if (plan_has_levels(plan)) return 0;
+    for (int k = 0; k < plan->count; k++)
+        for (int above = plan->nodes[k].parent; plan->nodes[k].slides && above >= 0; above = plan->nodes[above].parent)
+            if (plan->nodes[above].turns) return 0;
+    return 1;
+}
+
+static const method *full_body_method(const ik_plan *plan) {
+    return full_body_fits(plan) ? &full_body_any : dls_method(plan);
+}
 
 SOLVE_METHOD(full_body)

@@ -2,9 +2,9 @@
  * between, the lighter more. M. Macklin, M. Mueller, "XPBD" (2016), and with N. Chentanez, S. Jeschke, T. Kim,
  * "Detailed rigid body simulation with extended position based dynamics" (2020); no velocities, no compliance.
  *
- *   a pin     two points, of a body each, should be one. With n from the first to the second, r from the centre to the
- *             point and w = 1/m + |r x n|^2 / I, an impulse p = n distance / (w1 + w2) moves the first body by p / m
- *             and turns it by r x p / I, and the other one back
+ *   a pin     two points of two bodies should coincide. Let n point from the first to the second, r from the centre to
+ *             the point, and w = 1/m + |r x n|^2 / I. An impulse p = n distance / (w1 + w2) moves the first body by
+ *             p / m and turns it by r x p / I; the other one moves back
  *   a turn    a rotation should be another; the turn between them is shared as 1 / I is */
 
 /* Half of a small turn as the vector of a quaternion: to first order, of unit length afterwards. */
@@ -103,7 +103,7 @@ ik_inline real sweep_strength(const ik_plan *plan, columns c, int task) {
     return root * root;
 }
 
-/* What a goal is about goes to where it should be, as far as the goal counts. Goals that are neither places nor
+/* Moves the subject of a goal to its wanted position, by the weight of the goal. Goals other than positions and
  * rotations in the world are left to the finish. */
 static void sweep_goal(const ik_plan *plan, columns c, int task) {
     const ik_task *t = &plan->tasks[task];
