@@ -66,7 +66,7 @@ def types(session: nox.Session) -> None:
     session.install(f"{wheel}[plot]", "mypy>=2.4", "pytest>=8", "hypothesis>=6.100", "nox", blender_stubs)
     session.install("sphinx==9.*", "types-docutils")
     folders = ("tests", "benchmarks", "docs", "blender_addon")
-    scripts = [str(path) for folder in folders for path in Path(folder).glob("*.py")]
+    scripts = [str(path) for folder in folders for path in Path(folder).rglob("*.py") if "blender" not in path.parts]
     session.run("mypy", "--num-workers", "2", "ikcore", "noxfile.py", *scripts)
 
 

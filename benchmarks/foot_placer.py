@@ -58,7 +58,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def row(ground: ik.Ground, count: int, dtype: type) -> list[str]:
     """Least microseconds a character, over all frames."""
-    points = walks(count).astype(dtype)
+    points: np.ndarray = walks(count).astype(dtype)
     origins = np.random.default_rng(SEED).uniform(-25, 20, (count, 3)) * [1, 0, 1]
     placer = ik.FootPlacer(count)
     best = dict.fromkeys(("step", "rays", "cast", "whole"), np.inf)

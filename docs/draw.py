@@ -480,7 +480,7 @@ def circle_through(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> tuple[N
 def full_body() -> Figure:
     """A body after some sweeps; what is left before the finish; how far joints turn as a target walks away."""
     anywhere = ik.Limit.free(position=[[-np.inf] * 3, [np.inf] * 3])
-    offsets = [[0, 1, 0], [0, 0.5, 0], [0.3, 0, 0], [0.3, -0.05, 0], [-0.3, 0, 0], [-0.3, -0.05, 0]]
+    offsets: list[list[float]] = [[0, 1, 0], [0, 0.5, 0], [0.3, 0, 0], [0.3, -0.05, 0], [-0.3, 0, 0], [-0.3, -0.05, 0]]
     offsets += [[0.1, -0.45, 0], [0, -0.45, 0.02], [-0.1, -0.45, 0], [0, -0.45, 0.02]]
     body = ik.Skeleton([-1, 0, 1, 2, 1, 4, 0, 6, 0, 8], offsets, limits=[anywhere, *[None] * 9])
     ends, rest = (3, 5, 7, 9), body.forward(body.rest).positions

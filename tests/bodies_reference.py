@@ -91,7 +91,7 @@ class Bodies:
         return self.x[body] + self._arm(body, offset)
 
     def _gives(self, body: int, arm: Array, way: Array) -> Array:
-        return 1 / self.masses[body] + (np.cross(arm, way) ** 2).sum(-1) / self.inertias[body]
+        return np.asarray(1 / self.masses[body] + (np.cross(arm, way) ** 2).sum(-1) / self.inertias[body])
 
     def _turn(self, body: int, by: Array) -> None:
         size = np.linalg.norm(by, axis=-1, keepdims=True)

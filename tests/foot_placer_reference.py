@@ -5,6 +5,7 @@ The ground is a function of a place to (height, normal), or None where there is 
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +44,7 @@ def tilted(vector: Array, gradient: Array) -> Array:
     """Turned as up turns to the normal of a plane, by Rodrigues' formula."""
     normal = (UP - gradient) / np.linalg.norm(UP - gradient)
     axis = np.cross(UP, normal)
-    return vector + np.cross(axis, vector) + np.cross(axis, np.cross(axis, vector)) / (1 + UP @ normal)
+    return np.asarray(vector + np.cross(axis, vector) + np.cross(axis, np.cross(axis, vector)) / (1 + UP @ normal))
 
 
 class Foot:
@@ -97,7 +98,8 @@ class Placer:
         self.moves, self.started, self.hips, self.last_dt = self.started, True, hips, dt
         toes, ankles = zip(*[self.goal(k, foot) for k, foot in enumerate(self.feet)], strict=True)
         planted = np.array([foot.planted for foot in self.feet])
-        return {"toes": np.array(toes), "ankles": np.array(ankles), "planted": planted, "pelvis": self.shown - floor}
+        pelvis = np.asarray(self.shown - floor)
+        return {"toes": np.array(toes), "ankles": np.array(ankles), "planted": planted, "pelvis": pelvis}
 
     # --- ground
 
@@ -142,7 +144,7 @@ class Placer:
         if not self.started:
             return now / (height * scale), 0.0
         velocity = (self.points[k][3] - foot.toe) / self.dt
-        before = max(np.linalg.norm(flat(foot.velocity)) / speed, foot.height_before / height) / scale
+        before = max(float(np.linalg.norm(flat(foot.velocity))) / speed, foot.height_before / height) / scale
         after = max(np.linalg.norm(flat(velocity)) / speed, 0.5 * (now + foot.height) / height) / scale
         share = min(max((before - 1) / (before - after), 0), 1) if before != after else 1.0
         start, end = -self.dt - self.last_dt / 2, -self.dt / 2
@@ -167,7 +169,7 @@ class Placer:
 
     def longest(self, k: int) -> float:
         p = self.points[k]
-        return max(self.set["max_extension"] * self.scale[k] * 0.87, float(np.linalg.norm(p[2] - p[0])))
+        return max(float(self.set["max_extension"] * self.scale[k] * 0.87), float(np.linalg.norm(p[2] - p[0])))
 
     def change(self, foot: Foot, height: float, gradient: Array) -> None:
         plan = np.array([height, *gradient])
@@ -256,7 +258,7 @@ class Placer:
             corners = self.corners(k, foot, way, length, end[0])
 
         def at(place: Array, elapsed: float) -> tuple[float, Array, float]:
-            x = min(max((place - foot.place) @ way, 0.0), length)
+            x = min(max(float((place - foot.place) @ way), 0.0), length)
             share = x / length if not is_short else min(elapsed / whole, 1.0) if whole > 0 else 1.0
             u = share * share * (3 - 2 * share)
             plain = foot.place[1] * (1 - u) + end[0] * u
@@ -275,13 +277,13 @@ class Placer:
         foot_length = 0.75 * float((self.points[k][3] - self.points[k][4]) @ way)
 
         def line(x: float) -> float:
-            return start + (end - start) * x / length
+            return float(start + (end - start) * x / length)
 
         found = []
         for ray in range(RAYS):
             x = (ray + 1) * cell
             under = self.hit(k, foot.place + way * x, self.shown)
-            share = 0.0 if under is None else min(max(2 * (under[0] - line(x)) / clearance, 0), 1)
+            share = 0.0 if under is None else min(max(float(2 * (under[0] - line(x)) / clearance), 0.0), 1.0)
             found.append((0.0 if under is None else under[0], share))
         behind = int(min(abs(foot_length) / cell + 1.999, RAYS))
         before, after = (1, behind) if foot_length < 0 else (behind, 1)
@@ -289,7 +291,7 @@ class Placer:
         for x, near in [(0.15 * cell, [found[0]])] + [
             ((node + 1) * cell, found[max(node - before, 0) : node + after + 1]) for node in range(RAYS)
         ]:
-            taper = clearance * min((length - x) / (0.15 * self.scale[k]), 1)
+            taper = clearance * min(float((length - x) / (0.15 * self.scale[k])), 1.0)
             most = max(share * (height + taper - line(x)) for height, share in near)
             if most > 0:
                 asked.append((x, line(x) + most))
@@ -369,7 +371,7 @@ class Placer:
 
 def curve(corners: list[tuple[float, float]], x: float) -> float:
     """The monotone cubic through the corners (Fritsch and Butland), with the secants at the ends."""
-    from scipy.interpolate import CubicHermiteSpline
+    spline = importlib.import_module("scipy.interpolate").CubicHermiteSpline
 
     at, heights = np.array(corners).T
     steps, rises = np.diff(at), np.diff(heights) / np.diff(at)
@@ -379,4 +381,4 @@ def curve(corners: list[tuple[float, float]], x: float) -> float:
         if rises[k - 1] * rises[k] > 0:
             a, b = 2 * steps[k] + steps[k - 1], steps[k] + 2 * steps[k - 1]
             slopes[k] = (a + b) / (a / rises[k - 1] + b / rises[k])
-    return float(CubicHermiteSpline(at, heights, slopes)(x))
+    return float(spline(at, heights, slopes)(x))

@@ -149,7 +149,7 @@ class StanceTrack:
         self.heights = self.points[..., self.scene.axis] - np.concatenate(list(map(self._padded, stood)))
         self.heights -= rise[:, np.newaxis]
 
-    def each(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+    def each(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of stances, for each of their frames."""
         return values.take(self.rows.of, axis=0)  # several times as fast as an index, here and below
 

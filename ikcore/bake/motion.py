@@ -114,7 +114,7 @@ def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     skeleton = clip.skeleton
     joints = [[skeleton.index(name) for name in (*leg.bones, _toes(leg), leg.pole) if name] for leg in feet]
     bent = {leg.name: {"joint": Sole(toes, (0.0, 0.0, 0.0))} if (toes := _toes(leg)) else {} for leg in feet}
-    soles = [leg.soles | bent[leg.name] for leg in feet]
+    soles = [{**leg.soles, **bent[leg.name]} for leg in feet]
     hangs = hung(skeleton, [sole for each in soles for sole in each.values()])
     found = walked(skeleton, clip.pose, *hangs, [joint for each in joints for joint in each])
     places, at, turns = (values.astype(np.float64, copy=False) for values in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,7 +34,10 @@ class Planted:
 def planted_on(feet: list[Foot], holds: list[Foothold]) -> list[Planted]:
     """The paths of feet on footholds; elsewhere, and where a foot is copied, it does not depart from the source."""
     frames = len(feet[0].motion.chain)
-    found = [Planted(np.zeros((frames, 3)), *np.tile(UNTURNED, (2, frames, 1)), np.zeros(frames, bool)) for _ in feet]
+    found = []
+    for _ in feet:
+        turn, toes = np.tile(UNTURNED, (2, frames, 1))
+        found.append(Planted(np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool)))
     moved = sorted((hold for hold in holds if not hold.copied), key=lambda hold: (hold.stance.leg, hold.stance.start))
     for some in batches(moved):
         _Planting(feet, some).write(found)
@@ -60,7 +64,7 @@ class _Planting(StanceTrack):
     What a foot turns about is on the ground, the next such point where that puts it.
     """
 
-    def __init__(self, feet: list[Foot], holds: list[Foothold]) -> None:
+    def __init__(self, feet: list[Foot], holds: Sequence[Foothold]) -> None:
         super().__init__(feet, [hold.stance for hold in holds])
         self.axis, rows = self.scene.axis, self.rows
         self.beside = np.array([self.stances[of].beside(at) for of, at in zip(self.of, self.number, strict=True)])
@@ -176,7 +180,7 @@ class _Planting(StanceTrack):
             more = found[first - 1] + above[first] - before - found[first]
             rows = self._of_pivots(self.number == number)
             found[rows] += (more[parts.of] * self.left)[rows]
-        return np.where(self.each(self.planted), above, found)
+        return np.asarray(np.where(self.each(self.planted), above, found))
 
     def _raised_heel(self, turn: Array, rise: Array, free: Array) -> Array:
         """Turn the foot about its ball so that its heel is not in the ground, and less and less over its toes.

@@ -177,7 +177,8 @@ def _slides(track: StanceTrack, inside: Mask) -> Array:
     point = touching[track.leg[track.of], track.point].take(track.parts.of)
     at = track.scene.gone(track.placed(point, np.arange(len(point))), track.parts.frames)
     far = [track.parts.largest(np.where(inside[:, np.newaxis], sign * at, -np.inf)) for sign in (1, -1)]
-    return np.bincount(track.of, size(np.maximum(far[0] + far[1], 0.0)), len(track.stances))
+    slid: Array = np.bincount(track.of, size(np.maximum(far[0] + far[1], 0.0)), len(track.stances)).astype(np.float64)
+    return slid
 
 
 def _spins(track: StanceTrack, inside: Mask) -> Array:

@@ -379,7 +379,7 @@ class FootPlacer:
         grounded : bool or (count,) array_like, optional
             False for characters in the air, whose feet keep to the animation (default True).
 
-        workers : int, default: 1
+        workers : int or None, default: 1
             Number of threads, None for all cores. The result is the same to the bit.
 
         Returns
@@ -442,7 +442,7 @@ class FootPlacer:
             raise ValueError(f"{name}: expected shape {(self.count, *row)}, got {array.shape}") from error
 
     def _hits(
-        self, ground: Ground | None, hits: tuple[ArrayLike, ArrayLike] | None, workers: int
+        self, ground: Ground | None, hits: tuple[ArrayLike, ArrayLike] | None, workers: int | None
     ) -> tuple[Array, Array]:
         origins, lengths, chosen = self._rays
         shape = origins.shape
@@ -467,7 +467,7 @@ class FootPlacer:
         placed = {name: np.empty(shape, dtype) for name, shape in shapes.items()}
         return placed | {"planted": np.empty(legs, bool), "status": np.empty(legs, np.int32)}
 
-    def _run(self, function: Any, job: dict[str, Any], workers: int) -> None:
+    def _run(self, function: Any, job: dict[str, Any], workers: int | None) -> None:
         narrow = job["hip"].dtype == np.float32
 
         def solve(block: slice) -> None:

@@ -40,7 +40,7 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
     known = mask_of("mask", mask, 1)
     wide = np.zeros(len(known) + 2, bool)
     wide[1:-1] = known
-    return (wide[1:] != wide[:-1]).nonzero()[0].reshape(-1, 2)
+    return np.asarray((wide[1:] != wide[:-1]).nonzero()[0].reshape(-1, 2))
 
 
 class Rows:

@@ -280,7 +280,7 @@ def test_settings_are_those_of_the_core() -> None:
     assert {name: p.default for name, p in parameters.items() if name not in ("count", "legs", "up")} == table
     for name in table:
         with pytest.raises(ValueError, match=f"{name}: expected"):
-            ik.FootPlacer(**{name: np.nan})
+            ik.FootPlacer(**{name: np.nan})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_settings_are_those_of_the_core() -> None:
     [
         (lambda: ik.FootPlacer(0), "count: expected 1 or more"),
         (lambda: ik.FootPlacer(1, 17), "legs: expected 1 to 16"),
-        (lambda: ik.FootPlacer(up="w"), "up: expected"),
+        (lambda: ik.FootPlacer(up="w"), "up: expected"),  # type: ignore[arg-type]
         (lambda: ik.FootPlacer().step(np.zeros((1, 3, 5, 3)), DT), "points: expected"),
         (
             lambda: ik.FootPlacer().step(STANDING[np.newaxis], DT, ground=ik.Ground.plane(up="z")),

@@ -76,7 +76,8 @@ def test_between_knots_is_straight(many: int) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 11, 500])
 def test_numbers_by_their_order_are_those_of_numpy(count: int) -> None:
     random = np.random.default_rng(count)
-    for values in (random.normal(size=count), np.arange(count)[::-1] * 1.0, random.integers(0, 3, count) * 1.0):
+    drawn: list[Array] = [random.normal(size=count), np.arange(count)[::-1] * 1.0, random.integers(0, 3, count) * 1.0]
+    for values in drawn:
         for percent in (0, 2, 25, 50, 98, 99.5, 100):
             assert_allclose(paths.percentile(values, percent), np.percentile(values, percent), rtol=1e-14, atol=1e-300)
         more = np.insert(values, [0, count // 2, count], [np.inf, np.nan, -np.inf])

@@ -80,7 +80,7 @@ def near(share: float, count: int = 200) -> Array:
     """The near set: so large a share of every range from the start, 73 draws a target."""
     draw, (low, high), start = generator(71), HUMAN.linkage.limits, HUMAN.at_rest()
     drawn = np.array([[next(draw) for _ in range(73)] for _ in range(count)])[:, : len(start)]
-    return np.clip(start + share * (high - low) * (2 * drawn - 1), low, high)
+    return np.asarray(np.clip(start + share * (high - low) * (2 * drawn - 1), low, high))
 
 
 def started(truths: Array) -> ik.Pose:
@@ -105,7 +105,7 @@ def test_sweeps_are_those_of_the_reference(slides: bool, hinged: bool) -> None:
         started(truths),
         BOXES.reaches(truths),
     )
-    targets = np.stack([goal.position for goal in goals], axis=1)
+    targets = np.stack([np.asarray(goal.position) for goal in goals], axis=1)
     assert pose.translations is not None
     for sweeps in (1, 2, 20):
         found = ik.solvers.full_body(skeleton, pose, goals, iterations=0, sweeps=sweeps)
@@ -121,12 +121,12 @@ def test_sweeps_are_those_of_the_reference(slides: bool, hinged: bool) -> None:
 def test_the_near_set_is_the_published_one() -> None:
     first = [(0.05, [0.78175151, 1.41828832, 0.09353761]), (0.1, [0.7581151, 1.40247272, 0.13616354])]
     for share, wrist in [*first, (0.2, [0.69884468, 1.3657272, 0.22030625])]:
-        np.testing.assert_allclose(BOXES.reaches(near(share, 1))[0].position[0], wrist, atol=1e-8)
+        np.testing.assert_allclose(np.asarray(BOXES.reaches(near(share, 1))[0].position)[0], np.array(wrist), atol=1e-8)
 
 
 # ---- the published tables: medians and 95 % of the worst effector in mm, after 20, 50 and 200 sweeps
 
-TABLE = {
+TABLE: dict[float, Any] = {
     0.05: [(28, 46), (14, 29), (7.3, 16)],
     0.1: [(54, 88), (29, 48), (13, 23)],
     0.2: [(96, 161), (55, 85), (22, 45)],
@@ -200,7 +200,15 @@ ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 
 def star(masses: Any = None, stiffness: float = 0.0) -> ik.Skeleton:
     """Two arms of two bones on a root that slides, alike except for the given properties of the first."""
-    points = [[0, 0, 0], [0.5, 0, 0], [0.5, 0.2, 0], [0.5, 0, 0], [-0.5, 0, 0], [-0.5, 0.2, 0], [-0.5, 0, 0]]
+    points: list[list[float]] = [
+        [0, 0, 0],
+        [0.5, 0, 0],
+        [0.5, 0.2, 0],
+        [0.5, 0, 0],
+        [-0.5, 0, 0],
+        [-0.5, 0.2, 0],
+        [-0.5, 0, 0],
+    ]
     limits: list[ik.Limit | None] = [ik.Limit.free(position=ANYWHERE), *[None] * 6]
     if stiffness:
         limits[1:3] = [ik.Limit.free(stiffness=stiffness)] * 2
@@ -304,7 +312,7 @@ def test_preferred_angles_bend_what_is_squashed() -> None:
     bend = ik.rotations.from_axis_angle([1, 0, 0], 1.5)
     for way in (bend, ik.rotations.conjugate(bend)):
         preferred = np.array([[1.0, 0, 0, 0], way, [1, 0, 0, 0]])
-        leg = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0], [0, -0.5, 0]], preferred=preferred)
+        leg = ik.Skeleton([-1, 0, 1], np.array([[0, 1, 0], [0, -0.5, 0], [0, -0.5, 0]]), preferred=preferred)
         found = ik.solvers.full_body(leg, leg.rest, [ik.Reach(2, [0, 0.3, 0])])
         assert int(found.status) == 0
         assert float(found.pose.rotations[1] @ (way * np.sign(way[0]))) > 0.8

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 
 Array = NDArray[Any]
-STRAIGHT = [[0, 1, 0], [0, -0.5, 0], [0, -0.5, 0]]
+STRAIGHT: list[list[float]] = [[0, 1, 0], [0, -0.5, 0], [0, -0.5, 0]]
 NAMES = ["Hips_L", "LeftLeg", "LeftFoot"]
 
 
@@ -43,7 +43,7 @@ def test_a_bent_rest_pose_says_which_way() -> None:
 @pytest.mark.parametrize("turned", [[1.0, 0, 0, 0], [0.6, 0.2, -0.5, 0.4]])
 def test_a_clip_says_so_where_the_rest_is_straight(turned: list[float]) -> None:
     """Whatever the axes of the joint at rest are."""
-    rest = ik.rotations.normalize([[1, 0, 0, 0], turned, [1, 0, 0, 0]])
+    rest = ik.rotations.normalize(np.array([[1, 0, 0, 0], turned, [1, 0, 0, 0]]))
     straight = [STRAIGHT[0], STRAIGHT[1], ik.rotations.rotate(ik.rotations.conjugate(rest[1]), STRAIGHT[2])]
     skeleton, axis = leg(straight, rest), np.array([0.8, 0.0, 0.6])
     angles = np.linspace(0, 1.5, 40)
@@ -85,7 +85,7 @@ def test_a_limb_that_is_always_straight_is_refused() -> None:
     ],
 )
 def test_middle_joints_are_known_by_name(name: str, chosen: bool) -> None:
-    bent = ik.Skeleton([-1, 0, 1], [[0, 1, 0], [0, -0.5, 0.1], [0, -0.4, -0.3]], names=["a", name, "b"])
+    bent = ik.Skeleton([-1, 0, 1], np.array([[0, 1, 0], [0, -0.5, 0.1], [0, -0.4, -0.3]]), names=["a", name, "b"])
     assert (name in ik.bodies.hinges_from(bent)) == chosen
     assert list(ik.bodies.hinges_from(bent, joints=[1])) == [name]
 
