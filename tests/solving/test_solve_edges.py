@@ -38,7 +38,7 @@ def solve(*arguments: Any, **options: Any) -> ik.Solution:
 
 def iterating(method: str) -> dict[str, Any]:
     """Options without work before the first iteration."""
-    return {"sweeps": 0} if "sweeps" in ik.methods()[method].options else {}
+    return {"sweeps": 0} if "sub_sweeps" in ik.methods()[method].options else {}
 
 
 @every

@@ -5,9 +5,9 @@
  *   step    one of dls, which meets goals exactly where they can be met. At first every step is kept, so that the pose
  *           is a continuous function of the goals. The damping follows the error, as in T. Sugihara,
  *           "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", IEEE Trans. Robotics 27
- *           (2011). It is proportional to the error, not to its square, so that no step overshoots beyond reach:
- *             HASTY   with a small factor, a few steps
- *             CALM    again from the bodies, with a larger one
+ *           (2011). It is proportional to the error, not to its square, so that no step overshoots beyond reach.
+ *             HASTY   With a small factor, a few steps.
+ *             CALM    Again from the bodies, with a larger one.
  *           A pose that is not within the tolerance by then is put aside, and dls continues:
  *             KEEPS   from there, then from the start pose; a result counts only within the tolerance
  *

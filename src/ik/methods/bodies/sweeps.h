@@ -4,8 +4,8 @@
  *
  *   a pin     two points of two bodies should coincide. Let n point from the first to the second, r from the centre to
  *             the point, and w = 1/m + |r x n|^2 / I. An impulse p = n distance / (w1 + w2) moves the first body by
- *             p / m and turns it by r x p / I; the other one moves back
- *   a turn    a rotation should be another; the turn between them is shared as 1 / I is */
+ *             p / m and turns it by r x p / I. The other one moves back.
+ *   a turn    a rotation should be another. The turn between them is shared in proportion to 1 / I. */
 
 /* Half of a small turn as the vector of a quaternion: to first order, of unit length afterwards. */
 static void sweep_turn(const ik_plan *plan, columns c, int slot, vec3 by) {
