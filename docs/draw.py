@@ -766,7 +766,7 @@ def broyden() -> Figure:
     arm = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
     figure, panel = plot("iterations", "distance from the target")
     counts, goals = range(0, 41, 2), [ik.Reach(6, [-1, 2, 1])]
-    for refresh, color in ((1, GREEN), (5, BLUE), (0, ORANGE)):
+    for refresh, color in ((1, GREEN), (5, BLUE), (None, ORANGE)):
         options: dict[str, Any] = {"refresh": refresh, "tolerance": 1e-8}
         errors = [float(ik.solvers.broyden(arm, arm.rest, goals, iterations=n, **options).error) for n in counts]
         panel.semilogy(counts, np.maximum(errors, 1e-9), color=color, linewidth=2, label=f"refresh={refresh}")
