@@ -416,7 +416,7 @@ class FootPlacer:
         """The arrays of a job, of which the hits are missing."""
         dtype = number_type(points)
         given = self._each("points", points, dtype, self.legs, 5, 3)
-        job: dict[str, Any] = {"body": self._body, "state": self._feet.reshape(self.count, self.legs)}
+        job: dict[str, Any] = {}
         for name, index in (("hip", HIP), ("knee", KNEE), ("ankle", ANKLE), ("toe", TOE), ("heel", HEEL)):
             job[name] = np.ascontiguousarray(given[:, :, index])
         job["dt"] = self._each("dt", dt, dtype)

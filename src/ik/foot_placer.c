@@ -99,7 +99,7 @@ static void change_plan(ik_foot_state *foot, double height, vec3 gradient) {
 /* While the toe of the animation still comes to rest, the foothold moves with it: it ends where the toe is slowest. */
 static void come_to_rest(placing *p, int k, ik_foot_state *foot) {
     const vec3 moved = vec3_flat(vec3_sub(p->c.leg[k].toe, vec3_of(foot->toe)), p->c.up);
-    const double speed = vec3_size(moved) / p->c.dt;
+    const double speed = vec3_length(moved) / p->c.dt;
     if (!(speed < foot->slowest)) return;
     foot->slowest = speed;
     const double rise = vec3_dot(vec3_of(foot->tilt), moved);
@@ -133,7 +133,7 @@ static int plan_swing(const placing *p, const ik_feet_job *job, ptrdiff_t item, 
                       vec3 toe, double span, swing_plan *plan) {
     const character *c = &p->c;
     const leg_frame *leg = &c->leg[k];
-    const double about = p->body->shown, clearance = larger_of(c->settings->clearance, LEAST_CLEARANCE) * leg->scale;
+    const double about = p->body->shown, clearance = real_max(c->settings->clearance, LEAST_CLEARANCE) * leg->scale;
     const vec3 heel = vec3_sub(leg->heel, leg->toe);
     *plan = (swing_plan){.path = path_of(c, k, foot, toe, span)};
     const swing_path *path = &plan->path;
@@ -168,12 +168,12 @@ static void plant(placing *p, int k, ik_foot_state *foot, double time, vec3 toe,
     p->foot[k].support = ground.height;
     foot->ray_height = ray_height;
     foot->planted = 1;
-    foot->slowest = vec3_size(vec3_flat(velocity, c->up));
+    foot->slowest = vec3_length(vec3_flat(velocity, c->up));
     memset(foot->offset, 0, sizeof foot->offset);
     memset(foot->offset_speed, 0, sizeof foot->offset_speed);
     if (c->starts || foot->elapsed + time > LONGEST_SWING) return;
     const vec3 from_hip = vec3_sub(toe, c->leg[k].hip);
-    foot->swing_time = larger_of(foot->elapsed + time, 0);
+    foot->swing_time = real_max(foot->elapsed + time, 0);
     foot->ahead = vec3_dot(from_hip, c->ahead);
     foot->beside = vec3_dot(from_hip, vec3_cross(c->up, c->ahead));
 }
@@ -286,9 +286,10 @@ static void goal_of(placing *p, int k, const ik_foot_state *foot) {
     foot_frame *goal = &p->foot[k];
     const vec3 up = p->c.up, plan = vec3_of(foot->plan + 1), residual = vec3_of(foot->residual + 1);
     const double above = vec3_dot(leg->toe, up) - p->c.floor;
-    tilt_of(up, vec3_add(plan, residual), goal->tilt);
+    const quat tilt = tilt_of(up, vec3_add(plan, residual));
+    quat_to(tilt, goal->tilt);
     goal->toe = vec3_along(goal->toe, up, above + foot->plan[0] + foot->residual[0]);
-    goal->ankle = vec3_add(goal->toe, vec3_turned(vec3_sub(leg->ankle, leg->toe), goal->tilt));
+    goal->ankle = vec3_add(goal->toe, quat_rotate(tilt, vec3_sub(leg->ankle, leg->toe)));
 }
 
 /* The highest support of the pelvis with which a leg reaches the goal of its foot. */
@@ -296,7 +297,7 @@ static double reach_of(const placing *p, int k) {
     const leg_frame *leg = &p->c.leg[k];
     const vec3 ankle = p->foot[k].ankle, up = p->c.up, apart = vec3_flat(vec3_sub(ankle, leg->hip), up);
     const double most = longest_leg(&p->c, k);
-    const double rise = sqrt(larger_of(most * most - vec3_dot(apart, apart), 0));
+    const double rise = sqrt(real_max(most * most - vec3_dot(apart, apart), 0));
     return vec3_dot(ankle, up) + rise - (vec3_dot(leg->hip, up) - p->c.floor);
 }
 
@@ -309,13 +310,13 @@ static double pelvis_target(placing *p, const ik_feet_job *job, ptrdiff_t item, 
         const ik_foot_state *foot = foot_of(job, item, k);
         if (p->foot[k].is_free) continue;
         goal_of(p, k, foot);
-        *reach = smaller_of(*reach, reach_of(p, k));
-        lowest = smaller_of(lowest, p->foot[k].support);
+        *reach = real_min(*reach, reach_of(p, k));
+        lowest = real_min(lowest, p->foot[k].support);
         sum += p->foot[k].support, count++;
     }
     if (!count) return p->c.floor;
     const double more = sum / count - lowest, room = *reach - lowest;
-    if (!(more > 0)) return smaller_of(lowest, *reach);
+    if (!(more > 0)) return real_min(lowest, *reach);
     return room > 0 ? lowest + more * room / (more + room) : *reach;
 }
 
@@ -328,7 +329,7 @@ static void settle_pelvis(placing *p, const ik_feet_job *job, ptrdiff_t item) {
     if (p->c.starts) body->support = body->support_target = bounded;
     spring_follow(p->c.springs.pelvis, &body->support, &body->support_speed, body->support_target, bounded);
     body->support_target = bounded;
-    const double drop = larger_of(body->support - reach, 0);
+    const double drop = real_max(body->support - reach, 0);
     if (p->c.starts) body->drop = body->drop_target = drop;
     spring_follow(p->c.springs.swing, &body->drop, &body->drop_speed, body->drop_target, drop);
     body->drop_target = drop;
@@ -346,7 +347,7 @@ static void settle_slope(placing *p, const ik_feet_job *job, ptrdiff_t item) {
     int count = 0;
     for (int k = 0; k < p->c.legs; k++)
         if (!p->foot[k].is_free) mean = vec3_add(mean, vec3_of(foot_of(job, item, k)->plan + 1)), count++;
-    if (count) mean = vec3_scale(mean, 1.0 / count);
+    if (count) mean = vec3_scale(1.0 / count, mean);
     double target[3];
     vec3_to(mean, target);
     const spring s = p->c.springs.lean;
@@ -360,11 +361,11 @@ static void settle_slope(placing *p, const ik_feet_job *job, ptrdiff_t item) {
     }
 }
 
-static void lean_of(const placing *p, double out[4]) {
+static quat lean_of(const placing *p) {
     const ik_foot_settings *set = p->c.settings;
     const double climb = vec3_dot(vec3_of(p->body->slope), p->c.ahead);
     const double lean = p->c.travel * climb * (climb > 0 ? set->lean_uphill : set->lean_downhill);
-    tilt_of(p->c.up, vec3_scale(p->c.ahead, -lean), out);
+    return tilt_of(p->c.up, vec3_scale(-lean, p->c.ahead));
 }
 
 /* --- a frame ------------------------------------------------------------------------------------------------------ */
@@ -376,7 +377,7 @@ static void keep_frame(const placing *p, const ik_feet_job *job, ptrdiff_t item)
         ik_foot_state *foot = foot_of(job, item, k);
         const vec3 toe = c->leg[k].toe, moved = vec3_sub(toe, vec3_of(foot->toe));
         const double height = vec3_dot(toe, c->up) - c->floor;
-        vec3_to(c->starts ? (vec3){0, 0, 0} : vec3_scale(moved, 1 / c->dt), foot->toe_velocity);
+        vec3_to(c->starts ? (vec3){0, 0, 0} : vec3_scale(1 / c->dt, moved), foot->toe_velocity);
         foot->height_before = c->starts ? height : 0.5 * (height + foot->height);
         foot->height = height;
         foot->contact = isfinite(c->leg[k].contact) ? c->leg[k].contact : 0;
@@ -440,7 +441,7 @@ static void pose_leg(const placing *p, const ik_feet_job *job, ptrdiff_t item, i
     memcpy(b->end[row], some[2], sizeof some[2]), memcpy(b->target[row], some[2], sizeof some[2]);
     memset(b->hinge[row], 0, sizeof b->hinge[row]);
     if (p->c.unusable) return;
-    const vec3 lift = vec3_scale(p->c.up, p->body->shown - p->c.floor), from = vec3_sub(lift, p->c.origin);
+    const vec3 lift = vec3_scale(p->body->shown - p->c.floor, p->c.up), from = vec3_sub(lift, p->c.origin);
     memcpy(b->tilt[row], p->foot[k].tilt, sizeof b->tilt[row]);
     vec3_to(vec3_add(leg->hip, from), b->root[row]);
     vec3_to(vec3_add(leg->knee, from), b->mid[row]);
@@ -461,16 +462,10 @@ static void solve_legs(leg_block *b, int count, int has_hinge) {
     ik_two_bone_f64(&job, count);
 }
 
-/* Rotation of the foot from its pose after both deltas to its tilt: conj(root mid) tilt. */
-static void foot_turn(const double *root, const double *mid, const double *tilt, double out[4]) {
-    const vec3 r = vec3_of(root + 1), m = vec3_of(mid + 1), t = vec3_of(tilt + 1);
-    const double w = root[0] * mid[0] - vec3_dot(r, m);
-    const vec3 turned = vec3_add(vec3_along(vec3_scale(m, root[0]), r, mid[0]), vec3_cross(r, m));
-    const vec3 back = vec3_scale(turned, -1);
-    out[0] = w * tilt[0] - vec3_dot(back, t);
-    vec3_to(vec3_add(vec3_along(vec3_scale(t, w), back, tilt[0]), vec3_cross(back, t)), out + 1);
-    for (int i = 3; out[0] < 0 && i >= 0; i--)
-        out[i] = -out[i];
+/* Rotation of the foot from its pose after both deltas to its tilt. */
+static quat foot_turn(const double *root, const double *mid, const double *tilt) {
+    const quat bent = quat_multiply(quat_from(root), quat_from(mid));
+    return quat_canonical(quat_multiply(quat_conjugate(bent), quat_from(tilt)));
 }
 
 /* The pose of an unusable character stays as it came. */
@@ -487,14 +482,14 @@ static void write_character(const placing *p, const ik_feet_job *job, ptrdiff_t 
                             int row) {
     double pelvis[3] = {0, 0, 0}, lean[4] = {1, 0, 0, 0}, foot[4];
     if (!p->c.unusable) {
-        vec3_to(vec3_scale(p->c.up, p->body->shown - p->c.floor), pelvis);
-        lean_of(p, lean);
+        vec3_to(vec3_scale(p->body->shown - p->c.floor, p->c.up), pelvis);
+        quat_to(lean_of(p), lean);
     }
     write_numbers(&job->pelvis, item, narrow, pelvis, 3);
     write_numbers(&job->lean, item, narrow, lean, 4);
     for (int k = 0; k < p->c.legs; k++, row++) {
         if (p->c.unusable) keep_leg(job, item, k, narrow, b, row);
-        foot_turn(b->root_delta[row], b->mid_delta[row], b->tilt[row], foot);
+        quat_to(foot_turn(b->root_delta[row], b->mid_delta[row], b->tilt[row]), foot);
         write_leg(&job->root_delta, item, k, narrow, b->root_delta[row], 4);
         write_leg(&job->mid_delta, item, k, narrow, b->mid_delta[row], 4);
         write_leg(&job->foot_delta, item, k, narrow, foot, 4);

@@ -18,7 +18,7 @@ static double time_of(const signal *s) {
     return s->time_before + share * (s->time_now - s->time_before);
 }
 
-static double flat_speed(const character *c, vec3 velocity) { return vec3_size(vec3_flat(velocity, c->up)); }
+static double flat_speed(const character *c, vec3 velocity) { return vec3_length(vec3_flat(velocity, c->up)); }
 
 /* Speeds belong to the middle between two frames; heights are taken there too. */
 static signal signal_of(const character *c, int k, const ik_foot_state *foot, double speed, double height) {
@@ -29,11 +29,11 @@ static signal signal_of(const character *c, int k, const ik_foot_state *foot, do
         return c->starts ? (signal){curve, curve, 0, 0} : (signal){1.5 - foot->contact, curve, -c->dt, 0};
     }
     if (c->starts) return (signal){now / (height * most), now / (height * most), 0, 0};
-    const vec3 velocity = vec3_scale(vec3_sub(leg->toe, vec3_of(foot->toe)), 1 / c->dt);
+    const vec3 velocity = vec3_scale(1 / c->dt, vec3_sub(leg->toe, vec3_of(foot->toe)));
     const double middle = 0.5 * (now + foot->height);
     return (signal){
-        larger_of(flat_speed(c, vec3_of(foot->toe_velocity)) / speed, foot->height_before / height) / most,
-        larger_of(flat_speed(c, velocity) / speed, middle / height) / most,
+        real_max(flat_speed(c, vec3_of(foot->toe_velocity)) / speed, foot->height_before / height) / most,
+        real_max(flat_speed(c, velocity) / speed, middle / height) / most,
         -c->dt - 0.5 * c->last_dt,
         -0.5 * c->dt,
     };
@@ -46,8 +46,8 @@ static vec3 toe_at(const character *c, int k, const ik_foot_state *foot, double 
     const vec3 now = c->leg[k].toe, last = vec3_of(foot->toe), earlier = vec3_of(foot->toe_velocity);
     *velocity = (vec3){0, 0, 0};
     if (c->starts) return now;
-    const vec3 recent = vec3_scale(vec3_sub(now, last), 1 / dt);
-    const vec3 rate = vec3_scale(vec3_sub(recent, earlier), 2 / (dt + larger_of(before, dt * 1e-3)));
+    const vec3 recent = vec3_scale(1 / dt, vec3_sub(now, last));
+    const vec3 rate = vec3_scale(2 / (dt + real_max(before, dt * 1e-3)), vec3_sub(recent, earlier));
     *velocity = vec3_along(recent, rate, time + 0.5 * dt);
     return vec3_along(now, vec3_along(*velocity, rate, -0.5 * time), time);
 }
@@ -62,15 +62,15 @@ static void fade(spring s, double *x, double *speed, int count) {
 /* The greatest distance of hip and ankle: a share of the leg's length, or that of the animation. */
 static double longest_leg(const character *c, int k) {
     const leg_frame *leg = &c->leg[k];
-    return larger_of(c->settings->max_extension * leg->length, vec3_size(vec3_sub(leg->end, leg->hip)));
+    return real_max(c->settings->max_extension * leg->length, vec3_length(vec3_sub(leg->end, leg->hip)));
 }
 
 /* True if the animation has left the foothold behind, or the leg cannot reach it at any height of the pelvis. */
 static int is_dragged(const character *c, int k, const ik_foot_state *foot) {
     const leg_frame *leg = &c->leg[k];
     const vec3 off = vec3_flat(vec3_sub(vec3_of(foot->foothold), leg->toe), c->up);
-    const double apart = vec3_size(vec3_flat(vec3_add(vec3_sub(leg->ankle, leg->hip), off), c->up));
-    return vec3_size(off) > c->settings->release_radius * leg->scale || apart > longest_leg(c, k);
+    const double apart = vec3_length(vec3_flat(vec3_add(vec3_sub(leg->ankle, leg->hip), off), c->up));
+    return vec3_length(off) > c->settings->release_radius * leg->scale || apart > longest_leg(c, k);
 }
 
 /* Starts a swing, at a time up to now. The offset of the toe from the animation fades from then on, starting at rest.
@@ -79,7 +79,7 @@ static void release(const character *c, int k, ik_foot_state *foot, double time)
     vec3 velocity;
     const vec3 at = toe_at(c, k, foot, time, &velocity), up = c->up;
     vec3_to(vec3_flat(vec3_sub(vec3_of(foot->foothold), at), up), foot->offset);
-    vec3_to(vec3_scale(vec3_flat(velocity, up), -1), foot->offset_speed);
+    vec3_to(vec3_scale(-1, vec3_flat(velocity, up)), foot->offset_speed);
     foot->planted = 0;
     foot->elapsed = 0;
     if (foot->swing_time > 0) return;

@@ -88,7 +88,7 @@ static void keep_landing(const character *c, const ik_foot_state *foot, leg_fram
     if (!(leg->landing_time > foot->due) || foot->planted > 0 || !(foot->due > 0 && foot->due < TOUCHDOWN + c->dt))
         return;
     leg->landing = vec3_of(foot->landing);
-    leg->landing_time = larger_of(foot->due - c->dt, DBL_MIN);
+    leg->landing_time = real_max(foot->due - c->dt, DBL_MIN);
 }
 
 static void load_leg(character *c, const ik_feet_job *job, ptrdiff_t item, int k, int narrow) {
@@ -100,7 +100,7 @@ static void load_leg(character *c, const ik_feet_job *job, ptrdiff_t item, int k
     leg->toe = vec3_add(at, vec3_of_leg(&job->toe, item, k, narrow));
     const vec3 heel = job->heel.rows.data ? vec3_add(at, vec3_of_leg(&job->heel, item, k, narrow)) : leg->toe;
     leg->heel = vec3_along(leg->toe, vec3_sub(heel, leg->toe), HEEL_SHARE);
-    leg->length = vec3_size(vec3_sub(leg->knee, leg->hip)) + vec3_size(vec3_sub(leg->end, leg->knee));
+    leg->length = vec3_length(vec3_sub(leg->knee, leg->hip)) + vec3_length(vec3_sub(leg->end, leg->knee));
     leg->scale = leg->length / LEG;
     leg->contact = number_of_leg(&job->contact, item, k, narrow);
     leg->landing_time = number_of_leg(&job->landing_time, item, k, narrow);
@@ -138,7 +138,7 @@ static void load_place(character *c, const ik_feet_job *job, ptrdiff_t item) {
     for (int k = 0; k < c->legs; k++) {
         c->hips = vec3_along(c->hips, c->leg[k].hip, 1.0 / c->legs);
         const vec3 moved = vec3_sub(c->leg[k].toe, vec3_of(foot_of(job, item, k)->toe));
-        c->starts |= !(vec3_size(moved) <= 2 * c->leg[k].length);
+        c->starts |= !(vec3_length(moved) <= 2 * c->leg[k].length);
     }
 }
 
@@ -151,12 +151,12 @@ static void load_velocity(character *c, const ik_feet_job *job, ptrdiff_t item, 
         c->velocity = vec3_flat(vec3_of_row(&job->velocity, item, narrow), c->up);
         c->moves = 1;
     } else if (!c->starts) {
-        const vec3 now = vec3_scale(vec3_flat(vec3_sub(c->hips, vec3_of(body->hips)), c->up), 1 / c->dt);
+        const vec3 now = vec3_scale(1 / c->dt, vec3_flat(vec3_sub(c->hips, vec3_of(body->hips)), c->up));
         c->velocity = body->moves > 0 ? vec3_along(now, vec3_sub(c->velocity, now), c->springs.velocity) : now;
     }
     if (!vec3_is_usable(c->velocity)) c->unusable = IK_NOT_FINITE;
-    const double speed = vec3_size(c->velocity);
-    c->ahead = speed > 1e-9 ? vec3_scale(c->velocity, 1 / speed) : (vec3){0, 0, 0};
+    const double speed = vec3_length(c->velocity);
+    c->ahead = speed > 1e-9 ? vec3_scale(1 / speed, c->velocity) : (vec3){0, 0, 0};
     c->travel = clamped(speed / (SLOW * c->leg[0].scale), 0, 1);
 }
 
@@ -165,12 +165,12 @@ static void load_strides(character *c, const ik_feet_job *job, ptrdiff_t item, i
     const double given = job->stride.data ? number_of(&job->stride, item, 0, narrow) : 1;
     const double climb = vec3_dot(vec3_of(body_of(job, item)->slope), c->ahead);
     const double shorter = climb > 0 ? c->settings->stride_uphill : c->settings->stride_downhill;
-    const double longer = c->travel * (given * (1 - clamped(shorter * smaller_of(fabs(climb), 1), 0, 1)) - 1);
+    const double longer = c->travel * (given * (1 - clamped(shorter * real_min(fabs(climb), 1), 0, 1)) - 1);
     if (!is_usable(longer)) c->unusable = IK_NOT_FINITE;
     if (c->unusable || longer == 0) return;
     for (int k = 0; k < c->legs; k++) {
         leg_frame *leg = &c->leg[k];
-        const vec3 shift = vec3_scale(c->ahead, longer * vec3_dot(vec3_sub(leg->ankle, leg->hip), c->ahead));
+        const vec3 shift = vec3_scale(longer * vec3_dot(vec3_sub(leg->ankle, leg->hip), c->ahead), c->ahead);
         leg->ankle = vec3_add(leg->ankle, shift);
         leg->toe = vec3_add(leg->toe, shift);
         leg->heel = vec3_add(leg->heel, shift);
@@ -183,7 +183,7 @@ static void load_strides(character *c, const ik_feet_job *job, ptrdiff_t item, i
 static springs springs_over(const ik_foot_settings *set, double dt) {
     return (springs){
         .dt = dt,
-        .velocity = exponential_decay(0.5 * LOG_4 * dt / larger_of(set->lean_half_life, 1e-9)),
+        .velocity = exponential_decay(0.5 * LOG_4 * dt / real_max(set->lean_half_life, 1e-9)),
         .release = spring_over(set->release_half_life, dt),
         .swing = spring_over(set->swing_half_life, dt),
         .pelvis = spring_over(set->pelvis_half_life, dt),
@@ -231,14 +231,14 @@ static swing_path path_of(const character *c, int k, const ik_foot_state *foot, 
         path.to = vec3_along(toe, moved, LOOK_AHEAD / c->dt);
         if (c->moves && c->travel >= 1) {
             const double whole = foot->swing_time > 0 ? foot->swing_time : FIRST_SWING;
-            path.remaining = larger_of(whole - (foot->elapsed + span), 0);
+            path.remaining = real_max(whole - (foot->elapsed + span), 0);
             const vec3 landing = landing_by_velocity(c, k, foot, path.remaining);
             if (vec3_dot(vec3_sub(landing, path.to), c->ahead) > 0) path.to = landing;
         }
     }
     const vec3 way = vec3_flat(vec3_sub(path.to, path.from), c->up);
-    path.length = vec3_size(way);
-    path.way = path.length > 0 ? vec3_scale(way, 1 / path.length) : way;
+    path.length = vec3_length(way);
+    path.way = path.length > 0 ? vec3_scale(1 / path.length, way) : way;
     return path;
 }
 

@@ -40,7 +40,7 @@ static inline ground_hit hit_of(const ik_feet_job *job, const character *c, cons
     hit.height = vec3_dot(hit.at, c->up);
     hit.known = fabs(upward) >= most->least_upward && fabs(upward) <= LARGEST_INPUT &&
                 fabs(hit.height - about) <= reach * (1 + 1e-9) && upward != 0;
-    if (hit.known) hit.gradient = vec3_scale(vec3_flat(normal, c->up), -1 / upward);
+    if (hit.known) hit.gradient = vec3_scale(-1 / upward, vec3_flat(normal, c->up));
     return hit;
 }
 
@@ -57,20 +57,20 @@ static support rest_on(const character *c, const slopes *most, const ground_hit 
     const int both = under_toe->known && under_heel->known;
     const ground_hit *main = under_toe->known ? under_toe : under_heel;
     const vec3 flat = vec3_flat(vec3_sub(toe, heel), c->up);
-    const double length = vec3_size(flat);
-    const vec3 forward = length > 1e-9 ? vec3_scale(flat, 1 / length) : (vec3){0, 0, 0};
+    const double length = vec3_length(flat);
+    const vec3 forward = length > 1e-9 ? vec3_scale(1 / length, flat) : (vec3){0, 0, 0};
     const double at_toe = height_at(under_toe, toe), at_heel = height_at(under_heel, heel);
     vec3 gradient = main->gradient;
-    if (both) gradient = vec3_scale(vec3_add(under_toe->gradient, under_heel->gradient), 0.5);
+    if (both) gradient = vec3_scale(0.5, vec3_add(under_toe->gradient, under_heel->gradient));
     double along = vec3_dot(main->gradient, forward);
     vec3 across = vec3_along(gradient, forward, -vec3_dot(gradient, forward));
     if (both && length > 1e-9 && fabs(at_toe - at_heel) <= most->pitch * length) along = (at_toe - at_heel) / length;
     along = clamped(along, -most->pitch, most->pitch);
-    const double limit = length > 1e-9 ? most->roll : most->pitch, side = vec3_size(across);
-    if (side > limit) across = vec3_scale(across, limit / side);
-    support found = {1, 0, vec3_scale(vec3_along(across, forward, along), c->settings->align)};
+    const double limit = length > 1e-9 ? most->roll : most->pitch, side = vec3_length(across);
+    if (side > limit) across = vec3_scale(limit / side, across);
+    support found = {1, 0, vec3_scale(c->settings->align, vec3_along(across, forward, along))};
     const double from_heel = at_heel + c->settings->align * along * length;
-    found.height = both ? larger_of(at_toe, from_heel) : under_toe->known ? at_toe : from_heel;
+    found.height = both ? real_max(at_toe, from_heel) : under_toe->known ? at_toe : from_heel;
     return found;
 }
 
@@ -146,10 +146,10 @@ static obstacle obstacle_of(const swing_plan *plan, double clearance, double x, 
  * of the swing, LANDING long, in which the foot has to come down. */
 static void add_obstacles(swing_plan *plan, double clearance, double scale, double x, const obstacle *all, int count) {
     const double line = line_at(plan, x), left = (plan->path.length - x) / (LANDING * scale);
-    const double above = clearance * smaller_of(left, 1) - line;
+    const double above = clearance * real_min(left, 1) - line;
     double most = 0;
     for (int k = 0; k < count; k++)
-        most = larger_of(most, all[k].share * (all[k].height + above));
+        most = real_max(most, all[k].share * (all[k].height + above));
     if (most > 0) hull_add(&plan->over, x, line + most);
 }
 
@@ -157,11 +157,11 @@ static void add_obstacles(swing_plan *plan, double clearance, double scale, doub
  * length of the foot behind it, because edges lie anywhere between two rays. */
 static void plan_over(swing_plan *plan, const obstacle *all, double foot_length, double clearance, double scale) {
     const double cell = plan->path.length / (IK_PATH_RAYS + 1);
-    const int behind = (int)smaller_of(fabs(foot_length) / cell + 1.999, IK_PATH_RAYS);
+    const int behind = (int)real_min(fabs(foot_length) / cell + 1.999, IK_PATH_RAYS);
     const int from = foot_length < 0 ? 1 : behind, to = foot_length < 0 ? behind : 1;
     double highest = 0;
     for (int ray = 0; ray < IK_PATH_RAYS; ray++)
-        highest = larger_of(highest, all[ray].share);
+        highest = real_max(highest, all[ray].share);
     hull_add(&plan->over, 0, plan->start.height);
     add_obstacles(plan, clearance, scale, FIRST_NODE * cell, all, 1);
     for (int node = 0; node < IK_PATH_RAYS && highest > 0; node++) {
@@ -185,7 +185,7 @@ static support plan_at(const swing_plan *plan, vec3 toe, double elapsed, double 
         *share = x / plan->path.length;
     const double u = smooth_step(*share), v = 1 - u;
     support found = {1, plan->start.height * v + plan->end.height * u,
-                     vec3_add(vec3_scale(plan->start.gradient, v), vec3_scale(plan->end.gradient, u))};
+                     vec3_add(vec3_scale(v, plan->start.gradient), vec3_scale(u, plan->end.gradient))};
     if (!plan->is_short) found.height = hull_at(&plan->over, x);
     return found;
 }
