@@ -478,7 +478,7 @@ def circle_through(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> tuple[N
 
 
 def full_body() -> Figure:
-    """A body after some sweeps; what is left before the finish; how far joints turn as a target walks away."""
+    """The error before the finish over the sweeps, and the turns of joints as a target moves out of reach."""
     anywhere = ik.Limit.free(position=[[-np.inf] * 3, [np.inf] * 3])
     offsets: list[list[float]] = [[0, 1, 0], [0, 0.5, 0], [0.3, 0, 0], [0.3, -0.05, 0], [-0.3, 0, 0], [-0.3, -0.05, 0]]
     offsets += [[0.1, -0.45, 0], [0, -0.45, 0.02], [-0.1, -0.45, 0], [0, -0.45, 0.02]]

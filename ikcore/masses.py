@@ -154,8 +154,7 @@ def as_strong(skeleton: Skeleton, strengths: Mapping[Any, ArrayLike]) -> Skeleto
     for joint, value in given.items():
         stiffness = 1 - np.maximum(value / most, _LEAST)
         limits[joint] = replace(limits[joint] or Limit.free(), stiffness=tuple(stiffness.tolist()))
-    rest, names, given_of_joints = skeleton.rest.rotations, skeleton.names, skeleton._given()
-    return Skeleton(skeleton.parents, skeleton.offsets, rest, names, limits, *given_of_joints)
+    return skeleton._with_limits(limits)
 
 
 def _strength(joint: Any, value: ArrayLike) -> NDArray[np.float64]:

@@ -371,6 +371,12 @@ class Skeleton:
     def __reduce__(self) -> tuple[Any, ...]:
         return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits, *self._given())
 
+    def _with_limits(self, limits: Sequence[Limit | None], preferred: NDArray[Any] | None = None) -> Skeleton:
+        """The same skeleton with these limits, and with these preferred rotations if they are given."""
+        masses, centres, own, *others = self._given()
+        given = masses, centres, own if preferred is None else preferred, *others
+        return Skeleton(self.parents, self.offsets, self.rest.rotations, self.names, limits, *given)
+
     def _given(self) -> tuple[NDArray[Any] | None, ...]:
         """Masses to compliances as arguments: None where there are none but the default."""
         masses, centres, preferred, caps = self.masses, self.centres, self._numbers[:, 10:14], self.caps

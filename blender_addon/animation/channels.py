@@ -13,7 +13,7 @@ AWAY = 1e-4  # of a location, in the same lengths as `SAME`
 SAME = 1e-6  # tolerance: of quaternions; of locations, relative to the bone length or the distance from the origin
 
 
-def of_clip(armature, reading, clip, bones=None, anew=()):
+def of_clip(armature, reading, clip, bones=None, required=()):
     """The channels with which these bones (default: all) follow a clip, where it differs from the reading.
 
     The last argument lists (bone, "rotation" or "location") that are written in any case. A generator that yields
@@ -28,11 +28,11 @@ def of_clip(armature, reading, clip, bones=None, anew=()):
     before = yield from scene_frames.between(_before(reading, chosen, numbers), 0.0, 0.3)
     after = yield from scene_frames.between(_based(reading, chosen, clip, numbers), 0.3, 0.6)
     turned = yield from scene_frames.between(
-        _turns(chosen, rig, reading.frames, numbers, before, after, anew), 0.6, 0.9
+        _turns(chosen, rig, reading.frames, numbers, before, after, required), 0.6, 0.9
     )
     made, kept = [], []
     for row, n in enumerate(numbers):
-        always = (chosen.names[n], "location") in anew
+        always = (chosen.names[n], "location") in required
         for parts, sentences in (
             turned.get(n, ([], [])),
             _moved(chosen.pose[n], rig, reading.frames, before[row], after[row], always),
@@ -56,11 +56,11 @@ def _based(reading, bones, clip, numbers):
     return (yield from scene_frames.between(bones.based(local, numbers), 0.5, 1.0))
 
 
-def _turns(bones, rig, frames, numbers, before, after, anew):
+def _turns(bones, rig, frames, numbers, before, after, required):
     """The rotation channels of bones that change, or are always written, and changes that locks prevent: by number."""
     apart = (rot.largest(np.abs(before.turned + way * after.turned)) for way in (-1, 1))
     differs = np.minimum(*apart).max(axis=0) > SAME
-    turning = [row for row, n in enumerate(numbers) if differs[row] or (bones.names[n], "rotation") in anew]
+    turning = [row for row, n in enumerate(numbers) if differs[row] or (bones.names[n], "rotation") in required]
     made, free = {}, {}
     for row in turning:
         bone = bones.pose[numbers[row]]

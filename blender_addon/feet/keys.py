@@ -27,12 +27,12 @@ def made(context, job, seen, baked, told, request):
     A generator that yields progress.
     """
     _check(job, request)
-    anew, switched = _anew(job, seen, baked), [leg for leg in job.legs if leg.name in job.switched]
+    required, switched = _required_changes(job, seen, baked), [leg for leg in job.legs if leg.name in job.switched]
     bones = set(seen.reading.bones).difference(*(_down(job.armature, leg) for leg in switched))
-    steps = channels.of_clip(job.armature, seen.reading, baked.clip, bones, anew=anew)
+    steps = channels.of_clip(job.armature, seen.reading, baked.clip, bones, required=required)
     found, told.kept = yield from scene_frames.between(steps, 0.0, 0.3)
     if request.keys == "TOLERANCE":
-        found = yield from _few(job, seen.reading, baked, found, told, request.max_error, anew)
+        found = yield from _few(job, seen.reading, baked, found, told, request.max_error, required)
         return _in_rounds(job, seen, baked, found), job.frames[slice(*job.part)]
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
@@ -68,7 +68,7 @@ def _check(job, request):
         )
 
 
-def _anew(job, seen, baked):
+def _required_changes(job, seen, baked):
     """Changes that are written even if the active action has them, (bone, kind): its keys may differ."""
     if job.source is None:
         return set()
@@ -90,7 +90,7 @@ def _stepped(part, step):
     return np.unique(np.r_[inside[::step], inside[-1]])
 
 
-def _few(job, reading, baked, found, told, tolerance, anew):
+def _few(job, reading, baked, found, told, tolerance, required):
     """The body's channels, then those of the legs under it."""
     chains = {leg.name: [joint for joint in leg.chain if joint in reading.bones] for leg in baked.feet}
     below, clip = {joint for chain in chains.values() for joint in chain}, baked.clip
@@ -102,7 +102,7 @@ def _few(job, reading, baked, found, told, tolerance, anew):
         steps = in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance, cycle))
         keys, clip = yield from scene_frames.between(steps, 0.3, 0.4)
         told.keys["pelvis"] = _keep(job, body, keys)
-        steps = channels.of_clip(job.armature, reading, clip, anew=anew)
+        steps = channels.of_clip(job.armature, reading, clip, required=required)
         found, told.kept = yield from scene_frames.between(steps, 0.4, 0.6)
     result = list(body)
     for leg in baked.feet:

@@ -225,7 +225,7 @@ def _check_goals(limb):
     return None
 
 
-def _check_anew(limb):
+def _check_two_bone(limb):
     ik = limb.ik
     if ik.type != "IK":
         return _spline(limb)
@@ -410,7 +410,7 @@ CHECKS = {
         _check_animation_data,
         _check_solver,
         _check_targets,
-        _check_anew,
+        _check_two_bone,
         _check_other_constraints,
         check_cycle,
     ),

@@ -23,7 +23,7 @@ class BakeSettings:
         How far a planted point may slide and be left as it is. On ground that is not one level what slides by less than
         0.0015 stands still even so, by which a second bake knows what the first has put there.
     unlock : float, default: 0.2
-        How far a plant may be from where the clip has the foot: what slides farther is planted anew.
+        How far a plant may be from where the clip has the foot: a foot that slides farther is planted again.
     blend : float, default: 0.3
         Seconds in which a foot comes from a plant back to its own way, and to the next. Swings of less than twice that
         go from plant to plant; those that the end of the clip cuts go on to there beside their own way.

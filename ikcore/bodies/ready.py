@@ -39,17 +39,4 @@ def as_body(skeleton: Skeleton, clip: Clip | None = None) -> Skeleton:
     for joint, parent in enumerate(skeleton.parents):
         if parent < 0 and limits[joint] is None:
             limits[joint] = Limit.free(position=_ANYWHERE)
-    masses, centres, preferred, caps, inertias, compliances = skeleton._given()
-    return Skeleton(
-        skeleton.parents,
-        skeleton.offsets,
-        skeleton.rest.rotations,
-        skeleton.names,
-        limits,
-        masses,
-        centres,
-        preferred,
-        caps,
-        inertias,
-        compliances,
-    )
+    return skeleton._with_limits(limits)

@@ -214,10 +214,7 @@ def fit_skeleton(skeleton: Skeleton, poses: Pose) -> Skeleton:
         for limit, stiff, rotation, off in zip(bounds, stiffness.tolist(), mean, np.moveaxis(away, 1, 0), strict=True)
     ]
     legal = np.stack([limit.project(rotation) for limit, rotation in zip(limits, mean, strict=True)])
-    rest, (masses, centres, _, *others) = skeleton.rest.rotations, skeleton._given()
-    preferred = rotations.multiply(rest, legal)
-    given = masses, centres, preferred, *others
-    return Skeleton(skeleton.parents, skeleton.offsets, rest, skeleton.names, limits, *given)
+    return skeleton._with_limits(limits, rotations.multiply(skeleton.rest.rotations, legal))
 
 
 def _hinge_variance(limits: Sequence[Limit], varied: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -252,7 +252,7 @@ def test_nor_when_it_ends_early(method: str, iterations: int) -> None:
 
 @pytest.mark.parametrize("textbook", [False, True])
 def test_a_root_goes_to_the_end_of_its_travel(method: str, textbook: bool) -> None:
-    if method == "full_body":
+    if method == "full_body" and not textbook:
         pytest.skip("out of reach and in conflict it keeps the pose of its first iterations, which is continuous")
     rail = arm(Limit.free(position=[-2 * X, 2 * X]), None, None)
     found = ik.solve(rail, rail.rest, [ik.Reach(2, [9, 0, 0])], method, textbook=textbook, iterations=patience(method))

@@ -337,7 +337,7 @@ def squashed(joints: int, amount: float, count: int = 200) -> tuple[ik.Skeleton,
 @pytest.mark.parametrize(("joints", "amount", "least"), [(3, 0.1, 0.85), (6, 0.15, 0.95), (6, 0.3, 0.9)])
 def test_bones_that_change_as_they_turn_are_followed(method: str, joints: int, amount: float, least: float) -> None:
     if method == "full_body":
-        pytest.skip("with uneven scales it reaches 84 % of these, not 90 %")
+        least -= 0.1  # its bodies do not change with uneven scales, so dls starts farther away
     skeleton, start, there = squashed(joints, amount)
     target = by_matrices(skeleton, there)[:, -1]
     found = ik.solve(skeleton, start, [ik.Reach(joints - 1, target)], method)

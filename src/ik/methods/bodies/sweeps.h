@@ -121,7 +121,7 @@ static void sweep_goal(const ik_plan *plan, columns c, int task) {
     sweep_pin(plan, c, a, b, vec3_sub(wanted.place, now.place), share);
 }
 
-/* The bodies from the one that carries the goal up to the highest that carries no goal of another end: a limb. */
+/* The number of positions that body k and its descendants have to reach. */
 static int sweep_carried_goals(const ik_plan *plan, int k) {
     int count = 0;
     for (int task = 0; task < plan->task_count; task++)
@@ -129,6 +129,7 @@ static int sweep_carried_goals(const ik_plan *plan, int k) {
     return count;
 }
 
+/* The highest body of a limb: from the one that carries the goal upwards, as long as no other goal is carried. */
 static int sweep_limb(const ik_plan *plan, int task) {
     int top = body_of(plan, plan->tasks[task].node);
     const int goals = top < 0 ? 0 : sweep_carried_goals(plan, top);
