@@ -24,6 +24,7 @@ Array = NDArray[Any]
 _DOUBLE = np.dtype(np.float64)
 _UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _WORK = 50  # cost of a character relative to an item of a closed form
+_NO_BOUND = 1e9  # m
 HIP, KNEE, ANKLE, TOE, HEEL = range(5)
 
 
@@ -195,8 +196,8 @@ class FootPlacer:
     pelvis_half_life : float, default: 0.075 s
         Of the pelvis spring.
 
-    pelvis_max_offset : float, default: 1e9 m
-        Greatest offset of the pelvis.
+    pelvis_max_offset : float or None, default: None
+        Greatest offset of the pelvis, in metres; None: no bound.
 
     max_extension : float, default: 0.999
         The pelvis keeps planted feet within this share of the leg's length.
@@ -246,7 +247,7 @@ class FootPlacer:
         max_pitch: float = 0.6981317007977318,
         max_roll: float = 0.3490658503988659,
         pelvis_half_life: float = 0.075,
-        pelvis_max_offset: float = 1e9,
+        pelvis_max_offset: float | None = None,
         max_extension: float = 0.999,
         stride_uphill: float = 0.0,
         stride_downhill: float = 0.0,
@@ -254,7 +255,7 @@ class FootPlacer:
         lean_downhill: float = 0.5,
         lean_half_life: float = 0.20,
     ) -> None:
-        given = locals()
+        given = locals() | {"pelvis_max_offset": _NO_BOUND if pelvis_max_offset is None else pelvis_max_offset}
         self.count, self.legs = whole_number(count), whole_number(legs)
         if self.count < 1:
             raise ValueError(f"count: expected 1 or more, got {count}")
