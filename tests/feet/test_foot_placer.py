@@ -276,7 +276,7 @@ def test_the_deltas_give_the_pose_of_the_skeleton() -> None:
 
 def test_settings_are_those_of_the_core() -> None:
     parameters = inspect.signature(ik.FootPlacer).parameters
-    table = {name: default for name, default, _ in ik._core.FOOT_SETTINGS}
+    table: dict[str, float | None] = {name: default for name, default, _ in ik._core.FOOT_SETTINGS}
     assert table["pelvis_max_offset"] == 1e9
     table["pelvis_max_offset"] = None
     assert {name: p.default for name, p in parameters.items() if name not in ("count", "legs", "up")} == table
