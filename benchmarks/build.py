@@ -41,7 +41,7 @@ def main() -> int:
     parser_of(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         files = instances(Path(folder))
-        rest = [] if QUICK else sorted(CORE.glob("*.c"))
+        rest = [] if QUICK else sorted(path for path in CORE.rglob("*.c") if path.parent.name != "instances")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             costs = dict(zip(files, pool.map(cost, files.values()), strict=True))
             others = total(pool.map(cost, rest))
@@ -64,7 +64,7 @@ def instances(folder: Path) -> dict[tuple[str, str], Path]:
 
 def without_method(source: str) -> str:
     """An instance of a family of methods, without the family itself."""
-    left = source.replace('"methods/jacobian.h"', '"frame/method.h"').replace('"../', f'"{CORE}/')
+    left = source.replace('"instances/jacobian.h"', '"solve/method.h"').replace('"../', f'"{CORE}/')
     assert left != source
     return left
 

@@ -1,7 +1,7 @@
 """Allowed directions of a kusudama's axis: cones in a row and the paths between neighbours, as patches of a sphere.
 
 The numbers are the same on every machine, because only algebraic functions of NumPy are used. The geometry of paths is
-derived in src/ik/forms/limit_kusudama.h.
+derived in src/ik/forms/limits/limit_kusudama.h.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fpmode.h"
-#include "smooth.h"
+#include "curves/smooth.h"
 #include "solvers.h"
 
 enum { f32, f64 };
@@ -144,7 +144,7 @@ IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
     IK_TYPES(IK_METHOD_FUNCTION, name)
 IK_METHODS(IK_METHOD_FUNCTIONS)
 #define IK_FORM_FUNCTION(name, function, takes, doc) IK_DEFAULTS(name, function)
-IK_CLOSED_FORMS(IK_FORM_FUNCTION) /* their functions are in closed.h */
+IK_CLOSED_FORMS(IK_FORM_FUNCTION) /* their functions are in closed_forms.h */
 
 #ifndef IK_NO_RAYS
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "plan.h"
+#include "skeleton/plan.h"
 #include "solvers.h"
 
 #if (IK_BITS == 32 && defined(IK_NO_F32)) || (IK_BITS == 64 && defined(IK_NO_F64))

@@ -1,4 +1,4 @@
-/* The closed-form solvers, each named once: X(name). From this list come the tables of kernels (frame.h), the public
+/* The closed-form solvers, each named once: X(name). From this list come the tables of kernels (solve.h), the public
  * functions (dispatch.c) and the calls the Python module makes (gufuncs.c). A solver `name` has a job ik_name_job in
  * ik.h made of nothing but ik_rows and ik_lists, a header that defines name_rows (rotation_rows.h has all the quat_
  * ones), and a gufunc of its name. */
@@ -6,7 +6,7 @@
 #define IK_SOLVERS_H
 
 #include "ik.h"
-#include "legs.h"
+#include "feet/legs.h"
 
 #define IK_SOLVERS(X) IK_WIDE_SOLVERS(X) IK_OTHER_SOLVERS(X)
 

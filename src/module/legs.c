@@ -4,7 +4,7 @@
 
 #include "numpy_api.h"
 
-#include "../ik/legs.h"
+#include "../ik/feet/legs.h"
 
 /* The expected shape of an argument: (frames, count, columns), with fewer axes if these are 0. */
 typedef struct {

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "surface.h"
+#include "rays/ground_surface.h"
 
 typedef struct {
     PyObject_HEAD PyArrayObject *vertices; /* (3) doubles each */

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "../ik/bake_numbers.h"
-#include "block.h"
+#include "../ik/feet/constants.h"
+#include "result_memory.h"
 #include "gufuncs.h"
 #include "ik.h"
 #include "mesh_object.h"

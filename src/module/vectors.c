@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "../ik/soles.h"
+#include "../ik/feet/sole_fit.h"
 
 /* Contiguous vectors; the stride of a single one for all is 0. */
 typedef struct {

@@ -11,7 +11,7 @@
 
 #include "lanes/real.h"
 
-#include "frame/linear.h"
+#include "solve/linear.h"
 
 enum { MOST = 8, ITEMS = 400, SIZE = MOST * (MOST + 1) / 2, STEP = 2, ROOM = SIZE + 2 * MOST };
 

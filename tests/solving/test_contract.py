@@ -43,7 +43,7 @@ def with_toys(folder: Path) -> Path:
             f"#define IK_OPTIONS_OF_{name}(X) IK_COMMON_OPTIONS(X, 200)\n",
         )
         insert(core / "ik.h", "    X(fabrik, ", f'    X({name}, {takes}, "{sentence}") \\\n')
-        insert(core / "methods/heuristic.h", '#include "ccd.h"\n', f'#include "{name}.h"\n')
+        insert(core / "instances/heuristic.h", '#include "ccd.h"\n', f'#include "{name}.h"\n')
     return core
 
 
@@ -54,7 +54,7 @@ def test_a_method_changes_two_files_of_the_core(tmp_path: Path) -> None:
         for path in core.rglob("*.*")
         if (old := ROOT / "src" / "ik" / path.relative_to(core)).exists() and old.read_bytes() != path.read_bytes()
     ]
-    assert sorted(changed) == ["ik.h", "methods/heuristic.h"]
+    assert sorted(changed) == ["ik.h", "instances/heuristic.h"]
 
 
 @pytest.mark.thorough

@@ -1,5 +1,5 @@
 /* Clips: 32-byte vectors of doubles (AVX2). */
 #define IK_BITS   64
 #define IK_BYTES  32
-#define IK_FAMILY "clips/clips.h"
+#define IK_FAMILY "instances/clips.h"
 #include "../kernels.h"

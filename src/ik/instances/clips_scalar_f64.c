@@ -1,5 +1,5 @@
 /* Clips: single doubles (any compiler; the reference for all others). */
 #define IK_BITS   64
 #define IK_BYTES  0
-#define IK_FAMILY "clips/clips.h"
+#define IK_FAMILY "instances/clips.h"
 #include "../kernels.h"

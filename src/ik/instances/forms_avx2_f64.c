@@ -1,5 +1,5 @@
 /* The closed forms: 32-byte vectors of doubles (AVX2). */
 #define IK_BITS   64
 #define IK_BYTES  32
-#define IK_FAMILY "forms/forms.h"
+#define IK_FAMILY "instances/forms.h"
 #include "../kernels.h"

@@ -1,5 +1,5 @@
 /* The closed forms: 64-byte vectors of floats (AVX-512). */
 #define IK_BITS   32
 #define IK_BYTES  64
-#define IK_FAMILY "forms/forms.h"
+#define IK_FAMILY "instances/forms.h"
 #include "../kernels.h"

@@ -1,5 +1,5 @@
 /* The closed forms: single floats (any compiler; the reference for all others). */
 #define IK_BITS   32
 #define IK_BYTES  0
-#define IK_FAMILY "forms/forms.h"
+#define IK_FAMILY "instances/forms.h"
 #include "../kernels.h"

@@ -1,5 +1,5 @@
 /* The frame of methods and the table of kernels: 32-byte vectors of floats (AVX2). */
 #define IK_BITS   32
 #define IK_BYTES  32
-#define IK_FAMILY "frame/frame.h"
+#define IK_FAMILY "solve/solve.h"
 #include "../kernels.h"

@@ -1,5 +1,5 @@
 /* Heuristic methods: 32-byte vectors of doubles (AVX2). */
 #define IK_BITS   64
 #define IK_BYTES  32
-#define IK_FAMILY "methods/heuristic.h"
+#define IK_FAMILY "instances/heuristic.h"
 #include "../kernels.h"

@@ -1,5 +1,5 @@
 /* Heuristic methods: 64-byte vectors of floats (AVX-512). */
 #define IK_BITS   32
 #define IK_BYTES  64
-#define IK_FAMILY "methods/heuristic.h"
+#define IK_FAMILY "instances/heuristic.h"
 #include "../kernels.h"

@@ -1,5 +1,5 @@
 /* Heuristic methods: single floats (any compiler; the reference for all others). */
 #define IK_BITS   32
 #define IK_BYTES  0
-#define IK_FAMILY "methods/heuristic.h"
+#define IK_FAMILY "instances/heuristic.h"
 #include "../kernels.h"

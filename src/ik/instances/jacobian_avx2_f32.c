@@ -1,5 +1,5 @@
 /* Jacobian methods: 32-byte vectors of floats (AVX2). */
 #define IK_BITS   32
 #define IK_BYTES  32
-#define IK_FAMILY "methods/jacobian.h"
+#define IK_FAMILY "instances/jacobian.h"
 #include "../kernels.h"

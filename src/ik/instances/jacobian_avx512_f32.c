@@ -1,5 +1,5 @@
 /* Jacobian methods: 64-byte vectors of floats (AVX-512). */
 #define IK_BITS   32
 #define IK_BYTES  64
-#define IK_FAMILY "methods/jacobian.h"
+#define IK_FAMILY "instances/jacobian.h"
 #include "../kernels.h"

@@ -1,5 +1,5 @@
 /* Rays: 32-byte vectors of doubles (AVX2). */
 #define IK_BITS   64
 #define IK_BYTES  32
-#define IK_FAMILY "rays/rays.h"
+#define IK_FAMILY "instances/rays.h"
 #include "../kernels.h"

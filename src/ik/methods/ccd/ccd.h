@@ -1,0 +1,482 @@
+/* Cyclic coordinate descent. L.-C. T. Wang, C. C. Chen, "A combined optimization method for solving the inverse
+ * kinematics problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991); C. Welman, "Inverse
+ * kinematics and geometric constraints for articulated figure manipulation", Simon Fraser University (1993).
+ *
+ * Idea. One joint turns, all others are stiff: what it carries is a rigid body, and the turn that brings that nearest
+ * to its targets is known (solve/rigid_fit.h). Then the next one. With u from the joint to an end and g to its target, a
+ * joint with one place to reach takes the shortest arc from u to g, and a hinge about a, in general,
+ *
+ *   atan2(sum weight a . (u x g), sum weight (u . g - (a . u) (a . g)))
+ *
+ * where the axes of a rotation are ends too, and so is the ray of a look; angles count by the mean bone. A slide is the
+ * mean way that is left. So no visit makes the sum of the squares larger.
+ *
+ *   sweep      an iteration: every joint once, from the tips (or, without `start_from_tail`, from the root). Only the
+ *              ends are carried along; the joints follow at the end, all at once (solve/turns.h)
+ *   limits     the best turn that the limit allows: a joint at its limit hands on what is left to the next
+ *   how far    the turn times how willingly the joint turns, 1 - stiffness, which is the bias of the sources, times
+ *              `feedback` by what is left, and at most the joint's cap and `max_step` (inverse branch kinematics: B.
+ *              Kenwright, "Inverse kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012)
+ *   bounce     only joints near the tips turn, as many as the target needs; one more where that brings nothing, and
+ *              again from the tips
+ *   strides    after a sweep all joints go on by what they have just turned, and by what they turned before
+ *              (ccd_extrapolation.h); not where it is said how far they turn
+ *
+ * Unless `textbook`: there are strides; a chain without limits whose only target is out of reach is laid towards it at
+ * once, and unless it is said how far joints turn, one whose target is just within reach is bent just so that it ends
+ * there (chain.h), and a long one is turned towards it as a whole first; a straight one in line with its target, where
+ * no joint sees a way, is bent first; one that makes no progress is shaken, as in solve/kicks.h; and a turn that a
+ * limit has changed is made only where it brings the ends nearer. */
+
+/* A chain is straight where no joint sees its target farther aside than by this sine; it is bent by so many radians. */
+#define CCD_IN_LINE (number)(1e-6 + 64 * EPSILON)
+#define CCD_BEND    (number)1e-3
+
+/* A sweep that takes less than this share off the error is no progress; after so many of them the joints are shaken. */
+#define CCD_PROGRESS (number)1e-3
+#define CCD_HOPELESS (number)1e-8 /* less than this: it is at rest, and need not wait */
+enum { CCD_PATIENCE = 5 };
+
+/* The longest stride, in sweeps. */
+#define CCD_STRIDE_MOST (number)256
+
+/* A branch is long enough to start with where the target is nearer than this share of its reach. */
+#define CCD_REACHES (number)0.98
+
+enum ccd_state {
+    CCD_STRAIGHT,  /* 1: to be bent first */
+    CCD_PER_REACH, /* of the longest chain */
+    CCD_BRANCH,    /* so many joints turn, from the tips */
+    CCD_STRIDE,    /* how far all go on after a sweep, in sweeps (ccd_extrapolation.h) */
+    CCD_SQUARE,    /* the sum of squares after the sweep before */
+    CCD_WATCH,
+    CCD_STATE = CCD_WATCH + KICKS_COLUMNS
+};
+
+ik_inline int ccd_state(const ik_plan *plan, enum ccd_state what) { return joint_columns(plan) + what; }
+
+/* Of a step: where the ends are, and of every slot how many joints turn from there to its tips. */
+ik_inline int ccd_ends(const ik_plan *plan) { return step_columns(plan); }
+ik_inline int ccd_height(const ik_plan *plan, int slot) { return ends_place(ccd_ends(plan), plan->task_count) + slot; }
+
+/* ---- what draws at a joint */
+
+/* What an end is drawn to. A rotation draws by three axes, which is twice its angle. */
+static ends_wanted ccd_wanted(const ik_plan *plan, columns c, int task) {
+    task_wanted wanted = joint_wanted(plan, c, task);
+    real scale = errors_scale(plan, c, task), weight = scale * scale;
+    if (plan->tasks[task].kind == IK_TURN)
+        return (ends_wanted){.rotation = wanted.rotation, .weight = real_splat((number)0.5) * weight};
+    return (ends_wanted){.place = wanted.place, .weight = weight};
+}
+
+/* The number of ends that node k carries, a rotation counting as several. */
+static int ccd_ends_below(const ik_plan *plan, int k) {
+    int count = 0;
+    for (int t = 0; t < plan->task_count; t++)
+        if (task_side(plan, t, plan->nodes[k].slot)) count += plan->tasks[t].kind == IK_TURN ? 2 : 1;
+    return count;
+}
+
+/* Where a joint is while those before it in a sweep have turned, and what these have done to its axes. */
+typedef struct {
+    vec3 place;
+    quat above;
+} ccd_place;
+
+static ccd_place ccd_place_of(const ik_plan *plan, columns c, int k) {
+    const ik_node *node = &plan->nodes[k];
+    ccd_place at = {column_vec3(c, joint_position(plan, node->slot)), quat_identity()};
+    if (plan->job->options.start_from_tail || !node->moves) return at;
+    const int parent = plan->nodes[node->parent].slot;
+    at.above = column_quat(c, step_turn(plan, parent));
+    vec3 bone = vec3_sub(at.place, column_vec3(c, joint_position(plan, parent)));
+    at.place = vec3_add(column_vec3(c, step_place(plan, parent)), quat_rotate(at.above, bone));
+    return at;
+}
+
+/* The best turn of what is drawn by one end; of half-turns one across the bone. */
+ik_outline quat ccd_fit_one(const pull *s, const vec3 *bone) { return pull_turn(s, *bone); }
+
+/* The turn of a ball that is best for all that draws at it; of half-turns one across the axis y of what is above. */
+static quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
+    vec3 across = quat_rotate(above, vec3_splat(0, 1, 0));
+    if (ccd_ends_below(plan, k) < 2) return ccd_fit_one(s, &across);
+    mat3 m = mat3_transposed((mat3){s->x, s->y, s->z});
+    real rounding = real_splat(32 * EPSILON) * (vec3_size(m.x) + vec3_size(m.y) + vec3_size(m.z));
+    return IK_NAME(quat_of_correlation)(&m, &rounding);
+}
+
+/* ---- how far a joint turns */
+
+/* The most that a joint may at a visit by what is its own; 0: any. */
+static double ccd_own_cap(const ik_plan *plan, int k) {
+    const ik_joint *joints = plan->job->skeleton->joints;
+    return joints ? joints[plan->nodes[k].joint].cap : 0;
+}
+
+/* The same by that and by `max_step`. */
+static number ccd_cap(const ik_plan *plan, int k) {
+    double own = ccd_own_cap(plan, k), all = plan->job->options.max_step;
+    return (number)(own == 0 || (all > 0 && all < own) ? all : own);
+}
+
+/* Whether some joint is to turn less than is best for its ends. */
+static int ccd_is_held(const ik_plan *plan) {
+    int held = plan->job->options.max_step > 0 || plan->job->options.feedback > 0;
+    for (int k = 0; k < plan->count; k++)
+        held |= plan->nodes[k].turns && ccd_own_cap(plan, k) > 0;
+    return held;
+}
+
+/* How willingly a joint turns about an axis of its limit. */
+static real ccd_willing(const ik_limit *limit, int axis) { return real_splat((number)(1 - limit->stiffness[axis])); }
+
+/* A turn, before anything above has turned, by how willingly node k turns about its axes. */
+static vec3 ccd_resisted(const ik_plan *plan, columns c, int k, vec3 turn) {
+    const ik_limit *limit = plan->nodes[k].limit;
+    vec3 sum = vec3_splat(0, 0, 0);
+    if (!limit || (limit->stiffness[0] == 0 && limit->stiffness[1] == 0 && limit->stiffness[2] == 0)) return turn;
+    for (int axis = 0; axis < 3; axis++) {
+        vec3 about = column_vec3(c, step_axis(plan, plan->nodes[k].slot) + 3 * axis);
+        sum = vec3_add(sum, vec3_scale(ccd_willing(limit, axis) * vec3_dot(about, turn), about));
+    }
+    return sum;
+}
+
+/* The share of its way that node k turns, by how far off what it carries is. */
+static real ccd_share(const ik_plan *plan, columns c, int k) {
+    const number feedback = (number)plan->job->options.feedback;
+    real off = real_splat(0), lever = *column(c, joint_lever(plan));
+    if (feedback == 0) return real_splat(1);
+    for (int t = 0; t < plan->task_count; t++) {
+        if (!task_side(plan, t, plan->nodes[k].slot)) continue;
+        ends_wanted to = ccd_wanted(plan, c, t);
+        vec3 way = vec3_sub(to.place, column_vec3(c, ends_place(ccd_ends(plan), t)));
+        if (plan->tasks[t].kind == IK_LOOK)
+            way = vec3_scale(lever, vec3_sub(vec3_direction(way).unit, ends_axis(plan, c, ccd_ends(plan), t)));
+        if (plan->tasks[t].kind == IK_TURN) {
+            quat now = column_quat(c, ends_rotation(ccd_ends(plan), t));
+            way = vec3_scale(lever + lever, quat_multiply(to.rotation, quat_conjugate(now)).v);
+        }
+        off = real_max(off, vec3_length(way));
+    }
+    return real_min(real_splat(1), real_splat(feedback) * (*column(c, ccd_state(plan, CCD_PER_REACH)) * off));
+}
+
+/* An angle as the nearest to a hinge's that its range and its cap let it turn by, the way round that is shorter. */
+static real ccd_hinge_within(const ik_plan *plan, columns c, int k, real angle) {
+    const ik_limit *limit = plan->nodes[k].limit;
+    const real half = real_splat((number)0.5), most = real_splat(4 * eighth_turn[0]),
+               cap = real_splat(ccd_cap(plan, k));
+    real low = ccd_cap(plan, k) > 0 ? -cap : real_splat(-LARGEST), high = -low;
+    if (!joint_is_round(limit)) {
+        real now = *column(c, joint_angle(plan, plan->nodes[k].slot));
+        low = real_max(low, real_splat((number)limit->twist[0]) - now);
+        high = real_min(high, real_splat((number)limit->twist[1]) - now);
+        real off = angle - half * (low + high);
+        angle = real_select(mask_less(most, off), angle - (most + most), angle);
+        angle = real_select(mask_less(off, -most), angle + (most + most), angle);
+    }
+    return real_max(low, real_min(high, angle));
+}
+
+/* The own turn of a hinge. */
+static vec3 ccd_turn_hinge(const ik_plan *plan, columns c, int k, const pull *s, real share, vec3 axis) {
+    real sine = vec3_dot(pull_torque(s), axis), cosine = pull_along(s, axis);
+    real least = real_splat(PULL_ROUNDING) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
+    mask none = mask_less(real_abs(sine) + real_abs(cosine), least);
+    real angle = real_select(none, real_splat(0), real_atan2(sine, cosine));
+    return task_scalar(ccd_hinge_within(plan, c, k, share * ccd_willing(plan->nodes[k].limit, 0) * angle));
+}
+
+/* Of any other joint, before anything above has turned. */
+static vec3 ccd_turn_ball(const ik_plan *plan, columns c, int k, const pull *s, real share, quat above) {
+    vec3 turn = vec3_scale(share, rotation_vector(ccd_fit(plan, k, s, above)));
+    turn = ccd_resisted(plan, c, k, quat_rotate(quat_conjugate(above), turn));
+    return ccd_cap(plan, k) > 0 ? vec3_cut(turn, real_splat(ccd_cap(plan, k))) : turn;
+}
+
+/* ---- a sweep */
+
+/* Lanes in which node k stays as it is: where its branch is not that long, and where its limit leaves a turn that leads
+ * away. */
+static mask ccd_stays(const ik_plan *plan, columns c, int k, const pull *s, mask over, quat turn) {
+    mask stays = mask_splat(0);
+    if (plan->job->options.bounce)
+        stays = mask_less(*column(c, ccd_state(plan, CCD_BRANCH)), *column(c, ccd_height(plan, plan->nodes[k].slot)));
+    if (!plan->job->options.textbook && mask_any(over)) stays |= over & ~pull_is_nearer(s, turn);
+    return stays;
+}
+
+/* Node k turns, and the ends with it. */
+static void ccd_turn(const ik_plan *plan, columns c, int k, ccd_place at) {
+    const int slot = plan->nodes[k].slot;
+    pull s = ends_pull(plan, c, ccd_ends(plan), k, at.place, ccd_wanted);
+    real share = ccd_share(plan, c, k);
+    vec3 own;
+    if (joint_is_hinge(plan, k))
+        own = ccd_turn_hinge(plan, c, k, &s, share, quat_rotate(at.above, column_vec3(c, step_axis(plan, slot))));
+    else
+        own = ccd_turn_ball(plan, c, k, &s, share, at.above);
+    mask over = IK_NAME(turns_allow)(plan, c, k, &own);
+    quat turn = quat_of_vector(quat_rotate(at.above, turns_vector(plan, c, k, own)), real_splat(LARGEST));
+    mask stays = ccd_stays(plan, c, k, &s, over, turn);
+    column_set_vec3(c, step_own(plan, slot), vec3_select(stays, vec3_splat(0, 0, 0), own));
+    ends_carry(plan, c, ccd_ends(plan), k, at.place, quat_select(stays, quat_identity(), turn));
+}
+
+/* How far the places below node k are from where they should be, on the whole; of a look how far its ray passes by. */
+static vec3 ccd_way(const ik_plan *plan, columns c, int k) {
+    const real zero = real_splat(0), one = real_splat(1);
+    vec3 sum = vec3_splat(0, 0, 0);
+    real all = zero;
+    for (int t = 0; t < plan->task_count; t++) {
+        if (!ends_moves(&plan->tasks[t]) || !task_side(plan, t, plan->nodes[k].slot)) continue;
+        ends_wanted to = ccd_wanted(plan, c, t);
+        vec3 way = vec3_sub(to.place, column_vec3(c, ends_place(ccd_ends(plan), t)));
+        if (plan->tasks[t].kind == IK_LOOK) {
+            vec3 axis = ends_axis(plan, c, ccd_ends(plan), t);
+            real square = vec3_dot(way, way);
+            way = vec3_sub(way, vec3_scale(vec3_dot(axis, way), axis));
+            to.weight = to.weight / real_select(mask_equal(square, zero), one, square);
+        }
+        sum = vec3_add(sum, vec3_scale(to.weight, way));
+        all = all + to.weight;
+    }
+    return vec3_scale(one / real_select(mask_equal(all, zero), one, all), sum);
+}
+
+/* Node k slides, and the ends with it. */
+static void ccd_slide(const ik_plan *plan, columns c, int k, quat above) {
+    const int slot = plan->nodes[k].slot;
+    quat track = quat_multiply(above, joint_parent(plan, c, k));
+    column_set_vec3(c, step_slide(plan, slot), quat_rotate(quat_conjugate(track), ccd_way(plan, c, k)));
+    for (int axis = 0; axis < 3; axis++)
+        turns_allow_slide(plan, c, k, axis, column(c, step_slide(plan, slot) + axis));
+    ends_slide(plan, c, ccd_ends(plan), k, quat_rotate(track, column_vec3(c, step_slide(plan, slot))));
+}
+
+static void ccd_visit(const ik_plan *plan, columns c, int slot) {
+    const int k = plan->node_of_slot[slot];
+    ccd_place at = ccd_place_of(plan, c, k);
+    if (plan->nodes[k].turns) ccd_turn(plan, c, k, at);
+    if (plan->nodes[k].slides) ccd_slide(plan, c, k, at.above);
+}
+
+/* How many joints turn from each to its tips. */
+static void ccd_measure_branches(const ik_plan *plan, columns c) {
+    for (int slot = 0; slot < plan->slots; slot++)
+        *column(c, ccd_height(plan, slot)) = real_splat(0);
+    for (int slot = plan->slots - 1; slot >= 0; slot--) {
+        const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
+        real *height = column(c, ccd_height(plan, slot));
+        if (node->turns) *height = *height + real_splat(1);
+        if (!node->moves) continue;
+        real *above = column(c, ccd_height(plan, plan->nodes[node->parent].slot));
+        *above = real_max(*above, *height);
+    }
+}
+
+static void ccd_sweep(const ik_plan *plan, real *bundle, int g) {
+    columns c = columns_of_bundle(bundle, g);
+    IK_NAME(turns_start)(plan, c);
+    joint_find_ends(plan, c, ccd_ends(plan));
+    if (plan->job->options.bounce) ccd_measure_branches(plan, c);
+    for (int i = 0; i < plan->slots; i++) {
+        const int slot = plan->job->options.start_from_tail ? plan->slots - 1 - i : i;
+        ccd_visit(plan, c, slot);
+        if (!plan->job->options.start_from_tail) IK_NAME(turns_try)(plan, bundle + g, 1, slot, slot + 1);
+    }
+    if (plan->job->options.start_from_tail) IK_NAME(turns_try)(plan, bundle + g, 1, 0, plan->slots);
+    IK_NAME(turns_accept)(plan, c, ~mask_splat(0));
+}
+
+/* ---- strides */
+
+/* Joints go on, but not where they are to turn by so much and no more. */
+static int ccd_strides(const ik_plan *plan) { return !plan->job->options.textbook && !ccd_is_held(plan); }
+
+/* Where nothing is said of which joints turn, in which order, and how far: ccd_free_chain.h. */
+static int ccd_is_plain(const ik_plan *plan) {
+    const ik_options *options = &plan->job->options;
+    return plain_is(plan) && options->start_from_tail && !options->bounce && !ccd_is_held(plan);
+}
+
+/* It doubles where it was better, and else is a quarter. */
+ik_inline real ccd_next_stride(real stride, mask better) {
+    real longer = real_min(stride + stride, real_splat(CCD_STRIDE_MOST));
+    return real_select(better, longer, real_max(stride * real_splat((number)0.25), real_splat((number)0.5)));
+}
+
+#include "ccd_extrapolation.h"
+
+/* ---- what is in line with its target */
+
+/* What a straight chain would be in line with: its target; from the root the first joint brings it into line with any
+ * target, so there its base. */
+static vec3 ccd_line_to(const ik_plan *plan, columns record, int task) {
+    if (plan->job->options.start_from_tail) return joint_wanted(plan, record, task).place;
+    const int base = solve_base(plan, plan->tasks[task].node); /* a walk of as many steps as there are bones */
+    return column_vec3(record, joint_position(plan, plan->nodes[base].slot));
+}
+
+/* Whether the ways from node k to what its targets, all places, are for lie along that. */
+static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
+    mask in_line = ~mask_splat(0);
+    for (int t = 0; t < plan->task_count; t++) {
+        if (!task_side(plan, t, plan->nodes[k].slot)) continue;
+        if (plan->tasks[t].kind != IK_PLACE) return mask_splat(0);
+        vec3 at = column_vec3(record, joint_position(plan, plan->nodes[k].slot));
+        vec3 end = column_vec3(record, joint_position(plan, plan->nodes[plan->tasks[t].node].slot));
+        vec3 u = vec3_sub(end, at);
+        vec3 g = vec3_sub(ccd_line_to(plan, record, t), at), across = vec3_cross(u, g);
+        real most = real_splat(CCD_IN_LINE * CCD_IN_LINE) * (vec3_dot(u, u) * vec3_dot(g, g));
+        in_line &= ~mask_less(most, vec3_dot(across, across));
+    }
+    return in_line;
+}
+
+static mask ccd_is_straight(const ik_plan *plan, columns record) {
+    mask straight = ~mask_splat(0);
+    for (int slot = 0; slot < plan->slots && mask_any(straight); slot++)
+        if (plan->nodes[plan->node_of_slot[slot]].turns)
+            straight &= ccd_is_in_line(plan, record, plan->node_of_slot[slot]);
+    return straight;
+}
+
+/* A little to one side and to the other, joint after joint; a hinge to where its range has room. */
+static vec3 ccd_bent(const ik_plan *plan, columns c, int k, vec3 across) {
+    const real by = real_splat(plan->nodes[k].slot & 1 ? -CCD_BEND : CCD_BEND);
+    vec3 turn = vec3_scale(by, across), back = vec3_scale(-by, across);
+    if (joint_is_hinge(plan, k)) turn = task_scalar(by), back = task_scalar(-by);
+    mask over = IK_NAME(turns_allow)(plan, c, k, &turn);
+    IK_NAME(turns_allow)(plan, c, k, &back);
+    return vec3_select(over, back, turn);
+}
+
+static void ccd_bend(const ik_plan *plan, real *bundle, int g, mask straight) {
+    columns c = columns_of_bundle(bundle, g);
+    vec3 base = column_vec3(c, joint_position(plan, 0));
+    vec3 end = column_vec3(c, joint_position(plan, plan->nodes[plan->tasks[0].node].slot));
+    vec3 across = vec3_perpendicular(vec3_direction(vec3_sub(end, base)).unit);
+    IK_NAME(turns_start)(plan, c);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].slides) column_set_vec3(c, step_slide(plan, slot), vec3_splat(0, 0, 0));
+        if (plan->nodes[k].turns) column_set_vec3(c, step_own(plan, slot), ccd_bent(plan, c, k, across));
+    }
+    IK_NAME(turns_try)(plan, bundle + g, 1, 0, plan->slots);
+    IK_NAME(turns_accept)(plan, c, straight);
+}
+
+/* Chains that are straight at first. */
+ik_inline void ccd_bend_straight(const ik_plan *plan, real *bundle, int g) {
+    real *straight = column(columns_of_bundle(bundle, g), ccd_state(plan, CCD_STRAIGHT));
+    mask bend = mask_equal(*straight, real_splat(1));
+    if (mask_any(bend)) ccd_bend(plan, bundle, g, bend);
+    *straight = real_splat(0);
+}
+
+/* ---- branches and what is stuck */
+
+/* How many joints a place needs, from its end: the least of two or more whose reach it is well within. */
+static real ccd_branch(const ik_plan *plan, columns record, int task) {
+    const real zero = real_splat(0);
+    vec3 target = joint_wanted(plan, record, task).place;
+    real joints = zero, sum = zero, longest = zero, enough = zero;
+    for (int k = plan->tasks[task].node; plan->nodes[k].moves; k = plan->nodes[k].parent) {
+        const int above = plan->nodes[k].parent;
+        vec3 at = column_vec3(record, joint_position(plan, plan->nodes[above].slot));
+        real bone = vec3_length(vec3_sub(column_vec3(record, joint_position(plan, plan->nodes[k].slot)), at));
+        sum = sum + bone, longest = real_max(longest, bone);
+        if (!plan->nodes[above].turns) continue;
+        joints = joints + real_splat(1);
+        real distance = vec3_length(vec3_sub(target, at));
+        mask reaches = ~mask_less(real_splat(CCD_REACHES) * sum, distance) &
+                       ~mask_less(distance, chain_inner((chain_reach){sum, longest}));
+        mask first = reaches & mask_equal(enough, zero) & mask_less(real_splat(1), joints);
+        enough = real_select(first, joints, enough);
+    }
+    return real_select(mask_equal(enough, zero), real_splat(LARGEST), enough);
+}
+
+/* A branch that brings nothing grows by a joint; returns the lanes where there was one left. */
+static mask ccd_grow(const ik_plan *plan, columns c, mask off, mask idle) {
+    real *branch = column(c, ccd_state(plan, CCD_BRANCH));
+    mask grows = off & idle & mask_less(*branch, *column(c, ccd_height(plan, 0)));
+    *branch = real_select(grows, *branch + real_splat(1), *branch);
+    return grows;
+}
+
+/* Lanes that make no progress on the sum of squares are shaken; returns which. */
+static mask ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
+    columns c = columns_of_bundle(bundle, g);
+    const int watch = ccd_state(plan, CCD_WATCH);
+    const real share = real_splat(1 - CCD_PROGRESS), hope = real_splat(1 - CCD_HOPELESS);
+    real *square = column(c, ccd_state(plan, CCD_SQUARE)), before = *square;
+    mask off = mask_less(*column(c, TOLERANCE), now.largest), hopeless = mask_less(hope * before, now.square);
+    if (plan->job->options.bounce) hopeless &= ~ccd_grow(plan, c, off, mask_less(share * before, now.square));
+    mask stuck = watch_is_stuck(c, watch, off, now.square, share, real_splat(CCD_PATIENCE), hopeless);
+    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
+    *square = real_select(kicked, real_splat(LARGEST), now.square);
+    return kicked;
+}
+
+/* The end of a step, which leaves these errors; returns the lanes that are shaken. */
+ik_inline mask ccd_conclude(const ik_plan *plan, real *bundle, int g, errors now) {
+    *column(columns_of_bundle(bundle, g), ERROR) = now.largest;
+    return plan->job->options.textbook ? mask_splat(0) : ccd_watch(plan, bundle, g, now);
+}
+
+static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
+    for (int g = 0; g < groups; g++) {
+        columns c = columns_of_bundle(bundle, g);
+        ccd_bend_straight(plan, bundle, g);
+        ccd_sweep(plan, bundle, g);
+        errors now = ccd_measure(plan, c, IN_POSE, ccd_rows_swept(plan));
+        if (ccd_strides(plan)) now = ccd_go_on(plan, bundle, g, now);
+        mask shaken = ccd_conclude(plan, bundle, g, now);
+        if (ccd_strides(plan) && ccd_pasts(plan) && mask_any(shaken)) ccd_forget(plan, c, shaken);
+    }
+}
+
+#include "ccd_free_chain.h"
+
+/* ---- the method */
+
+static record_size ccd_size(const ik_plan *plan) {
+    const int work = ccd_rows_then(plan) + plan->rows - plan->work;
+    return (record_size){ccd_past(plan, ccd_pasts(plan)), joint_results(plan), work};
+}
+
+static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns record) {
+    const real zero = real_splat(0), one = real_splat(1);
+    const int textbook = plan->job->options.textbook;
+    IK_NAME(joint_load)(plan, at, start, record);
+    const int whole = ccd_strides(plan) && plain_is(plan) && !plan->job->options.bounce;
+    if (!textbook) IK_NAME(plain_answer)(plan, start, record);
+    if (whole) ccd_draw(plan, start, record);
+    if (whole && plan->job->options.start_from_tail) ccd_swing(plan, start, record);
+    kicks_start(record, ccd_state(plan, CCD_WATCH));
+    *column(record, ccd_state(plan, CCD_SQUARE)) = real_splat(LARGEST);
+    *column(record, ccd_state(plan, CCD_STRIDE)) = one;
+    real branch = real_splat(2);
+    for (int t = 0; t < plan->task_count && plan->job->options.bounce; t++)
+        if (plan->tasks[t].kind == IK_PLACE) branch = real_max(branch, ccd_branch(plan, record, t));
+    *column(record, ccd_state(plan, CCD_BRANCH)) = branch;
+    *column(record, ccd_state(plan, CCD_PER_REACH)) =
+        one / real_select(mask_equal(start->reach, zero), one, start->reach);
+    mask straight = textbook ? mask_splat(0) : ccd_is_straight(plan, record);
+    *column(record, ccd_state(plan, CCD_STRAIGHT)) = real_select(straight, one, zero);
+    for (int i = ccd_past(plan, 0); i < ccd_past(plan, ccd_pasts(plan)); i++)
+        *column(record, i) = zero;
+    *column(record, ERROR) = ccd_measure(plan, record, IN_POSE, ccd_rows(plan)).largest;
+}
+
+static const method ccd_any = {ccd_size, ccd_begin, ccd_step, IK_NAME(joint_place), 0};
+static const method ccd_plain = {ccd_size, ccd_begin, ccd_step_plain, IK_NAME(joint_place), 0};
+
+static const method *ccd_method(const ik_plan *plan) { return ccd_is_plain(plan) ? &ccd_plain : &ccd_any; }
+
+SOLVE_METHOD(ccd)
