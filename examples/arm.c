@@ -1,5 +1,5 @@
 /* An arm of four joints reaches for a point, by damped least squares:
- * cc -O2 -I src/ik examples/arm.c src/ik/[a-z]*.c src/ik/[a-z]*/[a-z]*.c -lm && ./a.out */
+ * cc -O2 -I src/ik examples/arm.c $(find src/ik -name '*.c') -lm && ./a.out */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* A walking person steps onto a box: the feet of one character, frame by frame.
  *
- * cc -O2 -I src/ik examples/feet.c src/ik/[a-z]*.c src/ik/[a-z]*/[a-z]*.c -lm && ./a.out */
+ * cc -O2 -I src/ik examples/feet.c $(find src/ik -name '*.c') -lm && ./a.out */
 #include <math.h>
 #include <stdio.h>
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
-    from ikcore import starting as starting  # before what takes time
+    from ikcore import _start as _start  # before what takes time
     from ikcore._core import __version__
 except ModuleNotFoundError as error:
     raise ImportError(
@@ -24,14 +24,14 @@ from ikcore import rotations as rotations
 from ikcore import solvers as solvers
 from ikcore.closed_forms import aim, look_at, spline, spread_twist, two_bone
 from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Posture, Reach, Relative
-from ikcore.limits import Limit
+from ikcore.limits.limit import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solvers import ccd, dls, fabrik
-from ikcore.solving.by_name import Solver, solve
+from ikcore.solving.registry import meant_by as _meant_by
+from ikcore.solving.registry import methods
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import meant_by as _meant_by
-from ikcore.solving.table import methods
+from ikcore.solving.solve import Solver, solve
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ikcore.feet.foot_placer import FootPlacer, FootRays, PlacedFeet
     from ikcore.grounds import terrain as terrain
     from ikcore.grounds.ground import Ground
-    from ikcore.pages import report as report
+    from ikcore.reports import report as report
 
 # Imported at first use, so that a program that only solves does not wait for clips, grounds, feet and pages.
 _MODULES = {
@@ -63,7 +63,7 @@ _MODULES = {
     "learned": "learned",
     "masses": "masses",
     "prepare": "prepare",
-    "report": "pages.report",
+    "report": "reports.report",
     "samples": "clips.samples",
     "terrain": "grounds.terrain",
 }

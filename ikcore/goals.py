@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ikcore._arrays import rows, shown
-from ikcore.record import record
+from ikcore._record import record
 from ikcore.skeleton import check_chain, is_name_or_number
-from ikcore.tasks import GOAL_ARRAYS, Making, Task
+from ikcore.solving.tasks import GOAL_ARRAYS, Making, Task
 
 Array = ArrayLike | EllipsisType
 _DOUBLE = np.dtype(np.float64)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import rows
-from ikcore.limits import Limit
+from ikcore.limits.limit import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors, check_unscaled
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import broadcast_axes, number_type, rows
-from ikcore.record import record
+from ikcore._record import record
 
 
 @record

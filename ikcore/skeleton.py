@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
 from ikcore._arrays import AT_ONCE, in_blocks, number_type, rows, shown, whole_number
-from ikcore.limits import Limit
+from ikcore._record import record
+from ikcore.limits.limit import Limit
+from ikcore.limits.workspace import Span, span_of
 from ikcore.pose import Pose, joint_rows, leading_axes
-from ikcore.record import record
-from ikcore.span import Span, span_of
 
 # By name or index of the joint (typed Any, since a mapping of both is not a mapping of one), or one for each joint.
 Limits = Mapping[Any, Limit] | Sequence[Limit | None]
@@ -118,7 +118,7 @@ class Skeleton:
         self._data = _core.Skeleton(tree, at, turned, given, numbers, cones or None)
         self._rest = Pose(self._data.rests)
         self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were requested
-        self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single.py
+        self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single_pose.py
         self._methods: dict[tuple[Any, ...], str] = {}  # see solving/auto.py
 
     @classmethod

@@ -15,8 +15,8 @@ from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
 from ikcore.solving.particles import particles
 from ikcore.solving.position_based import full_body
+from ikcore.solving.registry import Method, MethodTable, Option
 from ikcore.solving.stages import Stage, stages
-from ikcore.solving.table import Method, MethodTable, Option
 
 __all__ = [
     "Method",

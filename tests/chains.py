@@ -10,7 +10,7 @@ import reference as ref
 
 import ikcore as ik
 from ikcore import _core
-from ikcore.solving.table import TAKEN
+from ikcore.solving.registry import TAKEN
 
 Array = Any
 UP: Array = np.array([0.0, 1.0, 0.0])

@@ -15,7 +15,17 @@ from ..animation.frame_range import FrameRange, chosen_range, draw_range, scene_
 from ..feet.foot_report import said
 from ..rig.armatures import CannotBakeError, not_evaluated
 from .bake import bake
-from .ik_constraints import CHAIN, acting, aimed_together, find_limbs, find_tracks, none_on, refusals, selected_limbs, together
+from .ik_constraints import (
+    CHAIN,
+    acting,
+    aimed_together,
+    find_limbs,
+    find_tracks,
+    none_on,
+    refusals,
+    selected_limbs,
+    together,
+)
 from .key_fitting import Keys, draw_keys
 from .solvers import IKSolver, TrackingSolver
 

@@ -24,12 +24,12 @@ from ikcore.bake.source import SourceFloor, checked
 from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet
-from ikcore.feet.intervals import blocks
 from ikcore.feet.measured import Measured, before_and_after
 from ikcore.feet.note import Note
 from ikcore.grounds.ground import Ground
-from ikcore.pages import report
+from ikcore.reports import report
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

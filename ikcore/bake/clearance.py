@@ -15,8 +15,8 @@ from ikcore.bake.filters import in_rounds
 from ikcore.bake.foot import Foot
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.contacts.intervals import blocks
 from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
-from ikcore.feet.intervals import blocks
 from ikcore.grounds.ground import Ground, Hits
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.contacts.intervals import Rows
 from ikcore.feet.human import SOLE
-from ikcore.feet.intervals import Rows
 
 _EDGE_TIME = 0.06  # s, at most a fifth of a stance: at both ends a foot still arrives, or leaves already
 

@@ -10,7 +10,7 @@ import numpy as np
 from ikcore._arrays import path_lengths
 from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
-from ikcore.feet import free
+from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
@@ -138,7 +138,7 @@ def _motion(
     bones, toes = len(leg.bones), bool(_toes(leg))
     soles = {name: points[:, point] for point, name in enumerate(names)}
     chain = at[:, :bones] if leg.ankle else np.concatenate([at[:, :bones], soles["ball"][:, np.newaxis]], axis=1)
-    length = free.length_in(clip, leg) if leg.free else median(path_lengths(chain))
+    length = free_feet.length_in(clip, leg) if leg.free else median(path_lengths(chain))
     if not length > 0:
         raise ValueError(f"the leg {leg.name!r} has no length")
     toe, toe_turn = (joints[bones], turns[:, bones]) if toes else (None, None)

@@ -17,8 +17,8 @@ from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.intervals import blocks
 from ikcore.feet.human import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
-from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
 
 _ELSEWHERE = ": it may be in another place, or in another unit"

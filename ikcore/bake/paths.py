@@ -21,8 +21,8 @@ from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
+from ikcore.contacts.intervals import Rows, blocks, runs
 from ikcore.feet.human import BRIEF, STEP
-from ikcore.feet.intervals import Rows, blocks, runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

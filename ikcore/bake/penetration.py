@@ -12,10 +12,10 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, median
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.intervals import blocks
 from ikcore.contacts.tracks import surface_under
 from ikcore.feet import metrics
 from ikcore.feet.human import UNEVEN
-from ikcore.feet.intervals import blocks
 from ikcore.feet.metrics import given
 from ikcore.feet.soles import points
 from ikcore.feet.verdicts import BOUNDS, verdict

@@ -25,8 +25,8 @@ from ikcore.bake.toes import toes_of
 from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet
-from ikcore.feet.intervals import blocks
 from ikcore.feet.note import Note
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.denoise import noise_of

@@ -18,9 +18,9 @@ from ikcore.clips import origin as records
 from ikcore.clips.clip import Clip
 from ikcore.clips.origin import Origin
 from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import EXACT
-from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points
 from ikcore.grounds.ground import Ground

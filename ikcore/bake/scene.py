@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import size
 from ikcore.bake.settings import BakeSettings
-from ikcore.feet.intervals import blocks
+from ikcore.contacts.intervals import blocks
 from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]

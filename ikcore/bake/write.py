@@ -14,8 +14,8 @@ from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import Array, Mask
 from ikcore.clips.clip import Clip
-from ikcore.feet import free
-from ikcore.feet.intervals import blocks
+from ikcore.contacts.intervals import blocks
+from ikcore.feet import free_feet
 from ikcore.feet.leg import Leg, ancestors
 from ikcore.feet.soles import space, within
 from ikcore.pose import Pose
@@ -61,7 +61,7 @@ def pelvis_of(clip: Clip, feet: Iterable[Leg], size: float, chosen: str | None) 
 def _beside(clip: Clip, feet: list[Leg], chosen: str | None) -> int:
     """The joint that is moved as the pelvis if all feet are free."""
     skeleton, soles = clip.skeleton, {clip.skeleton.index(leg.foot) for leg in feet}
-    joint = free.body(skeleton, feet) if chosen is None else skeleton.index(chosen)
+    joint = free_feet.body(skeleton, feet) if chosen is None else skeleton.index(chosen)
     if soles & {joint, *ancestors(skeleton, joint)}:
         raise ValueError(f"pelvis: {skeleton.names[joint]!r} is of a foot, no body to move: parent feet to a root")
     if chosen is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore.clips.clip import Clip
 from ikcore.feet.names import words
-from ikcore.limits import Limit
+from ikcore.limits.limit import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, index_of
 

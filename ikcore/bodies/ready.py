@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ikcore.bodies.hinges import hinges_from
 from ikcore.clips.clip import Clip
-from ikcore.limits import Limit
+from ikcore.limits.limit import Limit
 from ikcore.skeleton import Skeleton
 
 _ANYWHERE = [[-float("inf")] * 3, [float("inf")] * 3]

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core, files, rotations
+from ikcore import _core, _files, rotations
 from ikcore.clips.clip import Clip, FormatError
 from ikcore.clips.origin import Origin
 from ikcore.pose import Pose
@@ -56,7 +56,7 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     FormatError
         If the file is damaged or not a BVH file: one sentence, with the line.
     """
-    data = files.read(path)
+    data = _files.read(path)
     start = _start_of_motion(data)
     joints = _joints(_Words(os.fspath(path), _decode(data[:start])))
     values, frame_time = _motion(os.fspath(path), data, start, sum(len(joint.channels) for joint in joints))
@@ -108,7 +108,7 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
     values = np.round(np.stack(columns, axis=-1), _DIGITS) + 0  # avoids -0
     head = "\n".join(_hierarchy(skeleton, channels, tree))
     head += f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n"
-    files.write(path, chain([head], _frames(values)))
+    _files.write(path, chain([head], _frames(values)))
     _write_origin(clip, path)
 
 
@@ -131,7 +131,7 @@ def origin_path(path: str | os.PathLike[str]) -> Path:
 def _write_origin(clip: Clip, path: str | os.PathLike[str]) -> None:
     beside = origin_path(path)
     if clip.origin is not None:
-        files.write(beside, [_unscaled(clip.origin, clip).to_json(), "\n"])
+        _files.write(beside, [_unscaled(clip.origin, clip).to_json(), "\n"])
     elif beside.is_file():  # it belongs to a clip that was replaced
         beside.unlink()
 
@@ -160,7 +160,7 @@ def _unscaled(origin: Origin, clip: Clip) -> Origin:
 
 def _read_origin(path: str | os.PathLike[str]) -> Origin | None:
     beside = origin_path(path)
-    return Origin.from_json(files.read(beside).decode("utf-8", "replace")) if beside.is_file() else None
+    return Origin.from_json(_files.read(beside).decode("utf-8", "replace")) if beside.is_file() else None
 
 
 # --- reading: the hierarchy ------------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def _is_number(word: str) -> bool:
 
 
 def _word_text(word: str) -> str:
-    return files.quoted(word) if word else "the end of the hierarchy"
+    return _files.quoted(word) if word else "the end of the hierarchy"
 
 
 def _decode(data: bytes) -> str:
@@ -399,7 +399,7 @@ def _check_room(where: str, joints: Sequence[_Joint], frames: int, given: int) -
     Joints without channels take no space in a file, but as much as others in a clip.
     """
     each = (4 + 3 * any(_moves(joint) for joint in joints)) * np.dtype(float).itemsize
-    if too_much := files.too_much(each * len(joints) * frames, given):
+    if too_much := _files.too_much(each * len(joints) * frames, given):
         still = sum(not joint.channels for joint in joints)
         got = f"{still} of {len(joints)} without, and {frames} frames: {too_much}"
         raise FormatError(f"{where}: expected channels of joints, got {got}; leave out joints that never move")
@@ -458,7 +458,7 @@ def _without_scales(clip: Clip) -> Pose:
 
 def _check_names(path: str, names: Sequence[str]) -> None:
     for name in names:
-        said = f"{path}: a BVH file cannot hold the name {files.quoted(name)}"
+        said = f"{path}: a BVH file cannot hold the name {_files.quoted(name)}"
         if not name or name != " ".join(name.split()) or set(name) & set("{}"):
             raise ValueError(f"{said}: names have no braces, nor spaces in a row")
         if any("\ud800" <= letter <= "\udfff" for letter in name):

@@ -23,7 +23,7 @@ from ikcore.clips.sampled import (
 )
 from ikcore.goals import Reach
 from ikcore.pose import Pose
-from ikcore.solving.by_name import solve
+from ikcore.solving.solve import solve
 
 _GRAVITY = 9.81  # m/s^2
 _HEIGHT = 0.78  # m: height of the hips above the ground at mid-stance

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import files, rotations
+from ikcore import _files, rotations
 from ikcore._arrays import transformed
 from ikcore.clips import origin
 from ikcore.clips.clip import Clip, FormatError
@@ -150,9 +150,9 @@ def _refusing(path: str | os.PathLike[str], work: Callable[[_File], _T]) -> _T:
     except FormatError as error:
         raise FormatError(f"{name}: {error}") from error
     except KeyError as error:
-        raise FormatError(f"{name}: a damaged glTF file: {files.cut(error)} is missing") from error
+        raise FormatError(f"{name}: a damaged glTF file: {_files.cut(error)} is missing") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
-        raise FormatError(f"{name}: a damaged glTF file: {files.cut(error, 200)}") from error
+        raise FormatError(f"{name}: a damaged glTF file: {_files.cut(error, 200)}") from error
 
 
 def _clip(file: _File, animation: str | None, up: str, unit: float) -> Clip:
@@ -192,7 +192,7 @@ class _File:
     """The JSON of a glTF file, and the numbers that it refers to."""
 
     def __init__(self, path: Path) -> None:
-        data = files.read(path)
+        data = _files.read(path)
         self._given, self._asked = len(data), 0  # bytes of all files, and count of numbers read from them
         self._folder = path.parent
         self._binary = b""
@@ -226,7 +226,7 @@ class _File:
 
     def check_room(self, asked: int, what: str) -> None:
         """Refuse so many numbers if the file is far too small to hold them."""
-        if too_much := files.too_much(asked * np.dtype(float).itemsize, self._given):
+        if too_much := _files.too_much(asked * np.dtype(float).itemsize, self._given):
             raise FormatError(f"expected about as much as there is in the file, got {what}: {too_much}")
 
     def check_plain(self, thing: dict[str, Any]) -> None:
@@ -257,13 +257,13 @@ def _read_below(folder: Path, name: str) -> bytes:
     path = Path(os.path.realpath(folder / name))
     if not path.is_relative_to(os.path.realpath(folder)):
         link = "" if ".." in Path(name).parts or Path(name).is_absolute() else ", which is a link to elsewhere"
-        raise FormatError(f"expected numbers in the folder of the file or below, got {files.quoted(name)}{link}")
+        raise FormatError(f"expected numbers in the folder of the file or below, got {_files.quoted(name)}{link}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise FormatError(f"expected a file of numbers, got {files.quoted(name)}, which is something else")
+            raise FormatError(f"expected a file of numbers, got {_files.quoted(name)}, which is something else")
         return path.read_bytes()
     except OSError as error:
-        raise FormatError(f"its numbers are in {files.quoted(name)}: {error.strerror}") from error
+        raise FormatError(f"its numbers are in {_files.quoted(name)}: {error.strerror}") from error
 
 
 def _chunks(data: bytes) -> tuple[bytes, bytes]:
@@ -295,7 +295,7 @@ def _names(things: list[dict[str, Any]], otherwise: str = "") -> list[str]:
 
 def _name_list(names: list[str], most: int = 10) -> str:
     """A list of names for a message."""
-    return ", ".join([*map(files.cut, names[:most]), *["..."] * (len(names) > most)])
+    return ", ".join([*map(_files.cut, names[:most]), *["..."] * (len(names) > most)])
 
 
 # --- the nodes -------------------------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ def _node_transform(node: dict[str, Any]) -> tuple[Array, Array, Array]:
 def _finite(numbers: list[float]) -> Array:
     found = np.array(numbers, float)
     if not np.isfinite(found).all():
-        raise FormatError(f"a damaged glTF file: expected numbers of a node, got {files.cut(numbers)}")
+        raise FormatError(f"a damaged glTF file: expected numbers of a node, got {_files.cut(numbers)}")
     return found
 
 
@@ -514,7 +514,7 @@ def _tracks(file: _File, chosen: dict[str, Any], name: str, place: dict[int, int
             sampler = chosen["samplers"][channel["sampler"]]
             tracks[place[node], part] = _track(file, sampler, 4 if part == "rotation" else 3)
     if not tracks:
-        raise FormatError(f"expected an animation of joints, got none in {files.quoted(name)}")
+        raise FormatError(f"expected an animation of joints, got none in {_files.quoted(name)}")
     return tracks
 
 
@@ -523,7 +523,7 @@ def _track(file: _File, sampler: dict[str, Any], size: int) -> _Track:
     how = sampler.get("interpolation", "LINEAR")
     each = 3 if how == "CUBICSPLINE" else 1  # each key includes the tangents before and after it
     if how not in ("STEP", "LINEAR", "CUBICSPLINE") or not len(keys) or values.shape != (each * len(keys), size):
-        raise FormatError(f"a damaged glTF file: {len(keys)} keys of {values.shape} numbers, {files.cut(how)}")
+        raise FormatError(f"a damaged glTF file: {len(keys)} keys of {values.shape} numbers, {_files.cut(how)}")
     if not (np.isfinite(keys).all() and np.isfinite(values).all() and (np.diff(keys) > 0).all()):
         raise FormatError("a damaged glTF file: keys that are not finite, or whose times do not ascend")
     values = values.reshape(len(keys), each, size)

@@ -36,7 +36,7 @@ from ikcore.clips.sampled import (
 from ikcore.goals import Reach
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.by_name import solve
+from ikcore.solving.solve import solve
 
 Array = NDArray[np.float64]
 

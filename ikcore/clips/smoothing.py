@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
 from ikcore._arrays import number_type, on_threads, rows, shown, switch, thread_count, whole_number
-from ikcore.solving.table import FPS, Option
+from ikcore.solving.registry import FPS, Option
 
 _ARGUMENTS = ("wanted", "lower", "upper", "pull")
 

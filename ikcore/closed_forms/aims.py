@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
 from ikcore._arrays import call, number_type, optional_number, optional_rows, rows, single
-from ikcore.record import record
+from ikcore._record import record
 
 
 @record

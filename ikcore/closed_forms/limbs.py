@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows, single
-from ikcore.record import record
+from ikcore._record import record
 
 
 @record

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import call, number_type, optional_number, optional_rows, rows, size
+from ikcore._record import record
 from ikcore.pose import Pose
-from ikcore.record import record
 from ikcore.skeleton import Skeleton, check_unscaled, followed
 
 

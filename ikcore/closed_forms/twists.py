@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
 from ikcore._arrays import call, optional_rows
+from ikcore._record import record
 from ikcore.pose import Pose
-from ikcore.record import record
 from ikcore.skeleton import Skeleton, check_unscaled, followed
 
 

@@ -17,15 +17,15 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 import ikcore
-from ikcore import starting
+from ikcore import _start
 from ikcore.bake import BakeSettings
 from ikcore.bake.settings import PRESETS
-from ikcore.command import baking, commands, demo, many, measuring
+from ikcore.command import bake_command, commands, demo, many, metrics_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status. 0 is success, 1 failure, 2 wrong usage, 130 interrupted."""
-    starting.done()
+    _start.done()
     options = _parser().parse_args(arguments)
     try:
         with _unwound():
@@ -188,7 +188,7 @@ def _add_work(command: argparse.ArgumentParser) -> None:
 def _metrics(options: argparse.Namespace) -> int:
     if options.source_ground and not options.source:
         options.wrong("argument --source-ground: is the ground of --source, which is not given")
-    return measuring.run(
+    return metrics_command.run(
         options.clips,
         up=options.up,
         unit=options.unit,
@@ -208,7 +208,7 @@ def _bake(options: argparse.Namespace) -> int:
         settings = dataclasses.replace(BakeSettings.preset(options.preset), **given)
     except ValueError as error:
         options.wrong(f"argument --{error}")
-    how = baking.How(
+    how = bake_command.How(
         ground=_grounds(options, options.ground),
         settings=settings,
         denoise=options.denoise,
@@ -220,7 +220,7 @@ def _bake(options: argparse.Namespace) -> int:
         frames=options.frames,
         loop=options.loop,
     )
-    return baking.run(
+    return bake_command.run(
         options.clips, options.output, how, folder=options.report, as_json=options.json, workers=options.workers
     )
 

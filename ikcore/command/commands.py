@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TextIO, TypeVar
 
-from ikcore import files
+from ikcore import _files
 from ikcore.clips import gltf
 from ikcore.clips.clip import Clip
 from ikcore.command import many
 from ikcore.grounds.ground import Ground
-from ikcore.pages import report
+from ikcore.reports import report
 
 Up = Literal["Y", "Z"]
 
@@ -186,9 +186,9 @@ def check_written(paths: Iterable[Path], read: Iterable[str], option: str) -> No
     """Check that no output file is also an input, by whatever path."""
     known: dict[object, str] = {}
     for source in read:
-        known |= dict.fromkeys(files.known_as(source) - known.keys(), source)
+        known |= dict.fromkeys(_files.known_as(source) - known.keys(), source)
     for path in paths:
-        for key in known.keys() & files.known_as(path):
+        for key in known.keys() & _files.known_as(path):
             raise CommandError(f"{option} would write over {known[key]}, which is read: give another name", 2)
 
 

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeVar
 
-from ikcore.files import drop_unfinished
+from ikcore._files import drop_unfinished
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")

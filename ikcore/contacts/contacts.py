@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore._arrays import plain, size
 from ikcore.clips.clip import Clip
 from ikcore.contacts import floor, in_place, rules
+from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import BRIEF, LOW
-from ikcore.feet.intervals import runs
 from ikcore.feet.paths import straight
 from ikcore.grounds.ground import Ground
 

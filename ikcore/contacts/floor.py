@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import extent, median, size
+from ikcore.contacts.intervals import runs
 from ikcore.contacts.rules import cleaned
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.human import BRIEF, LOW, STEP, UNEVEN
-from ikcore.feet.intervals import runs
 from ikcore.feet.leg import row
 from ikcore.feet.paths import straight
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import dot, extent, median, size
+from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.human import BRIEF, LOW, MOMENT, STEP, TRACE, WHILE
-from ikcore.feet.intervals import runs
 from ikcore.feet.paths import prolonged, straight
 
 Array = NDArray[np.float64]

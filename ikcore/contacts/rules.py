@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.clips.clip import Clip
+from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import LOWEST, Tracks
 from ikcore.feet.human import BRIEF, LOW, MOMENT
-from ikcore.feet.intervals import runs
 from ikcore.feet.paths import percentile, ramp
 
 Array = NDArray[np.float64]

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import path_lengths, size
 from ikcore.clips.clip import Clip
-from ikcore.feet import free
+from ikcore.contacts.intervals import blocks
+from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import DEEP, LEG, MOMENT, NEAR
-from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.paths import percentile, prolonged
 from ikcore.feet.soles import points_and_joints
@@ -132,7 +132,7 @@ def speeds_of(places: Array, clip: Clip) -> Array:
 def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
     """Follow the points of all legs through a clip."""
     followed = [(key, point) for leg in feet for key in keys(leg) for point in _followed(leg, key[1])]
-    hips = free.hips(clip.skeleton, feet)
+    hips = free_feet.hips(clip.skeleton, feet)
     joints = [*hips, *(joint for leg in feet for joint in leg.bones)]
     soles = [leg.soles[point] for leg in feet for _, point in keys(leg)]
     walked, at = points_and_joints(clip.skeleton, clip.pose, [*soles, *(point for _, point in followed)], joints)
@@ -162,7 +162,7 @@ def _followed(leg: Leg, point: str) -> list[Sole]:
 def _length(clip: Clip, leg: Leg, bones: Array, tip: Array) -> float:
     """From hip to ankle, or to the tip of a leg without one; the median over time."""
     if leg.free:
-        return free.length_in(clip, leg)
+        return free_feet.length_in(clip, leg)
     return percentile(path_lengths(bones if leg.ankle else np.concatenate([bones, tip], axis=1)), 50)
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import files
+from ikcore import _files
 from ikcore._arrays import dot
 from ikcore.clips.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, below, under
 from ikcore.feet.names import Named, by_name, side_of
-from ikcore.feet.structure import KNOWN, Chain, Stance, chains, farthest, length, resting, stance, standing
+from ikcore.feet.rest_pose import KNOWN, Chain, Stance, chains, farthest, length, resting, stance, standing
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -229,7 +229,7 @@ class Feet:
             The file. If there is one it is replaced.
         """
         text = json.dumps({"format": _FORMAT, "legs": [_as_json(leg) for leg in self.legs]}, indent=1)
-        files.write(path, [text + "\n"])
+        _files.write(path, [text + "\n"])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Feet:
@@ -250,14 +250,14 @@ class Feet:
             If the file is not one.
         """
         try:
-            read = json.loads(files.read(path).decode("utf-8"))
+            read = json.loads(_files.read(path).decode("utf-8"))
             if not isinstance(read, dict) or read.get("format") != _FORMAT:
                 raise ValueError(f"expected a file of feet, with the format {_FORMAT}")
             return cls(tuple(_from_json(leg) for leg in read["legs"]))
         except KeyError as error:
-            raise FormatError(f"{os.fspath(path)}: {files.cut(error)} is missing") from error
+            raise FormatError(f"{os.fspath(path)}: {_files.cut(error)} is missing") from error
         except (AttributeError, RecursionError, TypeError, ValueError) as error:
-            raise FormatError(f"{os.fspath(path)}: {files.cut(error, 200)}") from error
+            raise FormatError(f"{os.fspath(path)}: {_files.cut(error, 200)}") from error
 
     def __getitem__(self, name: str) -> Leg:
         for leg in self.legs:

@@ -13,12 +13,12 @@ from ikcore._arrays import cross
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts, with_soles
 from ikcore.contacts.tracks import surface_under
-from ikcore.feet import free, metrics
-from ikcore.feet.carried import carried_back
+from ikcore.feet import free_feet, metrics
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import Measure, Track
+from ikcore.feet.moving_ground import carried_back
 from ikcore.feet.soles import points
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.root_motion import add_root_motion
@@ -241,7 +241,7 @@ def _on_its_way(clip: Clip, feet: Feet, contacts: Contacts, source: Measured | N
     moved = add_root_motion(clip, contacts)
     if source is None or moved is clip:
         return moved
-    hips = free.hips(clip.skeleton, feet)
+    hips = free_feet.hips(clip.skeleton, feet)
     way = _joints(add_root_motion(source.clip, source.contacts) if source.in_place else source.clip, hips)
     return min(moved, clip, key=lambda each: float(np.nan_to_num(np.abs(_joints(each, hips) - way)).sum()))
 
@@ -369,13 +369,13 @@ class _Places:
         return chain if leg.ankle is not None else np.concatenate([chain, self.sole[leg.name][:, -1:]], axis=1)
 
     def _length(self, leg: Leg) -> float:
-        return free.length_in(self.clip, leg) if leg.free else metrics.leg_length(self.chains[leg.name])
+        return free_feet.length_in(self.clip, leg) if leg.free else metrics.leg_length(self.chains[leg.name])
 
     def _pelvis(self, leg: Leg) -> str:
         """The joint that carries a leg; for a free foot, a joint in its place."""
         skeleton = self.clip.skeleton
         if leg.hip is None:
-            return free.hips(skeleton, self.feet)[0]
+            return free_feet.hips(skeleton, self.feet)[0]
         return skeleton.names[max(int(skeleton.parents[skeleton.index(leg.hip)]), 0)]
 
     def _floor(self, leg: str, contacts: Contacts) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.clips.clip import Clip
-from ikcore.feet import free
+from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import LEG
 from ikcore.feet.metrics import leg_length
@@ -72,10 +72,11 @@ def _legs(clip: Clip, up: str | None) -> tuple[NDArray[np.float64], float]:
     """The direction in which legs hang, and their length in units of the clip."""
     places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
     legs = Feet.detect(clip.skeleton, up=up)
-    bones = [leg.bones if leg.hip else (*free.hips(clip.skeleton, legs), *leg.bones) for leg in legs]
+    bones = [leg.bones if leg.hip else (*free_feet.hips(clip.skeleton, legs), *leg.bones) for leg in legs]
     chains = [places[:, [clip.skeleton.index(joint) for joint in joints]] for joints in bones]
     down = np.sum([np.nan_to_num(chain[:, -1] - chain[:, 0]).sum(axis=0) for chain in chains], axis=0)
     lengths = [
-        free.length_in(clip, leg) if leg.free else leg_length(chain) for leg, chain in zip(legs, chains, strict=True)
+        free_feet.length_in(clip, leg) if leg.free else leg_length(chain)
+        for leg, chain in zip(legs, chains, strict=True)
     ]
     return down, percentile(np.array(lengths), 50)

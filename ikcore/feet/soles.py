@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, extent, median, size
-from ikcore.feet import free, structure
+from ikcore.feet import free_feet, rest_pose
 from ikcore.feet.human import EDGE, LEG, STEP
 from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
 from ikcore.feet.paths import percentile
-from ikcore.feet.structure import Stance
+from ikcore.feet.rest_pose import Stance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -184,8 +184,8 @@ def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
 def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
     """Length of a leg from hip to foot."""
     if leg.free:
-        return free.length(skeleton, leg, at)
-    return structure.length(at, [skeleton.index(joint) for joint in leg.bones])
+        return free_feet.length(skeleton, leg, at)
+    return rest_pose.length(at, [skeleton.index(joint) for joint in leg.bones])
 
 
 def _chain(skeleton: Skeleton, leg: Leg) -> list[int]:
@@ -209,8 +209,8 @@ def _chains(skeleton: Skeleton, pose: Pose, legs: Sequence[Leg]) -> list[Array]:
 def _length_in(skeleton: Skeleton, leg: Leg, poses: Pose, at: Array, frame: int) -> float:
     """Length of a leg in one of several poses, with its joints at (frames, joints, 3)."""
     if leg.free:
-        return free.length(skeleton, leg, skeleton.forward(poses[frame]).positions)
-    return structure.length(at[frame], slice(len(leg.bones)))
+        return free_feet.length(skeleton, leg, skeleton.forward(poses[frame]).positions)
+    return rest_pose.length(at[frame], slice(len(leg.bones)))
 
 
 def _with_soles(

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics
 from ikcore.feet.human import LEG
-from ikcore.feet.intervals import runs
 from ikcore.feet.measured import Measured
 from ikcore.feet.metrics import Measure
 

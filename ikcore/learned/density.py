@@ -19,10 +19,10 @@ from ikcore.goals import Goal, Posture
 from ikcore.learned.keys import check_known, farthest, mean_rotation
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import tasks_of
 from ikcore.solving.jacobian import dls
 from ikcore.solving.solution import Solution
-from ikcore.tasks import Moving, may_of
+from ikcore.solving.tasks import Moving, may_of
+from ikcore.solving.validate import tasks_of
 
 Array = NDArray[Any]
 

@@ -13,9 +13,9 @@ from ikcore._arrays import broadcast_axes, rows
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
-from ikcore.solving.checks import checked_goals, tasks_of
-from ikcore.solving.placed import point_of
-from ikcore.tasks import GOAL_ARRAYS, Moving, Task, may_of
+from ikcore.solving.errors import point_of
+from ikcore.solving.tasks import GOAL_ARRAYS, Moving, Task, may_of
+from ikcore.solving.validate import checked_goals, tasks_of
 
 
 class Keys:

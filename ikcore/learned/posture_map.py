@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import shown, whole_number
 from ikcore.learned.keys import check_known
-from ikcore.limits import uniform
+from ikcore.limits.sampling import uniform
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 

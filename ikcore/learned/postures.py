@@ -13,10 +13,10 @@ from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, shown, whole_number
 from ikcore.goals import Goal
 from ikcore.learned.keys import Keys, OfGoals, check_known, mean_rotation
-from ikcore.limits import Limit
+from ikcore.limits.limit import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.tasks import Moving
+from ikcore.solving.tasks import Moving
 
 
 class Postures(OfGoals):

@@ -19,7 +19,7 @@ from ikcore.goals import Goal
 from ikcore.learned.keys import Keys, OfGoals, check_known, farthest, mean_rotation
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.tasks import Moving
+from ikcore.solving.tasks import Moving
 
 
 class RbfPoses(OfGoals):

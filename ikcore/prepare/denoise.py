@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ikcore._arrays import dot, path_lengths, size
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
-from ikcore.feet import free
+from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import BRIEF, LEG, TRACE
 from ikcore.feet.leg import Leg
@@ -81,7 +81,7 @@ def noise_of(clip: Clip, feet: Feet) -> float:
     """
     if len(clip) < _MIN_FRAMES or BRIEF / 2 * clip.fps < 1 or not len(feet):
         return 0.0
-    each = points_and_joints(clip.skeleton, clip.pose, [], free.hips(clip.skeleton, feet))[1]
+    each = points_and_joints(clip.skeleton, clip.pose, [], free_feet.hips(clip.skeleton, feet))[1]
     hips = _mean(np.moveaxis(each, 1, 0).reshape(each.shape[1], -1)).reshape(-1, 3)
     noise = _deviation(hips)
     if noise < TRACE / LEG * _leg_length(clip, feet.legs[0]):
@@ -95,7 +95,7 @@ def noise_of(clip: Clip, feet: Feet) -> float:
 def _leg_length(clip: Clip, leg: Leg) -> float:
     """In the first frame."""
     if leg.free:
-        return free.length_in(clip[:1], leg)
+        return free_feet.length_in(clip[:1], leg)
     tip = [] if leg.ankle else [leg.soles["ball"]]
     end, joints = points_and_joints(clip.skeleton, clip.pose[:1], tip, leg.bones)
     return float(path_lengths(np.concatenate([joints, end], axis=1))[0])

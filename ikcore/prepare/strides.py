@@ -22,7 +22,7 @@ from ikcore._arrays import dot, path_lengths, size
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
 from ikcore.contacts.contacts import Contacts
-from ikcore.feet import free
+from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import FAR, HIGH, LEG, STEP, THICK, WHILE
 from ikcore.feet.leg import Leg
@@ -200,7 +200,7 @@ def _legs(clip: Clip, feet: Feet) -> list[_Leg]:
 def _leg(clip: Clip, leg: Leg, feet: Feet) -> _Leg:
     skeleton = clip.skeleton
     ends = [leg.ball] if leg.ankle and leg.ball and leg.ball != leg.ankle else []
-    body = free.hips(skeleton, feet)[:1] if leg.free else [leg.bones[0]]
+    body = free_feet.hips(skeleton, feet)[:1] if leg.free else [leg.bones[0]]
     sole, joints = points_and_joints(skeleton, clip.pose, leg.soles.values(), [*body, *leg.bones, *ends])
     named = {name: sole[:, at] for at, name in enumerate(leg.soles)}
     bend = joints[:, -1] if ends else named.get("ball")
@@ -209,7 +209,7 @@ def _leg(clip: Clip, leg: Leg, feet: Feet) -> _Leg:
     pair = (front, back) if front is not None and back is not None and front is not back else None
     bones = joints[:, 1 : 1 + len(leg.bones)]
     if leg.free:
-        length = free.length_in(clip, leg)
+        length = free_feet.length_in(clip, leg)
     else:
         chain = bones if leg.ankle else np.concatenate([bones, named["ball"][:, np.newaxis]], axis=1)
         length = float(np.sort(path_lengths(chain))[len(chain) // 2])

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from ikcore.tasks import Moving
+from ikcore.solving.tasks import Moving
 
 
 class Shared(TypedDict, total=False):

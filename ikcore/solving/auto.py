@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ikcore.goals import Goal, Look, Reach
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import checked_moving, tasks_to_come
-from ikcore.solving.single import FIELDS
-from ikcore.solving.table import arguments_of
+from ikcore.solving.registry import arguments_of
+from ikcore.solving.single_pose import FIELDS
 
 AUTO = "auto"
 

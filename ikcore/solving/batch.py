@@ -14,8 +14,8 @@ from ikcore._arrays import on_threads
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import check_takes, moves_joints, tasks_of
-from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Moving, Task, field_of, is_full, may_of
+from ikcore.solving.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Moving, Task, field_of, is_full, may_of
+from ikcore.solving.validate import check_takes, moves_joints, tasks_of
 
 
 def checked_moving(skeleton: Skeleton, moving: Moving) -> bytes | None:

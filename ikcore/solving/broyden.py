@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import tasks_of
 from ikcore.solving.composed import composed
 from ikcore.solving.coordinates import Coordinates
-from ikcore.solving.table import Option
-from ikcore.tasks import Moving, may_of
+from ikcore.solving.registry import Option
+from ikcore.solving.tasks import Moving, may_of
+from ikcore.solving.validate import tasks_of
 
 Array = NDArray[Any]
 

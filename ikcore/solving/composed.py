@@ -20,14 +20,14 @@ from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # methods of the core come first in the table
+from ikcore.solving import closed_form, heuristic, jacobian  # noqa: F401  # methods of the core come first in the table
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds, frame_rate
 from ikcore.solving.influence import faded
+from ikcore.solving.registry import METHODS, TAKEN, Method, Option, document, enter_method, numbers_of, options_of
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import METHODS, TAKEN, Method, Option, document, enter_method, numbers_of, options_of
+from ikcore.solving.tasks import TASK_ROWS, Task, field_of, sliding
+from ikcore.solving.validate import check_speeds, frame_rate
 from ikcore.status import Status
-from ikcore.tasks import TASK_ROWS, Task, field_of, sliding
 
 Array = NDArray[Any]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.placed import point_of
-from ikcore.tasks import Task, sliding
+from ikcore.solving.errors import point_of
+from ikcore.solving.tasks import Task, sliding
 
 Array = NDArray[Any]
 

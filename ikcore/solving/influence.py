@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import dot
 from ikcore.goals import Goal
+from ikcore.limits.workspace import distance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
 from ikcore.solving.batch import Found, items_of
-from ikcore.solving.placed import arm_of, centre_of_mass, clearance, point_of
-from ikcore.span import distance
+from ikcore.solving.errors import arm_of, centre_of_mass, clearance, point_of
+from ikcore.solving.tasks import Task, is_full
 from ikcore.status import Status
-from ikcore.tasks import Task, is_full
 
 Array = NDArray[Any]
 

@@ -9,9 +9,9 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.arguments import Iterated, WithNullSpace
-from ikcore.solving.iterative import iterate
+from ikcore.solving.registry import method
+from ikcore.solving.run import iterate
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import method
 
 
 @method

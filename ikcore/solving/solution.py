@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import shown, whole_number
+from ikcore._record import record
 from ikcore.goals import Goal
+from ikcore.limits.workspace import distance, span_of
 from ikcore.pose import Pose
-from ikcore.record import record
 from ikcore.skeleton import Skeleton, World
-from ikcore.solving.placed import chain_points, from_rest, miss_of, off_ray
-from ikcore.span import distance, span_of
+from ikcore.solving.errors import chain_points, from_rest, miss_of, off_ray
+from ikcore.solving.tasks import Task, all_tasks, sliding
 from ikcore.status import Status
-from ikcore.tasks import Task, all_tasks, sliding
 
 if TYPE_CHECKING:
     from ikcore.solving.batch import Found
-    from ikcore.solving.single import Item
+    from ikcore.solving.single_pose import Item
 
 
 # The method of a solve, and a byte per joint: whether it may turn or slide in this solve.

@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import switch, thread_count
+from ikcore._record import record
 from ikcore.goals import Goal
 from ikcore.pose import Pose
-from ikcore.record import record
 from ikcore.skeleton import Skeleton
-from ikcore.solving import closed
+from ikcore.solving import closed_form
 from ikcore.solving.auto import AUTO, method_for
 from ikcore.solving.batch import Batch, Found, checked_moving, items_of
-from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, release_time, tasks_of
 from ikcore.solving.influence import whole_goals
-from ikcore.solving.single import solve_single
+from ikcore.solving.registry import METHODS, arguments_of, checked_options, numbers_of
+from ikcore.solving.single_pose import solve_single
 from ikcore.solving.solution import Solution, by_goal
-from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
+from ikcore.solving.tasks import Moving, Task, sliding
+from ikcore.solving.validate import check_speeds, checked_goals, frame_rate, is_iterative, release_time, tasks_of
 from ikcore.status import INPUT_OUTSIDE, Status
-from ikcore.tasks import Moving, Task, sliding
 
 
 @record
@@ -261,9 +261,10 @@ def _last_result(solution: Solution) -> _After:
 def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_errors: bool) -> _After:
     if not is_iterative(stage.method):
         if not goal_errors:
-            return _After(*closed.judged(stage.method, skeleton, last, whole_goals(stage.goals), stage.options), None)
+            goals = whole_goals(stage.goals)
+            return _After(*closed_form.judged(stage.method, skeleton, last, goals, stage.options), None)
         misses = [
-            closed.judged(stage.method, skeleton, last, [goal], stage.options) for goal in whole_goals(stage.goals)
+            closed_form.judged(stage.method, skeleton, last, [goal], stage.options) for goal in whole_goals(stage.goals)
         ]
         missed, error, angle = (np.stack(part, axis=-1) for part in zip(*misses, strict=True))
         return _After(missed.any(axis=-1), error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))

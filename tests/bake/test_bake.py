@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import loops
-from ikcore.feet import intervals
+from ikcore.contacts import intervals
 from ikcore.feet.human import SOLE
 from ikcore.feet.metrics import runs
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import ikcore as ik
-from ikcore import files
+from ikcore import _files
 
 WALK = ik.samples.walk(seconds=2).clip
 
@@ -88,7 +88,7 @@ def test_whatever_stops_it_leaves_what_was_there(ending: type[BaseException], tm
         raise ending
 
     with pytest.raises(ending):
-        files.write(path, stopped())
+        _files.write(path, stopped())
     assert alone(path)
 
 
@@ -96,7 +96,7 @@ def test_half_a_letter_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "some.txt"
     path.write_text("older")
     with pytest.raises(UnicodeEncodeError):
-        files.write(path, ["half", "a\udcff"])
+        _files.write(path, ["half", "a\udcff"])
     assert alone(path)
     clip = ik.Clip(ik.Skeleton([-1], [[0, 0, 0]], names=["a\udcff"]), ik.Pose([[[1, 0, 0, 0]]]), 30)
     path = path.rename(tmp_path / "some.bvh")
@@ -109,13 +109,13 @@ def test_half_a_letter_leaves_what_was_there(tmp_path: Path) -> None:
 def test_a_process_that_ends_at_once_leaves_nothing(tmp_path: Path) -> None:
     def parts() -> Iterator[str]:
         assert len(list(tmp_path.iterdir())) == 1
-        files.drop_unfinished()
+        _files.drop_unfinished()
         assert not list(tmp_path.iterdir())
         yield "more"
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        files.write(tmp_path / "some.txt", parts())
+        _files.write(tmp_path / "some.txt", parts())
     assert not list(tmp_path.iterdir())
 
 
@@ -130,7 +130,7 @@ def test_permissions_stay_and_hold_from_the_start(mode: int, tmp_path: Path) -> 
         assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {mode}
         yield "new"
 
-    files.write(path, parts())
+    _files.write(path, parts())
     assert stat.S_IMODE(path.stat().st_mode) == mode
     assert path.read_text() == "new"
 
@@ -138,7 +138,7 @@ def test_permissions_stay_and_hold_from_the_start(mode: int, tmp_path: Path) -> 
 @POSIX
 def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
-    files.write(tmp_path / "new", ["text"])
+    _files.write(tmp_path / "new", ["text"])
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
@@ -149,7 +149,7 @@ def test_what_is_read_only_is_left(tmp_path: Path) -> None:
     path.write_text("older")
     path.chmod(0o444)
     with pytest.raises(PermissionError, match=r"some\.txt"):
-        files.write(path, ["new"])
+        _files.write(path, ["new"])
     assert alone(path)
 
 
@@ -159,18 +159,18 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     link, older, gone = tmp_path / "link", tmp_path / "deep/older", tmp_path / "deep/gone"
     older.write_text("older")
     link.symlink_to("deep/older")
-    files.write(link, ["new"])
+    _files.write(link, ["new"])
     assert link.is_symlink()
     assert older.read_text() == "new"
     link.unlink()
     link.symlink_to("deep/gone")
-    files.write(link, ["new"])
+    _files.write(link, ["new"])
     assert link.is_symlink()
     assert gone.read_text() == "new"
     link.unlink()
     link.symlink_to("link")
     with pytest.raises(OSError, match="link"):
-        files.write(link, ["new"])
+        _files.write(link, ["new"])
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "deep", gone, older, link]
 
 
@@ -181,22 +181,22 @@ def test_what_is_no_file_is_written_to(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
     reader.start()
-    files.write(pipe, ["one ", "two"])
+    _files.write(pipe, ["one ", "two"])
     reader.join()
     assert got == ["one two"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     if Path("/dev/full").exists():
         with pytest.raises(OSError, match="/dev/full"):
-            files.write("/dev/full", ["text"])
+            _files.write("/dev/full", ["text"])
     with pytest.raises(IsADirectoryError):
-        files.write(tmp_path, ["text"])
+        _files.write(tmp_path, ["text"])
 
 
 def test_a_folder_that_is_not_there_is_an_error_with_the_name(tmp_path: Path) -> None:
     ways = ["none/some.txt"] if os.name == "nt" else ["none/some.txt", "none/../some.txt"]  # no folder to Windows
     for path in map(tmp_path.joinpath, ways):
         with pytest.raises(FileNotFoundError) as caught:
-            files.write(path, ["text"])
+            _files.write(path, ["text"])
         assert caught.value.filename == str(path)
     assert not list(tmp_path.iterdir())
 
@@ -211,8 +211,8 @@ def test_two_ways_to_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             os.link(path, tmp_path / "hard")
             ways.append(tmp_path / "hard")
         for way in ways:
-            assert files.known_as(way) & files.known_as(path), way
-    assert not files.known_as(path) & files.known_as(tmp_path / "other.txt")
+            assert _files.known_as(way) & _files.known_as(path), way
+    assert not _files.known_as(path) & _files.known_as(tmp_path / "other.txt")
 
 
 def test_a_folder_in_which_no_file_can_be_replaced_is_told_from_a_file_that_cannot(

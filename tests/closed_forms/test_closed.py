@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ikcore as ik
 from ikcore import _core
 from ikcore.solving.batch import Found
-from ikcore.tasks import Task
+from ikcore.solving.tasks import Task
 
 NAMES = ["hips", "thigh.L", "shin.L", "foot.L", "toe.L", "thigh.R", "shin.R", "foot.R", "toe.R"]
 LEFT = np.array([[0.1, -0.05, 0], [0, -0.4, 0.03], [0, -0.42, -0.03], [0, -0.05, 0.12]])

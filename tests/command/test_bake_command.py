@@ -18,7 +18,7 @@ import processes
 import pytest
 
 import ikcore as ik
-from ikcore.command import baking, cli, commands
+from ikcore.command import bake_command, cli, commands
 
 WALK = ik.samples.walk(seconds=3).clip
 RISE, START = 0.16, 1.2  # metres: of a step, and where the stairs begin
@@ -295,7 +295,7 @@ def test_presets_and_settings(
         seen.append(settings)
         return whole(*arguments, settings=settings, **others)
 
-    monkeypatch.setattr(baking, "bake_feet", noted)
+    monkeypatch.setattr(bake_command, "bake_feet", noted)
     default = ik.BakeSettings()
     switches = ("lock",)
     values: dict[str, Any] = dict.fromkeys(switches, False)

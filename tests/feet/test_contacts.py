@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore.contacts import in_place, rules, tracks
+from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics
-from ikcore.feet.intervals import runs
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore.bake import Held
 from ikcore.command import cli
-from ikcore.feet import free
+from ikcore.feet import free_feet
 
 Array = NDArray[np.float64]
 LEGS = tuple(f"{side}{part}" for side in ("Left", "Right") for part in ("UpLeg", "Leg"))
@@ -161,7 +161,7 @@ def test_feet_are_found_by_name_where_one_is_lifted_at_rest() -> None:
     offsets[skeleton.index("foot_r")] += [0, 0.4, 0.2]
     lifted = ik.Skeleton(skeleton.parents, offsets, names=skeleton.names)
     feet = ik.Feet.detect(lifted)
-    lengths = [free.length(lifted, leg, lifted.forward(lifted.rest).positions) for leg in feet]
+    lengths = [free_feet.length(lifted, leg, lifted.forward(lifted.rest).positions) for leg in feet]
     assert max(lengths) < 1.1 * min(lengths)
     assert [leg.chain for leg in feet] == [("foot_l", "toe_l"), ("foot_r", "toe_r")]
     others = [name.replace("foot", "thing") for name in skeleton.names]

@@ -16,7 +16,7 @@ import ikcore as ik
 from ikcore import report
 from ikcore.command import commands, demo, many
 from ikcore.feet import Measured, before_and_after, measure, metrics, verdicts
-from ikcore.pages import drawing
+from ikcore.reports import drawing
 
 FPS = 60
 WALK = ik.samples.walk(seconds=4, fps=FPS)

@@ -12,8 +12,8 @@ from human import Human
 from numpy.testing import assert_allclose
 
 import ikcore as ik
-from ikcore.solving.checks import tasks_of
 from ikcore.solving.coordinates import Coordinates
+from ikcore.solving.validate import tasks_of
 
 HUMAN = Human()
 BENT = ik.Limit.hinge([0, 1, 1], -1, 2)

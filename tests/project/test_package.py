@@ -21,7 +21,7 @@ import pytest
 import ikcore as ik
 from ikcore import _core
 from ikcore.command import cli, demo
-from ikcore.solving.table import KNOWN_AS
+from ikcore.solving.registry import KNOWN_AS
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,7 +59,7 @@ def test_solving_does_not_wait_for_clips_feet_and_pages_to_be_imported() -> None
     code = """
 import sys
 import ikcore as ik
-late = ("ikcore.bake", "ikcore.clips", "ikcore.command", "ikcore.feet", "ikcore.grounds", "ikcore.pages", "tempfile")
+late = ("ikcore.bake", "ikcore.clips", "ikcore.command", "ikcore.feet", "ikcore.grounds", "ikcore.reports", "tempfile")
 early = [name for name in sys.modules if name.startswith(late)]
 assert not early, early
 for name in ik.__all__:
@@ -173,7 +173,7 @@ def test_modules_import_each_other_in_no_circle() -> None:
     assert len(graph) > 60
     graphlib.TopologicalSorter(graph).prepare()  # names the circle
     doors = {(name, to) for name, body in trees.items() for to in imported(body, late=True) - graph[name]}
-    assert doors == {("ikcore.clips.clip", "ikcore.clips.formats"), ("ikcore.limits", "ikcore.pages.limit_drawing")}
+    assert doors == {("ikcore.clips.clip", "ikcore.clips.formats"), ("ikcore.limits.limit", "ikcore.limits.drawing")}
 
 
 def test_the_stub_names_what_the_module_has() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore.solving.table import METHODS, enter_method
+from ikcore.solving.registry import METHODS, enter_method
 
 ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], limits={1: ik.Limit.hinge([0, 0, 1], -1, 1)})
 SEEN = ik.Pose(ik.rotations.exp(np.random.default_rng(0).normal(size=(500, 4, 3))))

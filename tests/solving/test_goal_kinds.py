@@ -16,10 +16,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import Status, _core
-from ikcore.solving import batch, checks
-from ikcore.solving.placed import miss_of
-from ikcore.solving.table import TAKEN
-from ikcore.tasks import TASK_ROWS
+from ikcore.solving import batch, validate
+from ikcore.solving.errors import miss_of
+from ikcore.solving.registry import TAKEN
+from ikcore.solving.tasks import TASK_ROWS
 
 Array = Any
 everywhere = pytest.mark.usefixtures("everywhere")
@@ -160,7 +160,7 @@ def goals_met_by(world: truth.World, rng: np.random.Generator, count: int) -> li
 def can_move(skeleton: ik.Skeleton, goals: list[ik.Goal]) -> bool:
     """Whether something between two joints moves for goals about them; others are refused."""
     try:
-        return bool(checks.tasks_of(skeleton, goals, np.dtype(float)))
+        return bool(validate.tasks_of(skeleton, goals, np.dtype(float)))
     except ValueError:
         return False
 
@@ -931,7 +931,7 @@ def test_the_core_refuses_it_as_well(method: str, word: str) -> None:
     goals, skeleton = WORDS[word]
     if word in ik.methods()[method].takes:
         return
-    tasks = checks.tasks_of(skeleton, goals, np.dtype(float))
+    tasks = validate.tasks_of(skeleton, goals, np.dtype(float))
     found = batch.Found.empty((), skeleton.rest.rotations, moves=True)
     with pytest.raises(ValueError, match=r"the method does not take( goals of this kind)?$"):
         _core.solve(
@@ -1280,11 +1280,11 @@ def test_poles_are_refused_where_the_core_refuses_them(seed: int) -> None:
     offset = [None, [0, 1, 0]][rng.integers(2)]
     goal = ik.Reach(int(rng.integers(4)), NEAR, [None, QUARTER][rng.integers(2)], offset=offset, pole=[0, 0, 9])
     goals: list[ik.Goal] = [goal, *[ik.Reach(4, UP)] * int(rng.integers(2))]
-    tasks = checks.tasks_of(body, goals, np.dtype(float))
+    tasks = validate.tasks_of(body, goals, np.dtype(float))
     outputs = batch.Found.empty((), body.rest.rotations)
     arguments = (body._data, tuple(task.for_core() for task in tasks), body.rest.rotations, None, None)
     try:
-        checks.check_takes("dls", body, tasks, scaled=False)
+        validate.check_takes("dls", body, tasks, scaled=False)
     except ValueError:
         with pytest.raises(ValueError, match="solve: a goal's pole needs"):
             _core.solve("dls", *arguments, tuple([None] * len(_core.OPTIONS)), outputs)
@@ -1293,7 +1293,7 @@ def test_poles_are_refused_where_the_core_refuses_them(seed: int) -> None:
 
 
 def test_the_core_refuses_postures_alone() -> None:
-    (task, _) = checks.tasks_of(ARM, [ik.Posture(1), SHARE], np.dtype(float))
+    (task, _) = validate.tasks_of(ARM, [ik.Posture(1), SHARE], np.dtype(float))
     found = batch.Found.empty((), ARM.rest.rotations)
     none = tuple([None] * len(_core.OPTIONS))
     with pytest.raises(ValueError, match="there is no goal but for postures"):

@@ -27,7 +27,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import _arrays, _core
-from ikcore.solving import batch, checks, single
+from ikcore.solving import batch, single_pose, validate
 
 METHODS = [name for name, *_ in _core.METHODS]
 AS_A_BATCH: Any = UserList  # goals that no call on a single item takes
@@ -846,7 +846,7 @@ def test_to_judge_is_to_solve_nothing(method: str) -> None:
     turned = ik.rotations.exp(np.random.default_rng(4).normal(size=(5, 4, 3)) * 0.4)
     pose, target = ik.Pose(turned), np.array([1.5, 0.5, 0.2])
     for sequence in (False, True):
-        tasks = checks.tasks_of(arm, [ik.Reach(3, target, pole=[0, 9, 0] if "pole" in takes else None)], pose.dtype)
+        tasks = validate.tasks_of(arm, [ik.Reach(3, target, pole=[0, 9, 0] if "pole" in takes else None)], pose.dtype)
         found = batch.Found.empty((5, 1), pose.rotations[:, np.newaxis])
         given = ik.Pose(pose.rotations[:, np.newaxis])
         batch.Batch(arm, given, tasks, found, sequence=sequence).solve(method, NOT_GIVEN, 1, judge=True)
@@ -1257,7 +1257,7 @@ def prepared_for(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         made.append(given)
         return make(*given, **how)
 
-    monkeypatch.setattr(single, "prepared", prepared)
+    monkeypatch.setattr(single_pose, "prepared", prepared)
     return made
 
 

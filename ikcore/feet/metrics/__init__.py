@@ -7,7 +7,7 @@ rate enters every derivative, so that 30 and 120 frames per second give the same
 Thresholds in metres are for humans. For others, divide lengths by the leg length and multiply by 0.85.
 """
 
-from ikcore.feet.intervals import core, runs
+from ikcore.contacts.intervals import core, runs
 from ikcore.feet.metrics.fidelity import agreement, deviation, onset_error, turn
 from ikcore.feet.metrics.geometry import UP
 from ikcore.feet.metrics.knees import (

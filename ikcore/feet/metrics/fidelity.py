@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import rows
-from ikcore.feet.intervals import Mask, mask_of
+from ikcore.contacts.intervals import Mask, mask_of
 from ikcore.feet.metrics import geometry, given
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import cross, dot, percentile, rows, size
-from ikcore.feet.intervals import Mask
+from ikcore.contacts.intervals import Mask
 from ikcore.feet.metrics import geometry, given
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
-from ikcore.feet.intervals import Mask, core, mask_of, runs
+from ikcore.contacts.intervals import Mask, core, mask_of, runs
 from ikcore.feet.metrics import geometry, given
 from ikcore.feet.metrics.geometry import UP
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
-from ikcore.feet.intervals import Mask, mask_of, runs
+from ikcore.contacts.intervals import Mask, mask_of, runs
 from ikcore.feet.metrics import given
 from ikcore.feet.metrics.fidelity import deviation
 from ikcore.feet.metrics.geometry import UP

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
-from ikcore.feet.intervals import core, mask_of
+from ikcore.contacts.intervals import core, mask_of
 from ikcore.feet.metrics import geometry, given
 from ikcore.feet.metrics.geometry import UP
 

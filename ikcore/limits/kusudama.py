@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import cross, dot, size, unit
-from ikcore.record import record
+from ikcore._record import record
 
 Array = NDArray[Any]
 # A direction and an angle.

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import cross, dot
+from ikcore.limits.workspace import distance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors
-from ikcore.span import distance
-from ikcore.tasks import Task
+from ikcore.solving.tasks import Task
 
 
 def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:

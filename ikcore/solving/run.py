@@ -12,12 +12,12 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.arguments import OPTIONS, Shared
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds, frame_rate, moves_joints, release_time, released
 from ikcore.solving.influence import faded
-from ikcore.solving.single import solve_single
+from ikcore.solving.registry import SWITCHES, numbers_of, with_defaults
+from ikcore.solving.single_pose import solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import SWITCHES, numbers_of, with_defaults
-from ikcore.tasks import Task
+from ikcore.solving.tasks import Task
+from ikcore.solving.validate import check_speeds, frame_rate, moves_joints, release_time, released
 
 
 def iterate(

@@ -1,16 +1,4 @@
-"""Joint limits: the allowed rotations of a joint relative to rest.
-
-A `Limit` projects rotations to the nearest allowed one, measures their violation, samples what is allowed, and draws
-it. Angles are radians. A rotation relative to rest is ``rest^-1 * local``; a skeleton applies that itself.
-
->>> import ikcore as ik
->>> knee = ik.Limit.hinge([1, 0, 0], 0, 2.4)
->>> bent_back = ik.rotations.from_axis_angle([1, 0, 0], -0.5)
->>> float(knee.violation(bent_back).round(6))
-0.5
->>> knee.project(bent_back).round(6)
-array([1., 0., 0., 0.])
-"""
+"""The limit of a joint: the rotations that it allows, relative to rest."""
 
 from __future__ import annotations
 
@@ -24,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
 from ikcore._arrays import call, number_type, rows, shown, unit, whole_number
-from ikcore.cones import uniform_directions
-from ikcore.record import hash_of_fields, record, same_fields
+from ikcore._record import hash_of_fields, record, same_fields
+from ikcore.limits.kusudama import uniform_directions
+from ikcore.limits.sampling import MOST_SAMPLES, middle_angles, rotation_about, swings, uniform, within
 
 Array = NDArray[Any]
 Kind = Literal["free", "locked", "hinge", "ball", "euler", "kusudama"]
@@ -544,8 +533,8 @@ class Limit:
         """
         if _whole("n", n) < 0:
             raise ValueError(f"n: expected 0 or more, got {shown(n)}")
-        if n > _MOST_SAMPLES:
-            raise ValueError(f"n: expected {_MOST_SAMPLES} at most, got {shown(n)}")
+        if n > MOST_SAMPLES:
+            raise ValueError(f"n: expected {MOST_SAMPLES} at most, got {shown(n)}")
         u = uniform(n, _whole("seed", seed))
         if self.kind == "free":
             return replace(self, kind="ball").sample(n, seed)
@@ -555,9 +544,9 @@ class Limit:
             return self.project(self._sample_euler(u))
         if self.kind == "kusudama":
             return self.project(self._from_frame(self._sample_kusudama(n, seed)))
-        local = _rotation_about(0, _within(self.twist, u[0]))
+        local = rotation_about(0, within(self.twist, u[0]))
         if self.kind == "ball":
-            local = rotations.multiply(_swings(self.swing, u[1], u[2]), local)
+            local = rotations.multiply(swings(self.swing, u[1], u[2]), local)
         return self.project(self._from_frame(local))
 
     def _from_frame(self, q: Array) -> Array:
@@ -565,8 +554,8 @@ class Limit:
 
     def _sample_euler(self, u: Array) -> Array:
         ranges = list(zip(self.lowest, self.highest, strict=True))
-        inner, outer = (_rotation_about(self.axes[i], _within(ranges[i], u[i])) for i in (0, 2))
-        middle = _rotation_about(self.axes[1], _middle_angles(ranges[1], u[1]))
+        inner, outer = (rotation_about(self.axes[i], within(ranges[i], u[i])) for i in (0, 2))
+        middle = rotation_about(self.axes[1], middle_angles(ranges[1], u[1]))
         return rotations.multiply(outer, rotations.multiply(middle, inner))
 
     def _sample_kusudama(self, n: int, seed: int) -> Array:
@@ -578,7 +567,7 @@ class Limit:
             if np.count_nonzero(taken) >= n:
                 break
         swings = rotations.shortest_arc([1, 0, 0], directions[taken][:n], [0, 0, 1])
-        return rotations.multiply(swings, _rotation_about(0, _within(self.twist, u[taken][:n, 5])))
+        return rotations.multiply(swings, rotation_about(0, within(self.twist, u[taken][:n, 5])))
 
     def draw(self, ax: Any = None) -> Any:
         """Draw the limit on a sphere about the joint: allowed directions of its axis and the range of its twist.
@@ -598,7 +587,7 @@ class Limit:
         --------
         >>> Limit.cone([0, 0, 1], 0.5, twist=(-1, 1)).draw()  # doctest: +SKIP
         """
-        from ikcore.pages.limit_drawing import draw
+        from ikcore.limits.drawing import draw
 
         return draw(self, ax)
 
@@ -676,152 +665,3 @@ def _frame(axis: ArrayLike, side: ArrayLike | None) -> tuple[float, ...]:
 
 
 # --- sampling --------------------------------------------------------------------------------------------------------
-
-
-# The largest number of samples with distinct counters.
-_MOST_SAMPLES = 2**32 // 3
-
-
-def uniform(n: int, seed: int) -> Array:
-    """Three rows of n numbers in [0, 1) by SplitMix64 (Steele, Lea and Flood 2014), with one counter per number."""
-    counter = np.arange(1, 3 * n + 1, dtype=np.uint64) + np.uint64(seed % 2**32 << 32)
-    x = counter * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    x ^= x >> np.uint64(31)
-    return ((x >> np.uint64(11)) * 2.0**-53).reshape(n, 3).T
-
-
-def _rotation_about(axis: int, angle: Array) -> Array:
-    return rotations.from_axis_angle(np.eye(3)[axis], angle)
-
-
-def _within(bounds: tuple[float, ...], u: Array) -> Array:
-    low, high = bounds
-    return low + min(high - low, _TURN) * u
-
-
-def _swings(swing: tuple[float, ...], u: Array, v: Array) -> Array:
-    """Directions uniform on the sphere: sines of half angles uniform in the plane, quadrant by quadrant."""
-    sines = np.maximum(_rotation_about(0, np.array(swing))[:, 1], 1e-9)  # a line counts as a very thin ellipse
-    y, z = sines[[0, 1, 1, 0]], sines[[2, 2, 3, 3]]
-    edges = np.cumsum(y * z) / np.sum(y * z)
-    quadrant = np.minimum(np.searchsorted(edges, v, side="right"), 3)
-    width = np.diff(edges, prepend=0.0)[quadrant]
-    angle = (quadrant + (v - edges[quadrant] + width) / width) * (np.pi / 2)
-    circle = _rotation_about(0, 2 * angle)[:, :2]
-    radius = np.sqrt(u)[:, None]
-    point = radius * circle * np.stack([y[quadrant], z[quadrant]], axis=-1)
-    cosine = np.sqrt(np.maximum(0, 1 - point[:, 0] ** 2 - point[:, 1] ** 2))
-    return np.stack([cosine, 0 * cosine, -point[:, 1], point[:, 0]], axis=-1)
-
-
-def _middle_angles(bounds: tuple[float, ...], u: Array) -> Array:
-    """Angles of density |cos|: its integral from 0 is 2 k + sin(angle - k pi) in the k-th half turn."""
-    low, high = bounds
-    ends = np.array([low, min(high, low + _TURN)])
-    k = np.round(ends / np.pi)
-    sines = _rotation_about(0, 2 * (ends - k * np.pi))[:, 1]
-    first, last = 2 * k + sines
-    area = first + (last - first) * u
-    k = np.round(area / 2)
-    sine = np.clip(area - 2 * k, -1, 1)
-    arc = rotations.shortest_arc([1, 0, 0], np.stack([np.sqrt(1 - sine**2), sine, 0 * sine], axis=-1))
-    angles: Array = np.clip(k * np.pi + rotations.log(arc)[:, 2], low, high)
-    return angles
-
-
-# --- a human's joints ------------------------------------------------------------------------------------------------
-
-
-def human_arm(side: str) -> dict[str, Limit]:
-    """The joints of an arm: shoulder, elbow, forearm and wrist.
-
-    At rest the body stands with its arms stretched out sideways, palms forward. The axes of every joint are those of
-    the world: +Y up, +Z forward, +X left. Angles are the normal range of motion of the American Academy of Orthopaedic
-    Surgeons (Joint Motion, 1965). Shoulder abduction is 180 degrees and adduction 45, both from the hanging arm;
-    internal rotation 70, external 90. Elbow 0 to 150; pronation and supination 80 each. Wrist flexion 80, extension 70,
-    radial deviation 20, ulnar 30. Forwards and backwards at the height of the shoulder, the arm moves by 130 and 40.
-
-    Parameters
-    ----------
-    side : {"left", "right"}
-        Which arm.
-
-    Returns
-    -------
-    dict of str to Limit
-
-    Examples
-    --------
-    >>> arm = human_arm("left")
-    >>> list(arm)
-    ['shoulder', 'elbow', 'forearm', 'wrist']
-    >>> forearm_forward = rotations.shortest_arc([1, 0, 0], [0, 0, 1])
-    >>> float(arm["elbow"].violation(forearm_forward).round(9))
-    0.0
-    """
-    left = _is_left(side)
-    outwards = [1, 0, 0] if left else [-1, 0, 0]
-    # z of the frame, axis x side, points forwards on the left and backwards on the right
-    reach = (90, 135, 130, 40) if left else (90, 135, 40, 130)
-    bend = (20, 30, 80, 70) if left else (20, 30, 70, 80)
-    rotation = (-90, 70) if left else (-70, 90)
-    return {
-        "shoulder": Limit.ball(outwards, _angles(*reach), side=[0, 1, 0], twist=_angles(*rotation)),
-        "elbow": Limit.hinge([0, -1, 0] if left else [0, 1, 0], *_angles(0, 150)),
-        "forearm": Limit.hinge(outwards, *_angles(-80, 80)),
-        "wrist": Limit.ball(outwards, _angles(*bend), side=[0, 1, 0], twist=(0, 0)),
-    }
-
-
-def human_leg(side: str) -> dict[str, Limit]:
-    """The joints of a leg: hip, knee, ankle and toe.
-
-    Axes, rest pose and source as for `human_arm`; at rest the legs are straight down and the feet point forward. Hip
-    flexion is 120 degrees, extension 30, abduction 45, adduction 30, rotation 45 both ways. Knee 0 to 135. Ankle
-    dorsiflexion 20, plantar flexion 50, inversion 35, eversion 15. Toe extension 70, flexion 45.
-
-    Parameters
-    ----------
-    side : {"left", "right"}
-        Which leg.
-
-    Returns
-    -------
-    dict of str to Limit
-
-    Examples
-    --------
-    >>> leg = human_leg("right")
-    >>> heel_up = rotations.from_axis_angle([1, 0, 0], [2.0, 2.5])
-    >>> leg["knee"].violation(heel_up).round(4)
-    array([0.    , 0.1438])
-    """
-    left = _is_left(side)
-    swing = (120, 30, 30, 45) if left else (120, 30, 45, 30)  # z of the frame points to the right
-    tilt = (-35, 15) if left else (-15, 35)  # about +Z
-    low, high = zip(tilt, (0, 0), (-20, 50), strict=True)
-    return {
-        "hip": Limit.ball([0, -1, 0], _angles(*swing), side=[0, 0, 1], twist=_angles(-45, 45)),
-        "knee": Limit.hinge([1, 0, 0], *_angles(0, 135)),
-        "ankle": Limit.euler("zyx", _angles(*low), _angles(*high)),
-        "toe": Limit.hinge([1, 0, 0], *_angles(-70, 45)),
-    }
-
-
-def _is_left(side: str) -> bool:
-    if side not in ("left", "right"):
-        raise ValueError(f"side: expected 'left' or 'right', got {side!r}")
-    return side == "left"
-
-
-def _angles(*degrees: float) -> Any:
-    return tuple(np.pi / 180 * angle for angle in degrees)
-
-
-__all__ = ["Limit", "human_arm", "human_leg"]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -11,12 +11,12 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
-from ikcore.solving.checks import moves_joints
 from ikcore.solving.influence import faded
-from ikcore.solving.single import solve_single
+from ikcore.solving.registry import method, numbers_of
+from ikcore.solving.single_pose import solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import method, numbers_of
-from ikcore.tasks import Moving, Task
+from ikcore.solving.tasks import Moving, Task
+from ikcore.solving.validate import moves_joints
 
 
 @method

@@ -16,7 +16,7 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import prepared, tasks_to_come
 from ikcore.solving.solution import places_of
-from ikcore.tasks import GOAL_POINTS, GOAL_ROWS, is_full
+from ikcore.solving.tasks import GOAL_POINTS, GOAL_ROWS, is_full
 
 # The core's result for one item: rotations, translations if joints move, error, rotation error, iterations, status,
 # and, if requested, history and errors of goals.

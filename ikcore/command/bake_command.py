@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ikcore.bake import Baked, BakeSettings, bake_feet
-from ikcore.command import commands, many, measuring
+from ikcore.command import commands, many, metrics_command
 from ikcore.command.commands import CommandError, Grounds, Up
-from ikcore.command.measuring import Outcome
+from ikcore.command.metrics_command import Outcome
 from ikcore.feet import Feet, Measured, verdicts
 from ikcore.feet.note import Note
-from ikcore.pages import report
 from ikcore.prepare import prepare
+from ikcore.reports import report
 
 _OPTIONS = {"add_root_motion": "--root-motion", "denoise": "--denoise", "fit_strides": "--fit-strides 0.4"}
 _SHORT = 1e-3  # reach error that counts as out of reach, relative to the leg length
@@ -74,9 +74,9 @@ def run(
         for source, output, page in zip(sources, outputs, pages, strict=True)
     ]
     outcomes = commands.outcomes(work, jobs, workers)
-    done = measuring.done_of(outcomes)
-    lines = measuring.as_text("ikcore-bake/1", outcomes) if as_json else _table(done)
-    return measuring.finish(outcomes, lines, folder, guessed=not (how.up and how.unit))
+    done = metrics_command.done_of(outcomes)
+    lines = metrics_command.as_text("ikcore-bake/1", outcomes) if as_json else _table(done)
+    return metrics_command.finish(outcomes, lines, folder, guessed=not (how.up and how.unit))
 
 
 def work(job: Job) -> Outcome:
@@ -121,7 +121,7 @@ def _bake(job: Job) -> Outcome:
     if job.page:
         commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))
     facts = {"output": str(job.output), "notes": notes, **_pelvis_data(baked, after)}
-    return measuring.outcome(job, clip, after, before, **facts)
+    return metrics_command.outcome(job, clip, after, before, **facts)
 
 
 def _with_option(note: Note) -> str:
@@ -198,7 +198,7 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
         short = sum(each.more["short"].values())
         cells = [" -> ".join(_worst(name, each, when) for when in (0, 1)) for name in _HEADS]
         lines.append([each.name, *cells, f"{low:+.2f} to {high:+.2f} m", f"{short} frames" if short else "-"])
-    return measuring.columns(lines)
+    return metrics_command.columns(lines)
 
 
 def _worst(name: str, outcome: Outcome, when: int) -> str:
@@ -206,4 +206,4 @@ def _worst(name: str, outcome: Outcome, when: int) -> str:
     records = {leg: both[when] for leg, both in outcome.measures.items()}
     leg = verdicts.worst(records, name)
     ((said, verdict),) = verdicts.said(name, [records[leg]], outcome.legs[leg]["length"] or math.nan)
-    return measuring.short(said, verdict)
+    return metrics_command.short(said, verdict)

@@ -9,17 +9,17 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ikcore import _core
+from ikcore._record import record
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
-from ikcore.record import record
 from ikcore.skeleton import Skeleton
-from ikcore.solving import closed, heuristic, jacobian, position_based  # noqa: F401  # they enter their methods
+from ikcore.solving import closed_form, heuristic, jacobian, position_based  # noqa: F401  # they enter their methods
 from ikcore.solving.auto import AUTO, method_for
 from ikcore.solving.batch import checked_moving, prepared, tasks_to_come
-from ikcore.solving.checks import checked_goals, moves_joints
+from ikcore.solving.registry import METHODS, checked_options, numbers_of
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import METHODS, checked_options, numbers_of
-from ikcore.tasks import GOAL_ARRAYS
+from ikcore.solving.tasks import GOAL_ARRAYS
+from ikcore.solving.validate import checked_goals, moves_joints
 
 
 def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "auto", **options: Any) -> Solution:

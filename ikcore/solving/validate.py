@@ -16,16 +16,8 @@ from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.table import (
-    FPS,
-    FRAMES_PER_SECOND,
-    METHODS,
-    RELEASE,
-    RELEASE_TIME,
-    TAKEN,
-    arguments_of,
-)
-from ikcore.tasks import MAY_TURN, Task, all_tasks, sliding
+from ikcore.solving.registry import FPS, FRAMES_PER_SECOND, METHODS, RELEASE, RELEASE_TIME, TAKEN, arguments_of
+from ikcore.solving.tasks import MAY_TURN, Task, all_tasks, sliding
 
 
 def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:

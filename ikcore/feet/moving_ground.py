@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore.feet.intervals import core, runs
+from ikcore.contacts.intervals import core, runs
 from ikcore.grounds.ground import Ground, Surface
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import cross, dot, extent, median, size
 from ikcore.clips.clip import Clip
-from ikcore.feet.intervals import blocks
+from ikcore.contacts.intervals import blocks
 from ikcore.feet.leg import ancestors, below
 from ikcore.feet.names import side_of, words
 from ikcore.pose import Pose

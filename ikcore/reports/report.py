@@ -15,17 +15,17 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import files
+from ikcore import _files
 from ikcore._arrays import plain
+from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics, verdicts
 from ikcore.feet.human import EDGE, EXACT, LEG, WHILE
-from ikcore.feet.intervals import runs
 from ikcore.feet.measured import Measured, ground_under
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import straight
 from ikcore.feet.verdicts import Moment
-from ikcore.pages import drawing
-from ikcore.pages.drawing import Panel, text
+from ikcore.reports import drawing
+from ikcore.reports.drawing import Panel, text
 
 Array = NDArray[Any]
 
@@ -95,7 +95,7 @@ def write(
     >>> "Nothing to look at" in path.read_text(encoding="utf-8")
     True
     """
-    files.write(path, [page(title, measured, source, notes=notes)])
+    _files.write(path, [page(title, measured, source, notes=notes)])
 
 
 class Listed(NamedTuple):
@@ -160,7 +160,7 @@ def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
     rows = [_row(clip, *each) for clip, each in zip(clips, verdicts_of, strict=True)]
     table = _scrollable(f'<table class="list"><tbody><tr>{heads}</tr>{"".join(rows)}</tbody></table>')
     about = "Measures are those of the leg that does worst; the page of a clip has them all."
-    files.write(path, [_whole("Feet of clips", [f'<p class="short">{counts}</p>', f"<p>{about}</p>", table], "wide")])
+    _files.write(path, [_whole("Feet of clips", [f'<p class="short">{counts}</p>', f"<p>{about}</p>", table], "wide")])
 
 
 _COUNTED = {"good": "good", "look at": "to look at", "failed": "failed"}
@@ -222,7 +222,7 @@ def page(title: str, measured: Measured, source: Measured | None = None, *, note
 
 def _whole(title: str, parts: Sequence[str], width: str = "narrow") -> str:
     """A page of parts, under its title."""
-    style = resources.files("ikcore.pages").joinpath("report.css").read_text(encoding="utf-8")
+    style = resources.files("ikcore.reports").joinpath("report.css").read_text(encoding="utf-8")
     body = "\n".join([f"<h1>{text(title)}</h1>", *parts])
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n{_OURS}\n'

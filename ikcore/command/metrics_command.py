@@ -17,7 +17,7 @@ from ikcore.command import commands, many
 from ikcore.command.commands import Grounds, Up
 from ikcore.feet import Measured, measure, verdicts
 from ikcore.feet.metrics import Measure
-from ikcore.pages import report
+from ikcore.reports import report
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
-from ikcore.record import record
+from ikcore._record import record
 from ikcore.status import Status
 
 

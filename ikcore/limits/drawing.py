@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import cones, rotations
+from ikcore import rotations
+from ikcore.limits import kusudama
 
 if TYPE_CHECKING:
-    from ikcore.limits import Limit
+    from ikcore.limits.limit import Limit
 
 Array = NDArray[Any]
 
@@ -49,7 +50,7 @@ def _axis(limit: Limit) -> Array:
 
 def _patches(limit: Limit) -> list[Array]:
     if limit.kind == "kusudama":
-        return [rotations.rotate(limit.frame, patch) for patch in cones.patches(limit.cones, STEPS)]
+        return [rotations.rotate(limit.frame, patch) for patch in kusudama.patches(limit.cones, STEPS)]
     return [_directions(limit)] if limit.kind in ("free", "ball", "euler") else []
 
 
