@@ -77,7 +77,7 @@ def main() -> None:
     load = load_now()
     tables = [scoreboard()] if arguments.scoreboard else [speed_table(), cost_table()]
     best_isa()
-    print(f"- {date.today()}, {processor()}, {thread_count(-1)} cores, load {load:.1f} before and ", end="")
+    print(f"- {date.today()}, {processor()}, {thread_count(None)} cores, load {load:.1f} before and ", end="")
     print(f"{load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print("\n".join(itertools.chain.from_iterable(["", *lines] for lines in tables)))

@@ -179,7 +179,7 @@ def describe(problems: Problems, load: float) -> list[str]:
     """The conditions of a run."""
     reachable = np.mean(in_reach(problems))
     return [
-        f"- {date.today()}, {processor()}, {thread_count(-1)} cores, load {load:.1f} before and {load_now():.1f} after",
+        f"- {date.today()}, {processor()}, {thread_count(None)} cores, load {load:.1f} before and {load_now():.1f} after",
         f"- {platform.system()}, ikcore {_core.__version__} ({', '.join(isas())}), NumPy {np.__version__}, "
         f"Python {platform.python_version()}",
         f"- conventional.c: {compiler()} {' '.join(FLAGS)}",

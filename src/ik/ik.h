@@ -1,7 +1,7 @@
 /* ikcore: inverse kinematics for characters and chains, in C17 without dependencies.
  *
- * Add the .c files of this folder and of its folders to a project and include this header; no compiler flags
- * are needed for right results (README.md names those for speed, and the few that would spoil them). There is no
+ * Add all .c files of this folder and of those in it to a project and include this header; no compiler flags are
+ * needed for right results (README.md names those for speed, and the few that would spoil them). There is no
  * allocation, no printing, and no state but the instruction set in use.
  *
  * Contents

@@ -62,6 +62,7 @@ def rough(place: np.ndarray) -> tuple[float, np.ndarray] | None:
 
 @pytest.mark.parametrize("settings", [{}, {"clearance": 0.12, "align": 0.5, "max_step": 0.15, "pelvis_half_life": 0.2}])
 def test_it_does_what_a_slow_reference_does(settings: dict[str, Any]) -> None:
+    pytest.importorskip("scipy.interpolate", reason="the reference takes curves of SciPy")
     placer, slow = ik.FootPlacer(**settings), reference.Placer(2, **settings)
     for now in POINTS:
         rays = placer.rays(now[np.newaxis], DT)

@@ -43,7 +43,7 @@ def with_toys(folder: Path) -> Path:
             f"#define IK_OPTIONS_OF_{name}(X) IK_COMMON_OPTIONS(X, 200)\n",
         )
         insert(core / "ik.h", "    X(fabrik, ", f'    X({name}, {takes}, "{sentence}") \\\n')
-        insert(core / "instances/heuristic.h", '#include "ccd.h"\n', f'#include "{name}.h"\n')
+        insert(core / "instances/heuristic.h", '#include "../methods/ccd/ccd.h"\n', f'#include "../methods/{name}.h"\n')
     return core
 
 
