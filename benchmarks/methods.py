@@ -26,7 +26,7 @@ from timing import QUICK, Timing, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
-from ikcore._arrays import thread_count
+from ikcore._threads import thread_count
 
 ITEMS = 64 if QUICK else 16_384
 BONES = (4,) if QUICK else (4, 10, 30)

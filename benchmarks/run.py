@@ -27,7 +27,7 @@ from timing import QUICK, Timing, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
-from ikcore._arrays import thread_count
+from ikcore._threads import thread_count
 
 DISTINCT = (
     64 if QUICK else 16_384
@@ -179,7 +179,7 @@ def describe(problems: Problems, load: float) -> list[str]:
     """The conditions of a run."""
     reachable = np.mean(in_reach(problems))
     return [
-        f"- {date.today()}, {processor()}, {thread_count(None)} cores, load {load:.1f} before and {load_now():.1f} after",
+        f"- {date.today()}, {processor()}, {thread_count(None)} cores, load {load:.1f}, then {load_now():.1f}",
         f"- {platform.system()}, ikcore {_core.__version__} ({', '.join(isas())}), NumPy {np.__version__}, "
         f"Python {platform.python_version()}",
         f"- conventional.c: {compiler()} {' '.join(FLAGS)}",

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ikcore._arrays import rows, shown
+from ikcore._joints import check_chain, is_name_or_number
 from ikcore._record import record
-from ikcore.skeleton import check_chain, is_name_or_number
 from ikcore.solving.tasks import GOAL_ARRAYS, Making, Task
 
 Array = ArrayLike | EllipsisType

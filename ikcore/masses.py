@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import rows
+from ikcore._joints import ancestors, check_unscaled
 from ikcore.limits.limit import Limit
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, ancestors, check_unscaled
+from ikcore.skeleton import Skeleton
 
 
 def momentum(

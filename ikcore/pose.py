@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore._arrays import broadcast_axes, number_type, rows
+from ikcore._arrays import number_type, rows
+from ikcore._call import broadcast_axes
 from ikcore._record import record
 
 

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
-from ikcore._arrays import call, is_rotation, number_type, optional_rows, rows
+from ikcore._arrays import is_rotation, number_type, optional_rows, rows
+from ikcore._call import call
 
 Array = NDArray[Any]
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core, rotations
-from ikcore._arrays import AT_ONCE, in_blocks, number_type, rows, shown, whole_number
+from ikcore import _core
+from ikcore._arrays import number_type, shown, whole_number
+from ikcore._joint_numbers import SYMMETRIC, name_list, numbers_of_joints, one_each, unique_names, whole_numbers
+from ikcore._joints import path, start_of
 from ikcore._record import record
+from ikcore._threads import AT_ONCE, in_blocks
 from ikcore.limits.limit import Limit
 from ikcore.limits.workspace import Span, span_of
 from ikcore.pose import Pose, joint_rows, leading_axes
@@ -104,15 +106,15 @@ class Skeleton:
         inertias: ArrayLike | None = None,
         compliances: ArrayLike | None = None,
     ) -> None:
-        tree = _whole_numbers(parents)
+        tree = whole_numbers(parents)
         joints = len(tree)
-        at = _one_each("offsets", offsets, joints, 3)
-        turned = np.tile([1.0, 0, 0, 0], (joints, 1)) if rest is None else _one_each("rest", rest, joints, 4)
-        self._names = _unique_names(names, joints)
+        at = one_each("offsets", offsets, joints, 3)
+        turned = np.tile([1.0, 0, 0, 0], (joints, 1)) if rest is None else one_each("rest", rest, joints, 4)
+        self._names = unique_names(names, joints)
         self._index = {name: joint for joint, name in enumerate(self._names)}
         self._limits = self._limits_of(limits)
         parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
-        numbers = _numbers_of_joints(joints, turned, masses, centres, preferred, caps, inertias, compliances)
+        numbers = numbers_of_joints(joints, turned, masses, centres, preferred, caps, inertias, compliances)
         cones = [(*axis, angle) for limit in self._limits if limit for axis, angle in limit.cones]
         given = parameters if any(self._limits) else None
         self._data = _core.Skeleton(tree, at, turned, given, numbers, cones or None)
@@ -199,7 +201,7 @@ class Skeleton:
     @property
     def inertias(self) -> NDArray[np.float64]:
         """(joints, 3, 3) array: the inertia of every mass about its centre, in the axes of the joint."""
-        return self._numbers[:, 4:10][:, _SYMMETRIC]
+        return self._numbers[:, 4:10][:, SYMMETRIC]
 
     @property
     def compliances(self) -> NDArray[np.float64]:
@@ -230,7 +232,7 @@ class Skeleton:
 
             lower = {name.lower(): name for name in self._names}
             near = difflib.get_close_matches(joint.lower(), lower, 1)
-            hint = f"did you mean {lower[near[0]]!r}?" if near else f"there are {_name_list(self._names)}"
+            hint = f"did you mean {lower[near[0]]!r}?" if near else f"there are {name_list(self._names)}"
             raise ValueError(f"no joint is called {joint!r}; {hint}")
         try:
             number = whole_number(joint)
@@ -354,7 +356,7 @@ class Skeleton:
         return len(self._names)
 
     def __repr__(self) -> str:
-        return f"Skeleton({len(self)} joint{'s' * (len(self) != 1)}: {_name_list(self._names)})"
+        return f"Skeleton({len(self)} joint{'s' * (len(self) != 1)}: {name_list(self._names)})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -406,7 +408,7 @@ class Skeleton:
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}
             if len(by_joint) < len(limits):
-                raise ValueError(f"limits: two for one joint, by name and by index: {_name_list(map(str, limits))}")
+                raise ValueError(f"limits: two for one joint, by name and by index: {name_list(map(str, limits))}")
             return tuple(by_joint.get(joint) for joint in range(len(self)))
         if len(limits) != len(self):
             raise ValueError(f"limits: expected one (or None) for each of the {len(self)} joints, got {len(limits)}")
@@ -436,226 +438,5 @@ class Skeleton:
         in_blocks(items, len(self), workers, solve)
 
 
-def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str = "chain") -> int:
-    """The first joint of a chain that ends at `joint`, given as in `Reach`; `where` names it in errors."""
-    check_chain(chain, where)
-    above, end = ancestors(skeleton, joint), skeleton.names[joint]
-    if chain is None:
-        return above[-1]
-    if isinstance(chain, str):
-        start = index_of(skeleton, chain, where)
-        if start not in above:
-            raise ValueError(f"{where}: expected {end!r} or a joint above it, got {chain!r}")
-        return start
-    if not 0 <= chain < len(above):
-        above_it = f"{len(above) - 1} joint{'s' * (len(above) != 2)} above it"
-        raise ValueError(f"{where}: expected 0 to {len(above) - 1}, as {end!r} has {above_it}, got {shown(chain)}")
-    return above[chain]
-
-
-def index_of(skeleton: Skeleton, joint: str | int, where: str) -> int:
-    """`Skeleton.index`, with `where` in its errors."""
-    try:
-        return skeleton.index(joint)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{where}: {error}") from None
-
-
-def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
-    """The joints from one down to another."""
-    above = ancestors(skeleton, joint)
-    return list(above[above.index(start) :: -1])
-
-
-def followed(skeleton: Skeleton, joints: Sequence[str | int]) -> list[int]:
-    """The indices of joints, each of which is the child of the previous one."""
-    if isinstance(joints, str) or not isinstance(joints, Iterable):
-        raise TypeError(f"joints: expected a list of joints, got {joints!r}")
-    chain = [index_of(skeleton, joint, f"joints[{at}]") for at, joint in enumerate(joints)]
-    for at in range(1, len(chain)):
-        if skeleton.parents[chain[at]] != chain[at - 1]:
-            above, name = (skeleton.names[chain[k]] for k in (at - 1, at))
-            raise ValueError(f"joints[{at}]: expected a child of {above!r}, got {name!r}")
-    return chain
-
-
-def check_unscaled(skeleton: Skeleton, pose: Pose) -> None:
-    """Refuse values that are no pose of the skeleton, and poses with scales."""
-    if not isinstance(pose, Pose):
-        raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
-    skeleton._check_joints("pose", pose.joints)
-    if pose.scales is not None:
-        raise ValueError("pose: expected one without scales")
-
-
-def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
-    """The joint, its parent and so on up to the root."""
-    if joint not in skeleton._ancestors:
-        joints, parents = [joint], skeleton.parents
-        while (parent := int(parents[joints[-1]])) >= 0:
-            joints.append(parent)
-        skeleton._ancestors[joint] = tuple(joints)
-    return skeleton._ancestors[joint]
-
-
-def check_chain(chain: Any, name: str = "chain") -> None:
-    """Refuse values that cannot be the start of a chain."""
-    if chain is not None and not is_name_or_number(chain):
-        raise TypeError(f"{name}: expected a joint's name, or how many joints above may turn, got {shown(chain)}")
-
-
-def is_name_or_number(value: Any) -> bool:
-    """True if it could be the name of a joint, or its index."""
-    if type(value) is int or isinstance(value, str):  # the usual case
-        return True
-    try:
-        return whole_number(value) is not None
-    except TypeError:
-        return False
-
-
-def jacobian(
-    skeleton: Skeleton, pose: Pose, joint: str | int, offset: ArrayLike | None = None, *, workers: int | None = 1
-) -> NDArray[Any]:
-    """Derivative of the position and rotation of a joint, or of a point fixed to it, by the joint rotations.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The skeleton. Its limits do not matter.
-    pose : Pose
-        One pose or many. The result has its type, float32 or float64.
-    joint : str or int
-        The joint, by name or index.
-    offset : (3,) array_like, optional
-        The point, in the space of the joint (default: the joint).
-    workers : int or None, optional
-        Number of threads, None for all cores. The result is the same to the bit.
-
-    Returns
-    -------
-    (..., 6, 3 * joints) array
-        Three columns for every joint: its rotation about the x, y and z axis of the world, in radians. Each column is
-        the velocity of the point, then the angular velocity of the joint. It is zero unless the column's joint is
-        `joint` or above it. If joint j is a hinge about the world axis a, its one column is ``J[..., 3 * j : 3 * j + 3]
-        @ a``.
-
-    Examples
-    --------
-    >>> import ikcore as ik
-    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
-    >>> J = ik.solvers.jacobian(arm, arm.rest, 2)
-    >>> J.shape
-    (6, 9)
-    >>> # about z at the first joint: the end moves along y, twice as fast as it turns
-    >>> J[:, 2] + 0
-    array([0., 2., 0., 0., 0., 1.])
-    """
-    if not isinstance(skeleton, Skeleton):
-        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
-    end = skeleton.index(joint)
-    world = skeleton.forward(pose, workers=workers)
-    point = world.positions[..., end, :]
-    if offset is not None:
-        at = rows("offset", offset, pose.dtype, 3)
-        if at.ndim != 1:
-            raise ValueError(f"offset: expected one point for all items, got shape {at.shape}")
-        point = point + rotations.rotate(world.rotations[..., end, :], at)
-    columns = np.zeros((*pose.shape, 6, len(skeleton), 3), pose.dtype)
-    while end >= 0:
-        x, y, z = np.moveaxis(point - world.positions[..., end, :], -1, 0)
-        columns[..., 0, end, 1], columns[..., 0, end, 2] = z, -y
-        columns[..., 1, end, 0], columns[..., 1, end, 2] = -z, x
-        columns[..., 2, end, 0], columns[..., 2, end, 1] = y, -x
-        columns[..., [3, 4, 5], end, [0, 1, 2]] = 1
-        end = skeleton.parents[end]
-    return columns.reshape(*pose.shape, 6, 3 * len(skeleton))
-
-
 # The numbers of an ik_limit that allows everything.
 _FREE = Limit.free().parameters()
-
-
-def _whole_numbers(parents: ArrayLike) -> NDArray[Any]:
-    try:
-        array = np.asarray(parents)
-    except ValueError:
-        raise TypeError("parents: expected a list of whole numbers, got rows of different lengths") from None
-    if array.shape == (0,):
-        raise ValueError("parents: expected at least one joint, got none")
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise TypeError(f"parents: expected a list of whole numbers, got {array.dtype} of shape {array.shape}")
-    if array.dtype.kind == "u":
-        array = np.minimum(array, np.iinfo(np.int32).max)  # which is no joint index either
-    return array.astype(np.int64)
-
-
-def _one_each(name: str, value: ArrayLike, joints: int, *row: int) -> NDArray[Any]:
-    array = rows(name, value, np.dtype(float), *row)
-    if array.shape != (joints, *row):
-        raise ValueError(f"{name}: expected shape {(joints, *row)}, one for each parent, got {array.shape}")
-    return array
-
-
-def _numbers_of_joints(
-    joints: int,
-    rest: NDArray[Any],
-    masses: ArrayLike | None,
-    centres: ArrayLike | None,
-    preferred: ArrayLike | None,
-    caps: ArrayLike | None,
-    inertias: ArrayLike | None,
-    compliances: ArrayLike | None,
-) -> NDArray[Any] | None:
-    """Rows of numbers as ik_joint has them; None where none of them is given."""
-    for name, given in (("centres", centres), ("inertias", inertias)):
-        if masses is None and given is not None:
-            raise ValueError(f"{name}: they belong to masses, and there are none")
-    if masses is None and preferred is None and caps is None and compliances is None:
-        return None
-    numbers = np.zeros((joints, 16))
-    numbers[:, 10:14] = rest if preferred is None else _one_each("preferred", preferred, joints, 4)
-    if masses is not None:
-        numbers[:, 0] = _one_each("masses", masses, joints)
-    if centres is not None:
-        numbers[:, 1:4] = _one_each("centres", centres, joints, 3)
-    if caps is not None:
-        numbers[:, 15] = _one_each("caps", caps, joints)
-    if inertias is not None:
-        numbers[:, 4:10] = _inertia_rows(inertias, joints)
-    if compliances is not None:
-        numbers[:, 14] = _one_each("compliances", compliances, joints)
-    return numbers
-
-
-# Positions of the elements of a symmetric matrix in a row of xx, yy, zz, xy, xz, yz.
-_SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
-
-
-def _inertia_rows(inertias: ArrayLike, joints: int) -> NDArray[Any]:
-    """Inertias (joints, 3, 3) as rows of the six elements that differ."""
-    given = np.asarray(inertias, float)
-    if given.shape != (joints, 3, 3):
-        raise ValueError(f"inertias: expected shape {(joints, 3, 3)}, one for each joint, got {given.shape}")
-    if not np.array_equal(given, np.swapaxes(given, -1, -2), equal_nan=True):
-        raise ValueError("inertias: expected symmetric matrices")
-    return given.reshape(joints, 9)[:, [0, 4, 8, 1, 2, 5]]
-
-
-def _unique_names(names: Sequence[str] | None, joints: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(map(str, range(joints)))
-    given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else None
-    if given is None or not all(isinstance(name, str) for name in given):
-        raise TypeError(f"names: expected a list of strings, got {names!r}")
-    if len(given) != joints:
-        raise ValueError(f"names: expected one for each of the {joints} joints, got {len(given)}")
-    if twice := [name for name, times in Counter(given).items() if times > 1]:
-        raise ValueError(f"names: expected all different, got more than once: {_name_list(twice)}")
-    return given
-
-
-def _name_list(names: Any) -> str:
-    """A list of names as text: the first six, and the last."""
-    names = list(names)
-    return ", ".join(names[:6]) + (f", ... {names[-1]}" if len(names) > 6 else "")

@@ -17,7 +17,8 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
-from ikcore.grounds.ground import Ground, Hits
+from ikcore.grounds.ground import Ground
+from ikcore.grounds.parts import Hits
 
 if TYPE_CHECKING:
     from ikcore.bake.paths import FootPath

@@ -12,7 +12,8 @@ from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.contacts.contacts import Contacts
 from ikcore.feet.human import DEEP, NEAR
 from ikcore.feet.soles import depth_of
-from ikcore.grounds.ground import Ground, Plane
+from ikcore.grounds.ground import Ground
+from ikcore.grounds.parts import Plane
 
 _BRIEFLY = 0.15  # s: a foot that is flat for less says little of its sole
 

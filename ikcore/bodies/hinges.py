@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore._joints import index_of
 from ikcore.clips.clip import Clip
 from ikcore.feet.names import words
 from ikcore.limits.limit import Limit
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, index_of
+from ikcore.skeleton import Skeleton
 
 # Names of the middle joints of two-bone limbs: a word of their name, or its end.
 _KNEES = ("knee", "shin", "calf", "lowerleg", "tibia", "leg")

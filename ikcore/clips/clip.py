@@ -7,14 +7,14 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import transformed
+from ikcore.clips.axes import TURNED, Turn
+from ikcore.clips.mirror import Mirror, partners_of
 from ikcore.clips.origin import Origin
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -80,7 +80,7 @@ class Clip:
             raise ValueError(f"pose: expected {len(self.skeleton)} joints as the skeleton has, got {self.pose.joints}")
         for name in ("fps", "unit"):
             object.__setattr__(self, name, _positive(name, getattr(self, name)))
-        if self.up not in _TURNED:
+        if self.up not in TURNED:
             raise ValueError(f"up: expected 'Y' or 'Z', got {self.up!r}")
         if self.channels is not None:
             object.__setattr__(self, "channels", _checked_channels(self.channels, len(self.skeleton)))
@@ -253,8 +253,8 @@ class Clip:
         >>> np.allclose(here, there * [-1, 1, 1])
         True
         """
-        partner = _partners(self.skeleton, pairs)
-        facing = _Mirror(self.skeleton, partner)
+        partner = partners_of(self.skeleton, pairs)
+        facing = Mirror(self.skeleton, partner)
         pose = self.pose
         scales = None if pose.scales is None else facing.scaled(pose.scales)
         moved = None if pose.translations is None else facing.moved(pose.translations)
@@ -293,7 +293,7 @@ class Clip:
         changed = dataclasses.replace(self, up=up, unit=unit, origin=None)
         if any(limit and limit.position is not None for limit in self.skeleton.limits):
             raise ValueError("convert: limits of positions are not converted: make the skeleton without them")
-        turn = _Turn(self, changed)
+        turn = Turn(self, changed)
         skeleton = turn.skeleton(self.skeleton)
         moved = None if self.pose.translations is None else turn.moved(self.pose.translations)
         pose = Pose(turn.turned(self.pose.rotations), moved, self.pose.scales)
@@ -377,168 +377,3 @@ def _join(clips: list[Clip]) -> Pose:
     translations = parts([pose.translations for pose in poses], offsets)
     scales = parts([pose.scales for pose in poses], np.ones_like(offsets))
     return Pose(np.concatenate([pose.rotations for pose in poses]), translations, scales)
-
-
-# --- axes and units --------------------------------------------------------------------------------------------------
-
-# Conversion between up axes: for each, the components of a vector in the other one, and their signs.
-_TURNED = {"Y": ((0, 2, 1), (1.0, 1.0, -1.0)), "Z": ((0, 2, 1), (1.0, -1.0, 1.0))}
-
-
-class _Turn:
-    """Converts poses and skeletons to another up axis and another unit."""
-
-    def __init__(self, before: Clip, after: Clip) -> None:
-        self._up = None if before.up == after.up else after.up
-        self._factor = before.unit / after.unit
-        self._roots = before.skeleton.parents < 0
-
-    def skeleton(self, before: Skeleton) -> Skeleton:
-        """The skeleton; numbers in the space of a joint change only by the unit."""
-        masses, centres, preferred, caps, inertias, compliances = before._given()
-        return Skeleton(
-            before.parents,
-            self.moved(before.offsets),
-            self.turned(before.rest.rotations),
-            before.names,
-            before.limits,
-            masses,
-            None if centres is None else centres * self._factor,
-            None if preferred is None else self.turned(preferred),
-            caps,
-            None if inertias is None else inertias * self._factor**2,
-            compliances,  # length per force, with force in mass times length: the unit cancels
-        )
-
-    def moved(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Offsets or translations (..., joints, 3)."""
-        moved: NDArray[Any] = points * points.dtype.type(self._factor)
-        if self._up:
-            places, signs = _TURNED[self._up]
-            moved[..., self._roots, :] = moved[..., self._roots, :][..., places] * np.array(signs, points.dtype) + 0
-        return moved
-
-    def turned(self, local: NDArray[Any]) -> NDArray[Any]:
-        """Local rotations (..., joints, 4)."""
-        if not self._up:
-            return local
-        turned, half = local.copy(), math.sqrt(0.5)
-        turn = np.array([half, half if self._up == "Z" else -half, 0, 0], local.dtype)
-        turned[..., self._roots, :] = rotations.multiply(turn, local[..., self._roots, :])
-        return turned
-
-
-# --- mirrored --------------------------------------------------------------------------------------------------------
-
-
-class _Mirror:
-    """Makes the mirror image of a skeleton's poses, with M the reflection x -> -x.
-
-    The world rotation of a joint becomes M W M S. W is the world rotation of its partner. S is a constant: the
-    result is the joint's own rest rotation if its partner is at rest. The local rotation, below a parent with S', is
-    S'^-1 M L M S.
-    """
-
-    def __init__(self, skeleton: Skeleton, partner: NDArray[np.intp]) -> None:
-        rest = skeleton.forward(skeleton.rest).rotations
-        self._partner = partner
-        self._own = rotations.multiply(rotations.conjugate(_reflect(rest[partner])), rest)
-        above = np.where((skeleton.parents < 0)[:, np.newaxis], [1.0, 0, 0, 0], self._own[skeleton.parents])
-        self._back = rotations.conjugate(above)
-
-    def skeleton(self, before: Skeleton) -> Skeleton:
-        """The skeleton with its limits and rest unchanged: they belong to a joint, on either side."""
-        masses, centres, preferred, caps, inertias, compliances = before._given()
-        return Skeleton(
-            before.parents,
-            self.moved(before.offsets),
-            before.rest.rotations,
-            before.names,
-            before.limits,
-            None if masses is None else masses[self._partner],
-            None
-            if centres is None
-            else rotations.rotate(rotations.conjugate(self._own), self._mirror_vectors(centres)),
-            None if preferred is None else self.turned(preferred),
-            None if caps is None else caps[self._partner],
-            None if inertias is None else self._inertias(inertias),
-            None if compliances is None else compliances[self._partner],
-        )
-
-    def _inertias(self, inertias: NDArray[Any]) -> NDArray[Any]:
-        """Inertias (joints, 3, 3): the mirrored ones of the partner, in the axes of the joint."""
-        signs = np.array([-1, 1, 1])
-        mirrored = inertias[self._partner] * signs * signs[:, np.newaxis]
-        own = rotations.to_matrix(rotations.conjugate(self._own))
-        turned = own @ mirrored @ np.swapaxes(own, -1, -2)
-        return np.asarray((turned + np.swapaxes(turned, -1, -2)) / 2)
-
-    def turned(self, local: NDArray[Any]) -> NDArray[Any]:
-        """Local rotations (..., joints, 4)."""
-        back, own = self._back.astype(local.dtype), self._own.astype(local.dtype)
-        return rotations.multiply(back, rotations.multiply(_reflect(local[..., self._partner, :]), own))
-
-    def moved(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Offsets or translations (..., joints, 3)."""
-        return rotations.rotate(self._back.astype(points.dtype), self._mirror_vectors(points))
-
-    def _mirror_vectors(self, points: NDArray[Any]) -> NDArray[Any]:
-        """M times the vectors of the partners."""
-        across: NDArray[Any] = points[..., self._partner, :] * np.array([-1, 1, 1], points.dtype)
-        return across
-
-    def scaled(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Scales (..., joints, 3): exact if they are uniform, or if the partners' axes differ only in sign."""
-        axes = rotations.to_matrix(self._own).astype(scales.dtype) ** 2
-        return transformed(np.swapaxes(axes, -1, -2), scales[..., self._partner, :])
-
-
-def _reflect(q: NDArray[Any]) -> NDArray[Any]:
-    """M q M."""
-    reflected: NDArray[Any] = q * np.array([1, 1, -1, -1], q.dtype)
-    return reflected
-
-
-def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np.intp]:
-    """For every joint its partner on the other side; joints in the middle are their own partners."""
-    partner = np.arange(len(skeleton))
-    for one, other in (_pairs_by_name(skeleton.names) if pairs is None else pairs).items():
-        joints = [skeleton.index(one), skeleton.index(other)]
-        if (partner[joints] != joints).any() and (partner[joints] != joints[::-1]).any():
-            raise ValueError(f"mirror: {one!r} and {other!r} have other partners too: give `pairs`, each joint once")
-        partner[joints] = joints[::-1]
-    if (partner == np.arange(len(skeleton))).all():
-        raise ValueError("mirror: no two names differ in Left and Right only, or in L and R: give `pairs`")
-    above = skeleton.parents
-    odd = np.flatnonzero(above[partner] != np.where(above < 0, -1, partner[above]))
-    if len(odd):
-        alone = odd[partner[odd] == odd]
-        if len(alone):
-            one, other = skeleton.names[alone[0]], skeleton.names[above[alone[0]]]
-            raise ValueError(f"mirror: {one!r} has no partner, and its parent {other!r} has one: give `pairs`")
-        one, other = skeleton.names[odd[0]], skeleton.names[partner[odd[0]]]
-        raise ValueError(f"mirror: the parents of {one!r} and {other!r} are not each other's partners: give `pairs`")
-    return partner
-
-
-def _pairs_by_name(names: tuple[str, ...]) -> dict[str, str]:
-    """The joints on the left and on the right: names in the same case first, then in any case."""
-    exact = {name: name for name in names}
-    known = {name.lower(): name for name in names}
-
-    def partner(name: str) -> str | None:
-        right = list(_on_the_right(name))
-        found = (exact.get(other) for other in right), (known.get(other.lower()) for other in right)
-        return next(filter(None, chain(*found)), None)
-
-    return {name: other for name in names if (other := partner(name))}
-
-
-def _on_the_right(name: str) -> Iterable[str]:
-    """Possible names of the partner of a joint on the left: whole words first, then letters."""
-    for left, right in (("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT")):
-        if left in name:
-            yield name.replace(left, right)
-    for at, letter in enumerate(name):
-        if letter in "lL":
-            yield name[:at] + {"l": "r", "L": "R"}[letter] + name[at + 1 :]

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import number_type, on_threads, rows, shown, switch, thread_count, whole_number
+from ikcore._arrays import number_type, rows, shown, switch, whole_number
+from ikcore._threads import on_threads, thread_count
 from ikcore.solving.registry import FPS, Option
 
 _ARGUMENTS = ("wanted", "lower", "upper", "pull")

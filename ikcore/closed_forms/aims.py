@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import call, number_type, optional_number, optional_rows, rows, single
+from ikcore._arrays import number_type, optional_number, optional_rows, rows
+from ikcore._call import call
 from ikcore._record import record
+from ikcore._single import single
 
 
 @record

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, rotations, status
-from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows, single
+from ikcore._arrays import number_type, optional_number, optional_rows, rows
+from ikcore._call import call, items_of
 from ikcore._record import record
+from ikcore._single import single
 
 
 @record

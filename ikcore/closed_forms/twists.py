@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import call, optional_rows
+from ikcore._arrays import optional_rows
+from ikcore._call import call
+from ikcore._joints import check_unscaled, followed
 from ikcore._record import record
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, check_unscaled, followed
+from ikcore.skeleton import Skeleton
 
 
 @record

@@ -17,7 +17,7 @@ from ikcore.command import commands, many
 from ikcore.command.commands import Grounds, Up
 from ikcore.feet import Measured, measure, verdicts
 from ikcore.feet.metrics import Measure
-from ikcore.reports import report
+from ikcore.reports import report, summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +239,7 @@ _MARKS: dict[verdicts.Verdict | None, str] = {"fair": " !", "poor": " !!"}
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
     """One line per leg, two with a source. Values that need attention are marked."""
     beside = any(each.more["source"] for each in outcomes)
-    names = report.shown(_HEADS, beside=beside)
+    names = summary.shown(_HEADS, beside=beside)
     lines = [["clip", "leg", *(_HEADS[name] for name in names)]]
     for each in outcomes:
         for leg, records in each.measures.items():

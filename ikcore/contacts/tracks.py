@@ -16,7 +16,8 @@ from ikcore.feet.human import DEEP, LEG, MOMENT, NEAR
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.paths import percentile, prolonged
 from ikcore.feet.soles import points_and_joints
-from ikcore.grounds.ground import Ground, Surface
+from ikcore.grounds.ground import Ground
+from ikcore.grounds.parts import Surface
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

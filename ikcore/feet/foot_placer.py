@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 from ikcore import rotations as quat
-from ikcore._arrays import in_blocks, number_type, rows, whole_number
+from ikcore._arrays import number_type, rows, whole_number
+from ikcore._joints import ancestors as up_to_root
+from ikcore._threads import in_blocks
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.skeleton import ancestors as up_to_root
 
 Array = NDArray[Any]
 _DOUBLE = np.dtype(np.float64)

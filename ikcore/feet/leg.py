@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ikcore._joints import ancestors as up_to_root
 from ikcore.skeleton import Skeleton
-from ikcore.skeleton import ancestors as up_to_root
 
 SIDES = ("left", "right", "middle")
 POINTS = ("heel", "ball", "toe", "inner", "outer")

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore.contacts.intervals import core, runs
-from ikcore.grounds.ground import Ground, Surface
+from ikcore.grounds.ground import Ground
+from ikcore.grounds.parts import Surface
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -12,187 +12,30 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core, rotations
-from ikcore._arrays import broadcast_axes, dot, in_blocks, number_type, rows
+from ikcore import _core
+from ikcore._arrays import dot, number_type, rows
+from ikcore._call import broadcast_axes
+from ikcore._threads import in_blocks
 from ikcore.clips import gltf
 from ikcore.grounds import obj
+from ikcore.grounds.parts import (
+    DOUBLE,
+    UNITS,
+    Hits,
+    Part,
+    Placed,
+    Plane,
+    Surface,
+    broadcast_copy,
+    frames_of,
+    move_part,
+    name_of,
+    narrow,
+    scales_of,
+)
 
 _AXES = ("x", "y", "z")
-_UNITS = np.eye(3)
-_DOUBLE = np.dtype(np.float64)
 RAY = 8  # cost of a ray relative to an item of a closed form
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
-    """First intersections of rays with the ground; the leading axes are those of the rays.
-
-    Attributes
-    ----------
-    hit : (...) array of bool
-        True if the ray hits the ground.
-    distance : (...) array
-        Distance from the origin; infinite if nothing is hit.
-    points, normals : (..., 3) arrays
-        Position of the hit, and the unit normal of the side that is hit; NaN if nothing is.
-    front : (...) array of bool
-        True if that side is the front, from where the corners of a triangle are counter-clockwise.
-    part, triangle : (...) arrays of int32
-        Index of the part of the ground, and of its triangle; -1 if nothing is hit, and for a plane's triangle.
-    status : (...) array of int32
-        0; `Status.NOT_FINITE` or `Status.NO_LENGTH` if the ray cannot be used, and then hits nothing.
-    """
-
-    hit: NDArray[np.bool_]
-    distance: NDArray[Any]
-    points: NDArray[Any]
-    normals: NDArray[Any]
-    front: NDArray[np.bool_]
-    part: NDArray[np.int32]
-    triangle: NDArray[np.int32]
-    status: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Surface:
-    """The ground at some points; the leading axes are those of the points.
-
-    Attributes
-    ----------
-    hit : (...) array of bool
-        True if there is ground within the window.
-    height : (...) array
-        Its height along the up axis, from 0; NaN if there is none.
-    points, normals : (..., 3) arrays
-        Its point, and its upward unit normal; NaN if there is none.
-    part : (...) array of int32
-        Index of the part of the ground, -1 if there is none.
-    """
-
-    hit: NDArray[np.bool_]
-    height: NDArray[Any]
-    points: NDArray[Any]
-    normals: NDArray[Any]
-    part: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plane:
-    """The points whose dot product with the unit normal is the height; the normal is on its front side."""
-
-    normal: NDArray[np.float64]
-    height: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """One body of a ground: triangles or a plane, with a placement that is constant or per frame.
-
-    Attributes
-    ----------
-    body : Mesh or Plane
-        The body in its own space.
-    rotations : (4,) or (frames, 4) array, optional
-        Rotations from its space to the world, of unit length (default: identity).
-    translations : (3,) or (frames, 3) array, optional
-        Translations, applied after the rotation.
-    scales : (3,) or (frames, 3) array, optional
-        Positive scales, applied before the rotation.
-    """
-
-    body: _core.Mesh | Plane
-    rotations: NDArray[np.float64] | None = None
-    translations: NDArray[np.float64] | None = None
-    scales: NDArray[np.float64] | None = None
-
-    def local(self, points: ArrayLike) -> NDArray[Any]:
-        """World points in the space of the part, in which objects that stand on it keep their position.
-
-        Parameters
-        ----------
-        points : (..., 3) array_like
-            World points. If the part moves, their first axis is its frames.
-
-        Returns
-        -------
-        (..., 3) array
-            Float32 if the points were, else float64.
-        """
-        dtype = number_type(points)
-        at = rows("points", points, _DOUBLE, 3)
-        if self.translations is not None:
-            at = at - self._frames(self.translations, at.shape[:-1])
-        if self.rotations is not None:
-            at = rotations.rotate(self._frames(rotations.conjugate(self.rotations), at.shape[:-1]), at)
-        if self.scales is not None:
-            at = at / self._frames(self.scales, at.shape[:-1])
-        return at.astype(dtype, copy=False)
-
-    def world(self, points: ArrayLike) -> NDArray[Any]:
-        """Points of the part in world space: the inverse of `local`.
-
-        Parameters
-        ----------
-        points : (..., 3) array_like
-            Points in the space of the part. If it moves, their first axis is its frames.
-
-        Returns
-        -------
-        (..., 3) array
-            Float32 if the points were, else float64.
-        """
-        dtype = number_type(points)
-        at = rows("points", points, _DOUBLE, 3)
-        if self.scales is not None:
-            at = at * self._frames(self.scales, at.shape[:-1])
-        if self.rotations is not None:
-            at = rotations.rotate(self._frames(self.rotations, at.shape[:-1]), at)
-        if self.translations is not None:
-            at = at + self._frames(self.translations, at.shape[:-1])
-        return at.astype(dtype, copy=False)
-
-    @property
-    def moves(self) -> bool:
-        """True if it has a placement per frame."""
-        return any(array is not None and array.ndim > 1 for array in self._placing)
-
-    def still(self, frames: int | slice | NDArray[np.intp]) -> Part:
-        """The part as it is in one frame, or in some frames."""
-        if not self.moves:
-            return self
-        return Part(
-            self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._placing)
-        )
-
-    @property
-    def _placing(self) -> tuple[NDArray[Any] | None, ...]:
-        return self.rotations, self.translations, self.scales
-
-    def _placements(self, shape: tuple[int, ...]) -> _Placed:
-        """The body and its placement for the core, for rays with these leading axes."""
-        body = (*self.body.normal.tolist(), self.body.height) if isinstance(self.body, Plane) else self.body
-        for frames in (self.translations, self.rotations, self.scales):
-            if frames is not None:
-                self._frames(frames, shape)
-        return body, None if self.translations is None else self.translations.reshape(-1, 3), self._to_local()
-
-    def _to_local(self) -> NDArray[Any] | None:
-        """The matrix (9,) from the world to the space of the part, one or one per frame; None for translations only."""
-        if self.rotations is None and self.scales is None:
-            return None
-        turn = np.eye(3) if self.rotations is None else rotations.to_matrix(rotations.conjugate(self.rotations))
-        return (turn if self.scales is None else turn / self.scales[..., np.newaxis]).reshape(-1, 9)
-
-    def _frames(self, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        """Values per frame, expanded to as many axes as points with these leading axes."""
-        if values.ndim == 1:
-            return values
-        if not shape or shape[0] != len(values):
-            raise ValueError(
-                f"the ground moves over {len(values)} frames: expected points of shape ({len(values)}, ..., 3), "
-                f"got {(*shape, 3)}"
-            )
-        return values.reshape(len(values), *(1,) * (len(shape) - 1), values.shape[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -222,7 +65,7 @@ class Ground:
 
     parts: tuple[Part, ...]
     up: Literal["x", "y", "z"] = "y"
-    _at_rest: tuple[_Placed, ...] = field(default=(), init=False)
+    _at_rest: tuple[Placed, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         if not self.moves:
@@ -285,7 +128,7 @@ class Ground:
         >>> square.at([0.25, 0.3, 0.5], above=1, below=1).normals.round(3)
         array([-0.707,  0.707,  0.   ])
         """
-        points = rows("vertices", vertices, _DOUBLE, 3).reshape(-1, 3)
+        points = rows("vertices", vertices, DOUBLE, 3).reshape(-1, 3)
         corners = np.asarray(faces)
         if corners.size == 0:
             corners = np.zeros((0, 3), np.int32)
@@ -333,7 +176,7 @@ class Ground:
         >>> ramp.at([3, 0, 0.5], above=1, below=1).height
         array(0.25)
         """
-        height = rows("grid", grid, _DOUBLE)
+        height = rows("grid", grid, DOUBLE)
         if height.ndim != 2 or min(height.shape) < 2:
             raise ValueError(f"grid: expected at least 2 x 2 heights, got shape {height.shape}")
         if not np.isfinite(height).all():
@@ -347,7 +190,7 @@ class Ground:
         corner = (np.arange(n - 1)[:, np.newaxis] * m + np.arange(m - 1)).ravel()
         next_, across, both = corner + m, corner + 1, corner + m + 1
         faces = np.stack([corner, next_, both, corner, both, across], axis=-1).reshape(-1, 3)
-        return cls.mesh(points.reshape(-1, 3) + rows("origin", origin, _DOUBLE, 3), faces, up=up)
+        return cls.mesh(points.reshape(-1, 3) + rows("origin", origin, DOUBLE, 3), faces, up=up)
 
     @classmethod
     def plane(cls, normal: ArrayLike | None = None, height: float = 0.0, *, up: Literal["x", "y", "z"] = "y") -> Ground:
@@ -373,7 +216,7 @@ class Ground:
         array(0.5)
         """
         ground = cls((), up)
-        n = rows("normal", ground._up if normal is None else normal, _DOUBLE, 3)
+        n = rows("normal", ground._up if normal is None else normal, DOUBLE, 3)
         length = float(np.sqrt(dot(n, n)))
         if n.ndim != 1 or not 0 < length < math.inf:
             raise ValueError(f"normal: expected three numbers with a length, got {normal!r}")
@@ -406,7 +249,7 @@ class Ground:
         return found.hexdigest()
 
     def __repr__(self) -> str:
-        return f"Ground({', '.join(map(_name_of, self.parts)) or 'nothing'}; {self.up} is up)"
+        return f"Ground({', '.join(map(name_of, self.parts)) or 'nothing'}; {self.up} is up)"
 
     def __add__(self, other: Ground) -> Ground:
         if not isinstance(other, Ground):
@@ -446,10 +289,10 @@ class Ground:
                [0.1, 0.1],
                [0.2, 0.2]])
         """
-        q = None if rotations is None else _frames_of("rotations", rotations, 4)
-        t = None if translations is None else _frames_of("translations", translations, 3)
-        s = None if scales is None else _scales_of(scales)
-        return Ground(tuple(_move_part(part, q, t, s) for part in self.parts), self.up)
+        q = None if rotations is None else frames_of("rotations", rotations, 4)
+        t = None if translations is None else frames_of("translations", translations, 3)
+        s = None if scales is None else scales_of(scales)
+        return Ground(tuple(move_part(part, q, t, s) for part in self.parts), self.up)
 
     @property
     def moves(self) -> bool:
@@ -523,9 +366,9 @@ class Ground:
         """
         dtype = number_type(origins, directions)
         given = {
-            "origins": rows("origins", origins, _DOUBLE, 3),
-            "directions": rows("directions", directions, _DOUBLE, 3),
-            "length": rows("length", np.inf if length is None else length, _DOUBLE)[..., np.newaxis],
+            "origins": rows("origins", origins, DOUBLE, 3),
+            "directions": rows("directions", directions, DOUBLE, 3),
+            "length": rows("length", np.inf if length is None else length, DOUBLE)[..., np.newaxis],
         }
         shape, (start, way, limit) = _one_each("cast", given)
         count, bodies, each = len(start), self._bodies(shape), max(math.prod(shape[1:]), 1)
@@ -539,9 +382,9 @@ class Ground:
         in_blocks(count, RAY * len(bodies), workers, solve)
         return Hits(
             hit=(side != 0).reshape(shape),
-            distance=_narrow(distance, dtype).reshape(shape),
-            points=_narrow(found, dtype).reshape(*shape, 3),
-            normals=_narrow(normals, dtype).reshape(*shape, 3),
+            distance=narrow(distance, dtype).reshape(shape),
+            points=narrow(found, dtype).reshape(*shape, 3),
+            normals=narrow(normals, dtype).reshape(*shape, 3),
             front=(side > 0).reshape(shape),
             part=part.reshape(shape),
             triangle=triangle.reshape(shape),
@@ -577,7 +420,7 @@ class Ground:
         array([ 0.,  3., nan])
         """
         dtype, axis = number_type(points), _AXES.index(self.up)
-        shape, at, rise, drop = _windows(rows("points", points, _DOUBLE, 3), above, below)
+        shape, at, rise, drop = _windows(rows("points", points, DOUBLE, 3), above, below)
         count, bodies = len(at), self._bodies(shape)
         hit, part = np.empty(count, np.bool_), np.empty(count, np.int32)
         found, normals, each = np.empty((count, 3)), np.empty((count, 3)), max(math.prod(shape[1:]), 1)
@@ -586,8 +429,8 @@ class Ground:
             _core.surface(bodies, each, axis, block.start, block.stop, at, rise, drop, hit, found, normals, part)
 
         in_blocks(count, RAY * len(bodies), workers, solve)
-        found = _narrow(found, dtype).reshape(*shape, 3)
-        normals = _narrow(normals, dtype).reshape(*shape, 3)
+        found = narrow(found, dtype).reshape(*shape, 3)
+        normals = narrow(normals, dtype).reshape(*shape, 3)
         return Surface(hit.reshape(shape), found[..., axis], found, normals, part.reshape(shape))
 
     def _heights(self, points: NDArray[Any], above: float, below: float, workers: int | None) -> NDArray[Any]:
@@ -634,33 +477,12 @@ class Ground:
 
     @property
     def _up(self) -> NDArray[np.float64]:
-        up: NDArray[np.float64] = _UNITS[_AXES.index(self.up)]
+        up: NDArray[np.float64] = UNITS[_AXES.index(self.up)]
         return up
 
-    def _bodies(self, shape: tuple[int, ...]) -> tuple[_Placed, ...]:
+    def _bodies(self, shape: tuple[int, ...]) -> tuple[Placed, ...]:
         """The parts and their placements for the core, for rays with these leading axes."""
         return self._at_rest or tuple([part._placements(shape) for part in self.parts])
-
-
-def _name_of(part: Part) -> str:
-    name = "plane" if isinstance(part.body, Plane) else f"{len(part.body.faces)} triangles"
-    frames = {
-        len(array) for array in (part.rotations, part.translations, part.scales) if array is not None and array.ndim > 1
-    }
-    return name + "".join(f" over {count} frames" for count in frames)
-
-
-# --- rays ------------------------------------------------------------------------------------------------------------
-
-
-_Placed = tuple[_core.Mesh | tuple[float, float, float, float], NDArray[Any] | None, NDArray[Any] | None]
-
-
-def _narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    if array.dtype == dtype:
-        return array
-    with np.errstate(over="ignore"):
-        return array.astype(dtype, copy=False)
 
 
 def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
@@ -668,7 +490,7 @@ def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...
     leading = {name: array.shape[:-1] for name, array in given.items()}
     shape = broadcast_axes(what, leading, leading)
     size = math.prod(shape)
-    return shape, [_broadcast_copy(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
+    return shape, [broadcast_copy(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
 
 
 def _windows(
@@ -677,22 +499,10 @@ def _windows(
     """Flat points, their leading axes, and the extent of the windows: for each, or for all."""
     if type(above) is float and type(below) is float:  # usually
         return points.shape[:-1], points.reshape(-1, 3), above, below
-    windows = {"above": rows("above", above, _DOUBLE), "below": rows("below", below, _DOUBLE)}
+    windows = {"above": rows("above", above, DOUBLE), "below": rows("below", below, DOUBLE)}
     given = {"points": points, **{name: values[..., np.newaxis] for name, values in windows.items()}}
     shape, (start, rise, drop) = _one_each("at", given)
     return shape, start, rise[:, 0], drop[:, 0]
-
-
-def _broadcast_copy(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array broadcast to a shape and copied; the array itself if it has that shape."""
-    if array.shape == shape:
-        return array
-    whole = np.empty(shape, array.dtype)
-    whole[...] = array
-    return whole
-
-
-# --- places ----------------------------------------------------------------------------------------------------------
 
 
 def _point_of(up: str, height: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
@@ -702,40 +512,3 @@ def _point_of(up: str, height: NDArray[Any], first: NDArray[Any], second: NDArra
     for shift, values in enumerate((height, first, second)):
         points[..., (axis + shift) % 3] = values
     return points
-
-
-def _frames_of(name: str, value: ArrayLike, size: int) -> NDArray[Any]:
-    array = rows(name, value, _DOUBLE, size)
-    if array.ndim > 2:
-        raise ValueError(f"{name}: expected an array of shape ({size},) or (frames, {size}), got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected finite numbers")
-    return rotations.normalize(array) if size == 4 else array
-
-
-def _scales_of(value: ArrayLike) -> NDArray[Any]:
-    given = np.asarray(value, float)
-    even = given.ndim == 0 or given.shape[-1] == 1
-    scales = _frames_of("scales", np.repeat(np.atleast_1d(given), 3, axis=-1) if even else given, 3)
-    if not (scales > 0).all():
-        raise ValueError(f"scales: expected positive numbers, got {scales.min():g}")
-    return scales
-
-
-def _move_part(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None, s: NDArray[Any] | None) -> Part:
-    """The part with its own placement followed by this one."""
-    turned, shifted, scaled = part.rotations, part.translations, part.scales
-    frames = {len(array) for array in (turned, shifted, scaled, q, t, s) if array is not None and array.ndim > 1}
-    if len(frames) > 1:
-        raise ValueError(f"moved: expected the same number of frames everywhere, got {sorted(frames)}")
-    if s is not None:
-        if turned is not None and (s != s[..., :1]).any():
-            raise ValueError("moved: uneven scales would shear what was turned before: scale it first, or evenly")
-        scaled = s if scaled is None else s * scaled
-        shifted = None if shifted is None else s * shifted
-    if q is not None:
-        turned = q if turned is None else rotations.multiply(q, turned)
-        shifted = None if shifted is None else rotations.rotate(q, shifted)
-    if t is not None:
-        shifted = t if shifted is None else shifted + t
-    return Part(part.body, turned, shifted, scaled)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import broadcast_axes, rows
+from ikcore._arrays import rows
+from ikcore._call import broadcast_axes
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World

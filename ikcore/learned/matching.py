@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import broadcast_axes, in_blocks, rows, shown
+from ikcore._arrays import rows, shown
+from ikcore._call import broadcast_axes
+from ikcore._threads import in_blocks
 from ikcore.clips.clip import Clip
 
 Array = NDArray[Any]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import in_blocks, shown, whole_number
+from ikcore._arrays import shown, whole_number
+from ikcore._threads import in_blocks
 from ikcore.goals import Goal
 from ikcore.learned.keys import Keys, OfGoals, check_known, mean_rotation
 from ikcore.limits.limit import Limit

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import call, number_type, rows, shown, unit, whole_number
+from ikcore._arrays import number_type, rows, shown, unit, whole_number
+from ikcore._call import call
 from ikcore._record import hash_of_fields, record, same_fields
 from ikcore.limits.kusudama import uniform_directions
 from ikcore.limits.sampling import MOST_SAMPLES, middle_angles, rotation_about, swings, uniform, within

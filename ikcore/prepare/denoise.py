@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import dot, path_lengths, size
+from ikcore._joints import ancestors
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
 from ikcore.feet import free_feet
@@ -21,7 +22,6 @@ from ikcore.feet.human import BRIEF, LEG, TRACE
 from ikcore.feet.leg import Leg
 from ikcore.feet.soles import points_and_joints
 from ikcore.pose import Pose
-from ikcore.skeleton import ancestors
 
 Array = NDArray[np.float64]
 

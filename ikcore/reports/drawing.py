@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+LEFT, RIGHT, NARROW, WIDE = 64, 24, 860, 6000  # pixels of a page
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A rectangle of a drawing with coordinate axes.
@@ -163,3 +166,8 @@ def _path(xs: Any, ys: Any) -> str:
 def _runs(known: NDArray[np.bool_]) -> Sequence[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(known.astype(np.int8), prepend=0, append=0))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def scrollable(drawn: str) -> str:
+    """A drawing that scrolls where the page is narrower."""
+    return f'<div class="scrolled">{drawn}</div>'

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore._joints import ancestors
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 from ikcore.solving.errors import point_of
 from ikcore.solving.tasks import Task, sliding
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import cross, dot
+from ikcore._joints import ancestors
 from ikcore.limits.workspace import distance
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World, ancestors
+from ikcore.skeleton import Skeleton, World
 from ikcore.solving.tasks import Task
 
 

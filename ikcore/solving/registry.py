@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ikcore import _core
-from ikcore._arrays import shown, switch, thread_count, whole_number
+from ikcore._arrays import shown, switch, whole_number
 from ikcore._record import hash_of_fields, record, same_fields
+from ikcore._threads import thread_count
 from ikcore.solving.arguments import DEFAULTS, Shared, WithNullSpace, signature_of
 from ikcore.solving.solution import Solution
 

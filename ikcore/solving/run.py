@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ikcore._arrays import switch, thread_count
+from ikcore._arrays import switch
+from ikcore._threads import thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import switch, thread_count
+from ikcore._arrays import switch
 from ikcore._record import record
+from ikcore._threads import thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton

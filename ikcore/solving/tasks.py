@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import rows, shown
-from ikcore.skeleton import Skeleton, ancestors, index_of, path, start_of
+from ikcore._joints import ancestors, index_of, path, start_of
+from ikcore.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from ikcore.goals import Goal

@@ -13,9 +13,10 @@ import numpy as np
 
 from ikcore import _core
 from ikcore._arrays import shown
+from ikcore._joints import ancestors
 from ikcore.goals import Goal
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 from ikcore.solving.registry import FPS, FRAMES_PER_SECOND, METHODS, RELEASE, RELEASE_TIME, TAKEN, arguments_of
 from ikcore.solving.tasks import MAY_TURN, Task, all_tasks, sliding
 

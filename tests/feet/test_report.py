@@ -16,7 +16,7 @@ import ikcore as ik
 from ikcore import report
 from ikcore.command import commands, demo, many
 from ikcore.feet import Measured, before_and_after, measure, metrics, verdicts
-from ikcore.reports import drawing
+from ikcore.reports import drawing, summary
 
 FPS = 60
 WALK = ik.samples.walk(seconds=4, fps=FPS)
@@ -262,7 +262,7 @@ def test_the_worst_comes_first_and_where() -> None:
     assert {round(moment.amount, 3) for moment in sinks} == {0.012, 0.04}
 
 
-@pytest.mark.parametrize("name", [name for name in report.MEANINGS if name in verdicts.BOUNDS])
+@pytest.mark.parametrize("name", [name for name in summary.MEANINGS if name in verdicts.BOUNDS])
 def test_verdicts_are_good_up_to_their_bounds(name: str) -> None:
     good, fair, _ = verdicts.BOUNDS[name]
     assert verdicts.verdict(name, good) == "good"
@@ -288,7 +288,7 @@ def test_the_page_on_reports_has_the_bounds() -> None:
 
 
 def test_every_measure_has_a_meaning() -> None:
-    assert list(report.MEANINGS) == [field.name for field in dataclasses.fields(metrics.Measure)]
+    assert list(summary.MEANINGS) == [field.name for field in dataclasses.fields(metrics.Measure)]
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -416,7 +416,7 @@ def test_the_index_has_a_verdict_of_every_clip(tmp_path: Path) -> None:
     tree = ET.parse(tmp_path / "index.html").getroot()
     assert "1 good, 3 to look at, 1 failed" in words(tree)
     rows = [[words(cell) for cell in row] for row in tree.iter("tr")]
-    assert rows[0] == ["verdict", "clip", "look at first", *report._SHORT.values()]
+    assert rows[0] == ["verdict", "clip", "look at first", *summary.SHORT.values()]
     assert [row[:3] for row in rows[1:]] == [
         ["✓ good", "good.bvh", ""],
         ["! look at", "slides.bvh", "left slides 12 mm, frames 6 to 17, 0.10 to 0.28 s"],

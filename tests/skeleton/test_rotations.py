@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from ikcore import _arrays, _core
+from ikcore import _call, _core, _threads
 from ikcore import rotations as r
 
 Array = NDArray[Any]
@@ -750,7 +750,7 @@ def test_every_function_is_held_to_that() -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_workers_change_no_bit(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 1)
     inputs = nasty(name, dtype, 403)
     expected = results(name, inputs)
     assert raw(results(name, inputs, workers=3)) == raw(expected)
@@ -765,7 +765,8 @@ def test_blocks_of_a_long_call_change_no_bit(name: str, dtype: Any, monkeypatch:
     inputs = [array.reshape(20, 20, *array.shape[1:]) for array in nasty(name, dtype, 400)]
     turned = [array.swapaxes(0, 1) for array in inputs]
     expected = [results(name, arrays) for arrays in (inputs, turned)]
-    monkeypatch.setattr(_arrays, "AT_ONCE", 7)
+    for module in (_call, _threads):
+        monkeypatch.setattr(module, "AT_ONCE", 7)
     for arrays, whole in zip((inputs, turned), expected, strict=True):
         found = results(name, arrays)
         assert raw(found) == raw(whole)
@@ -773,7 +774,7 @@ def test_blocks_of_a_long_call_change_no_bit(name: str, dtype: Any, monkeypatch:
 
 
 def test_workers_do_not_read_what_another_has_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 1)
     a = random(np.float64, 400, 4)
     expected = r.multiply(a, a[::-1])
     assert_array_equal(r.multiply(a, a[::-1], out=a, workers=2), expected)
@@ -781,7 +782,7 @@ def test_workers_do_not_read_what_another_has_written(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("shape", [(60, 50), (3, 50), (50, 50)])
 def test_workers_fill_a_larger_out_as_one_does(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 1)
     q, out = random(np.float64, 50, 4), np.empty((*shape, 4))
     assert_array_equal(r.normalize(q, out=out, workers=2), np.broadcast_to(r.normalize(q), out.shape))
 
@@ -791,7 +792,7 @@ def test_workers_fill_a_larger_out_as_one_does(shape: tuple[int, int], monkeypat
 def test_a_sweep_with_a_short_last_axis_changes_no_bit(
     name: str, workers: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 1)
     long, short = nasty(name, dtype, 60), nasty(name, dtype, 5)
     for sweep, shape in (
         ([long[0][:, None], *short[1:]], (60, 5)),

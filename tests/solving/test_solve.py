@@ -26,7 +26,7 @@ from chains import chain, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
-from ikcore import _arrays, _core
+from ikcore import _call, _core, _threads
 from ikcore.solving import batch, single_pose, validate
 
 METHODS = [name for name, *_ in _core.METHODS]
@@ -216,7 +216,7 @@ def test_an_interrupt_ends_the_work_after_the_running_blocks(
 def test_every_block_is_done_once(workers: int) -> None:
     done: list[slice] = []
     blocks = [slice(first, first + 1) for first in range(200)]
-    _arrays.on_threads(blocks, workers, done.append)
+    _threads.on_threads(blocks, workers, done.append)
     assert sorted(block.start for block in done) == list(range(200))
 
 
@@ -231,7 +231,7 @@ def test_what_fails_on_any_thread_is_raised_and_nothing_more_begun(helper: bool)
         time.sleep(0.01)
 
     with pytest.raises(MemoryError, match="this one"):
-        _arrays.on_threads([slice(0)] * 1000, 2, solve)
+        _threads.on_threads([slice(0)] * 1000, 2, solve)
     assert len(begun) < 500
 
 
@@ -297,7 +297,7 @@ def test_an_interrupt_while_this_thread_waits_for_another() -> None:
             begun.set()
             assert stopped.wait(60)
 
-    assert seconds_to_end(lambda: _arrays.on_threads([slice(0)] * 2, 2, solve, stopped.set)) < 0.2
+    assert seconds_to_end(lambda: _threads.on_threads([slice(0)] * 2, 2, solve, stopped.set)) < 0.2
 
 
 STEPS: dict[str, Any] = {"gauss_seidel": {"sweeps": 1_000_000}, "transpose": {"loops": 1_000_000}}
@@ -337,9 +337,9 @@ def test_a_long_call_is_done_in_blocks_between_which_an_interrupt_ends_it(
         raise KeyboardInterrupt
 
     LONG_CALLS[name]()
-    for module in (_arrays, ik.skeleton):
+    for module in (_call, _threads, ik.skeleton):
         monkeypatch.setattr(module, "AT_ONCE", 100)
-    monkeypatch.setattr(_arrays, "on_threads", interrupted)
+    monkeypatch.setattr(_call, "on_threads", interrupted)
     with pytest.raises(KeyboardInterrupt):
         LONG_CALLS[name]()
     most = {"forward": 25, "local": 25, "spine": 12}.get(name, 100)  # by the joints of an item
