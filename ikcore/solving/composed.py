@@ -21,6 +21,7 @@ from ikcore._threads import thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving import closed_form, heuristic, jacobian  # noqa: F401  # methods of the core come first in the table
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
 from ikcore.solving.influence import faded
 from ikcore.solving.registry import METHODS, TAKEN, Method, Option, document, enter_method, numbers_of, options_of

@@ -13,6 +13,7 @@ from ikcore._record import record
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving import closed_form, heuristic, jacobian, position_based  # noqa: F401  # they enter their methods
 from ikcore.solving.auto import AUTO, method_for
 from ikcore.solving.batch import checked_moving, prepared, tasks_to_come
 from ikcore.solving.registry import METHODS, checked_options, numbers_of

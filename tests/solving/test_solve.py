@@ -339,7 +339,8 @@ def test_a_long_call_is_done_in_blocks_between_which_an_interrupt_ends_it(
     LONG_CALLS[name]()
     for module in (_call, _threads, ik.skeleton):
         monkeypatch.setattr(module, "AT_ONCE", 100)
-    monkeypatch.setattr(_call, "on_threads", interrupted)
+    for module in (_call, _threads):
+        monkeypatch.setattr(module, "on_threads", interrupted)
     with pytest.raises(KeyboardInterrupt):
         LONG_CALLS[name]()
     most = {"forward": 25, "local": 25, "spine": 12}.get(name, 100)  # by the joints of an item

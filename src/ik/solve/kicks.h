@@ -1,5 +1,5 @@
-/* Joints (joints.h) that are stuck (progress.h) are perturbed, in the same way for every item, and the best pose found is
- * the result. */
+/* Joints (joints.h) that are stuck (progress.h) are perturbed, in the same way for every item, and the best pose found
+ * is the result. */
 
 enum { KICKS = 8 };
 

@@ -1,9 +1,10 @@
-/* Postures: the turns of joints towards their preferred rotations, as far as no row of the Jacobian (jacobian.h) objects.
+/* Postures: the turns of joints towards their preferred rotations, as far as no row of the Jacobian (jacobian.h)
+ * objects.
  */
 
-/* Columns of a step, after those of jacobian.h: the turn wanted for a joint; the effect of all of these on the error beyond
- * the first order; the largest turn of a joint that no row objects to; and other pulls at joints, for a turn in world
- * axes. */
+/* Columns of a step, after those of jacobian.h: the turn wanted for a joint; the effect of all of these on the error
+ * beyond the first order; the largest turn of a joint that no row objects to; and other pulls at joints, for a turn in
+ * world axes. */
 ik_inline int posture_wish(const ik_plan *plan, int slot) { return rows_columns(plan) + 3 * slot; }
 ik_inline int posture_bends(const ik_plan *plan) { return posture_wish(plan, plan->slots); }
 ik_inline int posture_left(const ik_plan *plan) { return posture_bends(plan) + 1; }

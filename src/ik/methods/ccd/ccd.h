@@ -3,8 +3,8 @@
  * kinematics and geometric constraints for articulated figure manipulation", Simon Fraser University (1993).
  *
  * Idea. One joint turns, all others are stiff: what it carries is a rigid body, and the turn that brings that nearest
- * to its targets is known (solve/rigid_fit.h). Then the next one. With u from the joint to an end and g to its target, a
- * joint with one place to reach takes the shortest arc from u to g, and a hinge about a, in general,
+ * to its targets is known (solve/rigid_fit.h). Then the next one. With u from the joint to an end and g to its target,
+ * a joint with one place to reach takes the shortest arc from u to g, and a hinge about a, in general,
  *
  *   atan2(sum weight a . (u x g), sum weight (u . g - (a . u) (a . g)))
  *

@@ -11,8 +11,8 @@
  *   (A + damping) y = e    L D L^T
  *   d = W J^T y            for every joint: W (r x y), summed over the tasks below it
  *
- * W is a joint's mobility, 1 - stiffness. solve/jacobian.h computes A without J, and solve/turns.h applies all rotations
- * together.
+ * W is a joint's mobility, 1 - stiffness. solve/jacobian.h computes A without J, and solve/turns.h applies all
+ * rotations together.
  *
  *   damping   Nielsen's trust region. It starts at a tenth of A's largest diagonal element. The better the error's
  *             decrease was predicted, the more it falls, at most to a third. A step that increases the error is
