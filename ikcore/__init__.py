@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from ikcore.clips.clip import Clip, FormatError
     from ikcore.clips.smoothing import smooth
     from ikcore.feet import Contacts, Feet, Leg
-    from ikcore.feet.foot_placer import FootPlacer, FootRays, PlacedFeet
+    from ikcore.feet.foot_placer import FootPlacer
+    from ikcore.feet.placed_feet import FootRays, PlacedFeet
     from ikcore.grounds import terrain as terrain
     from ikcore.grounds.ground import Ground
     from ikcore.reports import report as report

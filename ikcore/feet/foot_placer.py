@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
-from ikcore import rotations as quat
 from ikcore._arrays import number_type, rows, whole_number
-from ikcore._joints import ancestors as up_to_root
 from ikcore._threads import in_blocks
-from ikcore.feet.detect import Feet
-from ikcore.feet.leg import Leg
+from ikcore.feet.placed_feet import Array, FootRays, PlacedFeet
 from ikcore.grounds.ground import Ground
-from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton
 
-Array = NDArray[Any]
 _DOUBLE = np.dtype(np.float64)
 _UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _WORK = 50  # cost of a character relative to an item of a closed form
@@ -34,113 +26,6 @@ def _record(fields: tuple[tuple[str, int], ...]) -> np.dtype[Any]:
 
 
 _BODY, _FOOT = _record(_core.BODY_STATE), _record(_core.FOOT_STATE)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FootRays:
-    """The vertical rays of a frame; the leading axes are characters, legs and rays.
-
-    Attributes
-    ----------
-    origins : (count, legs, rays, 3) array
-        Where they start, in world space.
-
-    lengths : (count, legs, rays) array
-        How far they reach.
-
-    chosen : (count, legs, rays) array of bool
-        True if this frame needs the ray.
-
-    direction : (3,) array
-        Down.
-    """
-
-    origins: NDArray[np.float64]
-    lengths: NDArray[np.float64]
-    chosen: NDArray[np.bool_]
-    direction: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacedFeet:
-    """The pose of a frame. Positions are relative to the origins of the characters.
-
-    Attributes
-    ----------
-    pelvis : (count, 3) array
-        Offset of the pelvis and everything that it carries.
-
-    lean : (count, 4) array
-        World rotation for a joint above the pelvis, such as the spine.
-
-    root_delta, mid_delta, foot_delta : (count, legs, 4) arrays
-        World rotations of hip, knee and foot joint. The local rotation of a joint becomes W^-1 delta W local; W is the
-        world rotation of its parent in the animation.
-
-    hips, knees, ankles, toes : (count, legs, 3) arrays
-        Positions afterwards.
-
-    planted : (count, legs) array of bool
-        True if the toe is held where it is.
-
-    status : (count, legs) array of int32
-        As of `two_bone`. `Status.NOT_FINITE` or `Status.NO_LENGTH`: the character cannot be used in this frame, its
-        pose is the animation's, and its state has not changed.
-    """
-
-    pelvis: Array
-    lean: Array
-    root_delta: Array
-    mid_delta: Array
-    foot_delta: Array
-    hips: Array
-    knees: Array
-    ankles: Array
-    toes: Array
-    planted: NDArray[np.bool_]
-    status: NDArray[np.int32]
-
-    def apply(self, skeleton: Skeleton, pose: Pose, feet: Feet, *, spine: str | None = None) -> Pose:
-        """The pose on a skeleton.
-
-        Parameters
-        ----------
-        skeleton, pose, feet
-            The arguments of `leg_points`. The pose has an item for every character, or is a single one.
-
-        spine : str, optional
-            The joint that takes the lean.
-
-        Returns
-        -------
-        Pose
-            Legs, feet and the root have moved.
-        """
-        legs = _legs_of(skeleton, feet)
-        world = skeleton.forward(pose).rotations
-        count = len(self.pelvis)
-        turned = np.array(np.broadcast_to(pose.rotations, (count, *pose.rotations.shape[-2:])), dtype=np.float64)
-        moved = skeleton.offsets if pose.translations is None else pose.translations
-        moved = np.array(np.broadcast_to(moved, (count, len(skeleton), 3)), dtype=np.float64)
-        world = np.broadcast_to(world, turned.shape)
-        turns = [
-            (joint, delta[:, k]) for k, leg in enumerate(legs) for joint, delta in zip(leg, self._deltas, strict=True)
-        ]
-        if spine is not None:
-            turns.append((skeleton.index(spine), self.lean))
-        for joint, delta in turns:
-            parent = int(skeleton.parents[joint])
-            if parent >= 0:
-                delta = quat.multiply(quat.multiply(quat.conjugate(world[:, parent]), delta), world[:, parent])
-            turned[:, joint] = quat.multiply(delta, turned[:, joint])
-        root = up_to_root(skeleton, legs[0][0])[-1]
-        moved[:, root] += self.pelvis
-        shape = pose.shape or ()
-        return Pose(turned.reshape(*shape, *turned.shape[-2:]), moved.reshape(*shape, *moved.shape[-2:]), pose.scales)
-
-    @property
-    def _deltas(self) -> tuple[Array, Array, Array]:
-        return self.root_delta, self.mid_delta, self.foot_delta
 
 
 class FootPlacer:
@@ -494,100 +379,3 @@ _INPUTS: dict[str, tuple[str, tuple[int, ...]]] = {
     "stride": ("stride", ()),
     "grounded": ("grounded", ()),
 }
-
-
-def leg_points(skeleton: Skeleton, pose: Pose, feet: Feet) -> Array:
-    """Points of legs for `FootPlacer.step`, from poses of a skeleton.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The joints.
-
-    pose : Pose
-        One pose for every character, or the frames of a clip.
-
-    feet : Feet
-        Its legs: each with hip, one knee, an ankle, and the ball of its sole.
-
-    Returns
-    -------
-    (..., legs, 5, 3) array
-        Hip, knee, ankle, toe and heel: the ball of the sole is the toe; a sole without heel has the ball twice.
-
-    Examples
-    --------
-    >>> import ikcore as ik
-    >>> clip = ik.samples.walk(seconds=2).clip
-    >>> ik.feet.leg_points(clip.skeleton, clip.pose, ik.Feet.detect(clip.skeleton)).shape
-    (121, 2, 5, 3)
-    """
-    joints = [list(leg) for leg in _legs_of(skeleton, feet)]
-    places, soles = skeleton.forward(pose).positions, feet.positions(skeleton, pose)
-    toes = [soles[leg.name, "ball"] for leg in feet]
-    heels = [soles.get((leg.name, "heel"), toe) for leg, toe in zip(feet, toes, strict=True)]
-    sole = np.stack([np.stack(toes, axis=-2), np.stack(heels, axis=-2)], axis=-2)
-    return np.concatenate([places[..., joints, :], sole], axis=-2)
-
-
-def _legs_of(skeleton: Skeleton, feet: Feet) -> list[tuple[int, int, int]]:
-    """Hip, knee and ankle of every leg."""
-
-    def joints(leg: Leg) -> Iterator[int]:
-        if leg.hip is None or len(leg.knees) != 1 or leg.ankle is None or "ball" not in leg.soles:
-            raise ValueError(
-                f"the leg {leg.name!r}: expected a hip, one knee, an ankle and the ball of a sole, got {leg}; "
-                "call FootPlacer.step with points of your own"
-            )
-        return map(skeleton.index, (leg.hip, *leg.knees, leg.ankle))
-
-    return [(hip, knee, ankle) for hip, knee, ankle in map(joints, feet)]
-
-
-def landings_ahead(toes: ArrayLike, planted: ArrayLike, fps: float) -> tuple[Array, NDArray[np.float64]]:
-    """Next landings of the feet in every frame of a clip: places and times.
-
-    Parameters
-    ----------
-    toes : (frames, legs, 3) array_like
-        Toes of a clip, as in `FootPlacer.step`.
-
-    planted : (frames, legs) array_like of bool
-        When they are in contact.
-
-    fps : float
-        Frames a second.
-
-    Returns
-    -------
-    landings : (frames, legs, 3) array
-        Place of the toe in the first frame of its next contact; NaN if there is none.
-
-    times : (frames, legs) array
-        Seconds until then.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import ikcore as ik
-    >>> toes = np.linspace([[0, 0, 0]], [[0, 0, 0.4]], 5)  # one foot that moves by 0.1 m a frame
-    >>> places, times = ik.feet.landings_ahead(toes, [[True], [False], [False], [True], [True]], fps=10)
-    >>> places[:, 0, 2], times[:, 0]
-    (array([0.3, 0.3, 0.3, nan, nan]), array([0.3, 0.2, 0.1, nan, nan]))
-    """
-    given, held = rows("toes", toes, _DOUBLE, 3), np.asarray(planted, bool)
-    if given.ndim != 3 or held.shape != given.shape[:-1]:
-        raise ValueError(f"expected toes (frames, legs, 3) and a flag each, got {given.shape} and {held.shape}")
-    if not 0 < fps < math.inf:
-        raise ValueError(f"fps: expected a positive number, got {fps!r}")
-    frames = len(given)
-    lands = np.zeros_like(held)
-    lands[1:] = held[1:] & ~held[:-1]
-    number = np.where(lands, np.arange(frames)[:, np.newaxis], frames)
-    after = np.full_like(number, frames)
-    after[:-1] = np.minimum.accumulate(number[::-1], axis=0)[::-1][1:]
-    known = after < frames
-    places = np.take_along_axis(given, np.where(known, after, 0)[..., np.newaxis], axis=0)
-    places[~known] = np.nan
-    times = np.where(known, (after - np.arange(frames)[:, np.newaxis]) / fps, np.nan)
-    return places, times

@@ -392,8 +392,7 @@ def _move_along(clip: Clip, path: _Path, travelled: Array) -> Clip:
 
 
 def _unit(vectors: Array) -> Array:
-    length = size(vectors)
-    return np.asarray(vectors / np.where(length > 0, length, 1)[..., np.newaxis])
+    return np.asarray(vectors / np.where((length := size(vectors)) > 0, length, 1)[..., np.newaxis])
 
 
 def _mean(values: Array) -> Array:

@@ -331,8 +331,7 @@ def _outside(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -
 
 def _ease_bound(now: Array, least: Array, share: Array) -> Array:
     """The bound of a one-sided goal at a share: it leaves the rest of the violation uncorrected."""
-    made: Array = least - (1 - share) * np.maximum(least - now, 0)
-    return made
+    return np.asarray(least - (1 - share) * np.maximum(least - now, 0))
 
 
 def _posture(solve: _Solve, pose: Pose, world: World, task: Any, share: Array) -> dict[str, Array]:

@@ -738,10 +738,8 @@ def test_out_takes_the_result(name: str, dtype: Any, isa: str) -> None:
 
 def test_every_function_is_held_to_that() -> None:
     """The functions of the module, but those that need no gufunc: they have no workers."""
-    functions = {
-        name for name, thing in vars(r).items() if inspect.isfunction(thing) and thing.__module__ == r.__name__
-    }
-    public = {name for name in functions if not name.startswith("_")}
+    public = set(r.__all__)
+    assert public == {name for name, thing in vars(r).items() if inspect.isfunction(thing) and name != "__dir__"}
     keywords = {name: inspect.signature(getattr(r, name)).parameters for name in public}
     assert public - set(SHAPES) == {"continuous", "to_xyzw", "from_xyzw"}
     assert {name for name in public if "workers" in keywords[name]} == public & set(SHAPES)

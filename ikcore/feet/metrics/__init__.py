@@ -32,9 +32,10 @@ from ikcore.feet.metrics.on_ground import (
     standing,
     unseen,
 )
-from ikcore.feet.metrics.one_leg import ALWAYS_BEYOND, BESIDE, BEYOND, Measure, Track, measure_leg
+from ikcore.feet.metrics.one_leg import ALWAYS_BEYOND, BESIDE, BEYOND, Measure, measure_leg
 from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio, skating_speed
 from ikcore.feet.metrics.smoothness import angular_speed, derivative, jerk, jerk_ratio
+from ikcore.feet.metrics.track import Track
 
 __all__ = [
     "ALWAYS_BEYOND",
