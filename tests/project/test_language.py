@@ -7,6 +7,7 @@ writes the counts when they are lower than those on record (`tests/project/langu
 from __future__ import annotations
 
 import ast
+import bisect
 import json
 import re
 import sys
@@ -30,9 +31,22 @@ CLAUSE_FIRST = re.compile(r"^(What|Where|With|Of|So|Else|That|By that|Whoever|Wh
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 
 
+def starts_of_lines(text: str) -> list[int]:
+    """The index of the first character of every line."""
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+def line_of(starts: list[int], at: int) -> int:
+    """The number of the line with this character, from 1."""
+    return bisect.bisect_right(starts, at)
+
+
 def paragraphs_of_python(text: str) -> Iterator[tuple[int, str]]:
     """Docstrings, and runs of comment lines."""
-    for node in ast.walk(ast.parse(text)):
+    waiting: list[ast.AST] = [ast.parse(text)]
+    while waiting:  # statements alone: docstrings are in no expression
+        node = waiting.pop()
+        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler)]
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
             first = node.body[0]
             if (
@@ -42,16 +56,18 @@ def paragraphs_of_python(text: str) -> Iterator[tuple[int, str]]:
             ):
                 yield from blocks(first.lineno, re.sub(r"(?m)^\s*(>>>|\.\.\.).*$", "", first.value.value))
     # whole lines of comments next to each other, and comments after code
+    starts = starts_of_lines(text)
     for match in re.finditer(r"(?:^[ \t]*#[^\n]*\n)+|(?<=  )# [^\n]*", text, re.M):
         said = re.sub(r"(?m)^\s*#+ ?", "", match.group())
-        yield from blocks(text.count("\n", 0, match.start()) + 1, said)
+        yield from blocks(line_of(starts, match.start()), said)
 
 
 def paragraphs_of_c(text: str) -> Iterator[tuple[int, str]]:
     """Comments."""
+    starts = starts_of_lines(text)
     for match in re.finditer(r"/\*(.*?)\*/|//([^\n]*)", text, re.S):
         said = re.sub(r"(?m)^\s*\* ?", "", match.group(1) or match.group(2) or "")
-        yield from blocks(text.count("\n", 0, match.start()) + 1, said)
+        yield from blocks(line_of(starts, match.start()), said)
 
 
 def paragraphs_of_markdown(text: str) -> Iterator[tuple[int, str]]:
