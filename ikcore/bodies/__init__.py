@@ -1,11 +1,29 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
 
+from ikcore.bodies.balance import Balance, MotionBalance, balance, balance_in_motion, soles
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
+from ikcore.bodies.moving import Flight, Motion, flights, keep_momentum, motion_of
 from ikcore.bodies.ready import as_body
 from ikcore.bodies.segments import with_masses
 
-__all__ = ["as_body", "hinges_from", "human", "strengths", "with_masses"]
+__all__ = [
+    "Balance",
+    "Flight",
+    "Motion",
+    "MotionBalance",
+    "as_body",
+    "balance",
+    "balance_in_motion",
+    "flights",
+    "hinges_from",
+    "human",
+    "keep_momentum",
+    "motion_of",
+    "soles",
+    "strengths",
+    "with_masses",
+]
 
 
 def __dir__() -> list[str]:

@@ -49,8 +49,8 @@ def human(height: float = 1.75, mass: float = 75.0, *, sex: Sex = "average") -> 
     >>> len(person), float(person.masses.sum().round(9))
     (29, 82.0)
     >>> at = person.forward(person.rest).positions
-    >>> at[person.index("head top"), 1].round(9), at[person.index("left knee"), 1].round(3)
-    (1.8, 0.513)
+    >>> print(at[person.index("head top"), 1].round(9), at[person.index("left knee"), 1].round(3))
+    1.8 0.513
     """
     if not (np.isfinite(height) and height > 0):
         raise ValueError(f"height: expected more than 0, got {height!r}")

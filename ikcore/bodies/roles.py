@@ -73,13 +73,19 @@ def _legs(skeleton: Skeleton) -> dict[str, LegRole]:
 def _arms(skeleton: Skeleton) -> dict[str, ArmRole]:
     arms: dict[str, ArmRole] = {}
     for elbow, name in enumerate(skeleton.names):
-        side, parent = side_of(name), int(skeleton.parents[elbow])
+        side, parent = _side(name), int(skeleton.parents[elbow])
         if side is None or side in arms or parent < 0 or not _plain(name).endswith(_ELBOWS):
             continue
         wrist = _wrist(skeleton, elbow)
         if wrist is not None and not any(word in _NOT for word in words(name)):
             arms[side] = ArmRole(_first_of_bone(skeleton, parent), elbow, wrist)
     return arms
+
+
+def _side(name: str) -> str | None:
+    """The side that a name contains, also as a letter that nothing separates: "rforearm"."""
+    glued = {letter + word: side for letter, side in (("l", "left"), ("r", "right")) for word in _ELBOWS}
+    return side_of(name) or glued.get(_plain(name))
 
 
 def _wrist(skeleton: Skeleton, elbow: int) -> int | None:

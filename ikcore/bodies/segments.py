@@ -57,8 +57,8 @@ def with_masses(skeleton: Skeleton, mass: float = 75.0, *, sex: Sex = "average")
     >>> import ikcore as ik
     >>> person = ik.bodies.human(1.8)
     >>> heavy = ik.bodies.with_masses(person, 90)
-    >>> float(heavy.masses.sum().round(9)), heavy.masses[heavy.index("left knee")].round(2)
-    (90.0, 4.11)
+    >>> print(heavy.masses.sum().round(9), heavy.masses[heavy.index("left knee")].round(2))
+    90.0 4.11
     """
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
