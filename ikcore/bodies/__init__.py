@@ -1,25 +1,35 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
 
 from ikcore.bodies.balance import Balance, MotionBalance, balance, balance_in_motion, soles
+from ikcore.bodies.effort import Effort, effort
+from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
 from ikcore.bodies.moving import Flight, Motion, flights, keep_momentum, motion_of
+from ikcore.bodies.quadruped import quadruped
 from ikcore.bodies.ready import as_body
+from ikcore.bodies.report import BodyReport, report
 from ikcore.bodies.segments import with_masses
 
 __all__ = [
     "Balance",
+    "BodyReport",
+    "Effort",
     "Flight",
     "Motion",
     "MotionBalance",
     "as_body",
     "balance",
     "balance_in_motion",
+    "effort",
     "flights",
+    "hexapod",
     "hinges_from",
     "human",
     "keep_momentum",
     "motion_of",
+    "quadruped",
+    "report",
     "soles",
     "strengths",
     "with_masses",

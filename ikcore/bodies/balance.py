@@ -241,7 +241,7 @@ def unit_up(up: ArrayLike) -> NDArray[np.float64]:
 
 def margin_of(places: ArrayLike, points: ArrayLike, up: ArrayLike) -> Array:
     """The distance of places (..., 3) from the edge of the hull of points (..., n, 3), seen along `up`; in blocks."""
-    plane = _plane(unit_up(up))
+    plane = hull_plane(unit_up(up))
     at, corners = np.asarray(places) @ plane, np.asarray(points) @ plane
     shape = np.broadcast_shapes(at.shape[:-1], corners.shape[:-2])
     count = corners.shape[-2]
@@ -254,7 +254,7 @@ def margin_of(places: ArrayLike, points: ArrayLike, up: ArrayLike) -> Array:
     return margins.reshape(shape)[()]
 
 
-def _plane(up: NDArray[np.float64]) -> NDArray[np.float64]:
+def hull_plane(up: NDArray[np.float64]) -> NDArray[np.float64]:
     """Two axes across `up`, as columns; up is to the reader, so that the second is left of the first."""
     first = np.eye(3)[np.argmin(np.abs(up))]
     first = first - (first @ up) * up
