@@ -117,8 +117,9 @@ class MotionBalance:
 def balance_in_motion(clip: Clip, support: Support, *, height: float = 0.0) -> MotionBalance:
     """Zero moment point and capture point of a moving body, and their distances from the edge of its support.
 
-    The capture point is the centre of mass on the ground plus its velocity times sqrt(height / gravity). The zero moment
-    point follows from the whole momentum, that of turning as well. Clips need to be smooth: it has second differences.
+    The capture point is the centre of mass on the ground plus its velocity times sqrt(height / gravity). The zero
+    moment point follows from the whole momentum, that of turning as well. It is made of second differences: noisy clips
+    need `ik.smooth` before.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ def _margins(at: Array, corners: Array) -> Array:
     A pair of points is an edge if no point is to its right. Inside is the least distance from these lines. Outside it
     is the distance from the nearest segment between any two points: all are in the hull, and its edges are among them.
     """
-    stands = np.isfinite(corners).all(-1)
+    stands = np.asarray(np.isfinite(corners).all(-1))
     start, side = corners[:, :, np.newaxis], corners[:, np.newaxis] - corners[:, :, np.newaxis]
     long = np.sum(side**2, axis=-1)  # (k, n, n)
     size = np.max(np.where(np.isfinite(long), long, 0), axis=(1, 2), initial=0)[:, np.newaxis, np.newaxis]
@@ -284,7 +285,7 @@ def _margins(at: Array, corners: Array) -> Array:
     nearest = np.linalg.norm(away - np.clip(share, 0, 1)[..., np.newaxis] * side, axis=-1)
     outside = np.where(pairs, nearest, np.inf).min((1, 2), initial=np.inf)
     margin = np.where((lines > 0) & np.isfinite(lines), lines, -outside)
-    return np.asarray(np.where(stands.any(-1) & np.isfinite(at).all(-1), margin, np.nan))
+    return np.array(np.where(stands.any(-1) & np.isfinite(at).all(-1), margin, np.nan))
 
 
 def _cross(a: Array, b: Array) -> Array:

@@ -107,9 +107,10 @@ def effort(
         centre = centre_of_mass(weighted, pose).astype(float)
         pushes = masses.sum() * np.linalg.norm(pull) * _shares(centre, points, up)
         at = [skeleton.index(joint) for joint, given in support.items() for _ in np.reshape(given, (-1, 3))]
-        up_forces = pushes[..., np.newaxis] * up
-        np.add.at(forces, (..., at, slice(None)), up_forces)
-        np.add.at(moments, (..., at, slice(None)), np.cross(points, up_forces))
+        for point, joint in enumerate(at):
+            push = pushes[..., point, np.newaxis] * up
+            forces[..., joint, :] += push
+            moments[..., joint, :] += np.cross(points[..., point, :], push)
     for joint in sorted(range(len(skeleton)), key=lambda joint: -len(ancestors(skeleton, joint))):
         if (parent := int(skeleton.parents[joint])) >= 0:
             forces[..., parent, :] += forces[..., joint, :]

@@ -40,8 +40,8 @@ def hexapod(radius: float = 0.25, mass: float = 2.0) -> Skeleton:
     Returns
     -------
     Skeleton
-        27 joints: body, head, tail; legs "left front", "left middle", "left hind" and those of the right side, each with
-        coxa, femur, tibia and foot.
+        27 joints: body, head, tail; coxa, femur, tibia and foot of the legs "left front", "left middle", "left hind"
+        and of those of the right side.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +29,8 @@ class Motion:
     mass : float
         The mass of all.
     centre, velocity, acceleration : (frames, 3) array
-        Of the centre of mass; central differences, one-sided at the ends.
+        Of the centre of mass, by central differences. At the ends the velocity is one-sided, the acceleration that of
+        the next frame.
     spin : (frames - 1, 3) array
         The mean angular momentum about the centre of mass between a frame and the next.
     inertia : (frames, 3, 3) array

@@ -49,7 +49,8 @@ def roles_of(skeleton: Skeleton) -> Roles:
         If a limb is not found by its names.
     """
     legs, arms = _legs(skeleton), _arms(skeleton)
-    for what, found, example in (("legs", legs, "LeftUpLeg, LeftLeg, LeftFoot"), ("arms", arms, "LeftArm, LeftForeArm")):
+    examples = ("legs", legs, "LeftUpLeg, LeftLeg, LeftFoot"), ("arms", arms, "LeftArm, LeftForeArm, LeftHand")
+    for what, found, example in examples:
         if missing := [side for side in _SIDES if side not in found]:
             raise ValueError(
                 f"skeleton: expected two {what} with names such as {example}; "

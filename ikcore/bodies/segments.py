@@ -28,10 +28,10 @@ class Piece(NamedTuple):
 def with_masses(skeleton: Skeleton, mass: float = 75.0, *, sex: Sex = "average") -> Skeleton:
     """The skeleton of a person with masses, their centres and inertias.
 
-    Segment masses, centres and radii of gyration are those of de Leva (1996), measured along the bones of this skeleton
-    at rest. The lower part of the trunk is on the pelvis. The other two are shared among the joints of the spine beside
-    them, as skin is: the number of these changes neither the mass nor the centre nor the inertia of the whole at rest. Joints of fingers, toes,
-    face and twist have none of their own; their hand, foot, head or bone has it.
+    Segment masses, centres and radii of gyration are those of de Leva (1996), along the bones of this skeleton at rest.
+    The lower part of the trunk is on the pelvis. The other two are shared among the joints of the spine beside them, as
+    skin is: the number of these changes neither the mass nor the centre nor the inertia of the whole at rest. Joints of
+    fingers, toes, face and twist have no mass of their own; their hand, foot, head or bone has it.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def with_masses(skeleton: Skeleton, mass: float = 75.0, *, sex: Sex = "average")
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
     if not (np.isfinite(mass) and mass > 0):
         raise ValueError(f"mass: expected more than 0, got {mass!r}")
-    pieces = [piece._replace(mass=mass * piece.mass, inertia=mass * piece.inertia) for piece in pieces_of(skeleton, sex)]
-    return on_joints(skeleton, pieces)
+    whole = [(piece, mass * piece.mass, mass * piece.inertia) for piece in pieces_of(skeleton, sex)]
+    return on_joints(skeleton, [piece._replace(mass=m, inertia=inertia) for piece, m, inertia in whole])
 
 
 def on_joints(skeleton: Skeleton, pieces: list[Piece]) -> Skeleton:
@@ -76,7 +76,8 @@ def on_joints(skeleton: Skeleton, pieces: list[Piece]) -> Skeleton:
         own = [piece for piece in pieces if piece.joint == joint]
         masses[joint] = sum(piece.mass for piece in own)
         centre = sum((piece.mass * piece.centre for piece in own), np.zeros(3)) / masses[joint]
-        inertia = sum((piece.inertia + piece.mass * _of_point(piece.centre - centre) for piece in own), np.zeros((3, 3)))
+        about = [piece.inertia + piece.mass * _of_point(piece.centre - centre) for piece in own]
+        inertia = sum(about, np.zeros((3, 3)))
         turned = rotations.to_matrix(world.rotations[joint])
         centres[joint] = turned.T @ (centre - world.positions[joint])
         inertias[joint] = turned.T @ inertia @ turned
