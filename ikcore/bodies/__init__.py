@@ -1,6 +1,6 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
 
-from ikcore.bodies.balance import Balance, MotionBalance, balance, balance_in_motion, soles
+from ikcore.bodies.balance import Balance, MotionBalance, balance, balance_in_motion, soles, support_polygon
 from ikcore.bodies.effort import Effort, effort
 from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
@@ -32,6 +32,7 @@ __all__ = [
     "report",
     "soles",
     "strengths",
+    "support_polygon",
     "with_masses",
 ]
 

@@ -158,6 +158,44 @@ def balance_in_motion(clip: Clip, support: Support, *, height: float = 0.0) -> M
     return MotionBalance(zero, margin_of(zero, points, up), capture, margin_of(capture, points, up))
 
 
+def support_polygon(points: ArrayLike, up: ArrayLike = (0, 1, 0)) -> NDArray[np.float64]:
+    """The corners of the convex hull of points seen along `up`, in order: for `ik.Inside.polygon`, and to draw.
+
+    Parameters
+    ----------
+    points : (points, 3) array_like
+        The points that stand; those with NaN do not.
+    up : (3,) array_like
+        The direction against gravity.
+
+    Returns
+    -------
+    (corners, 3) array
+        Those of the points that are corners, counter-clockwise seen from above; no three in line.
+
+    Examples
+    --------
+    >>> support_polygon([[0, 0, 0], [1, 0, 1], [1, 0, 0], [0.5, 0, 0.2], [0, 0, 1]]).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    at = rows("points", points, np.dtype(float), 3)
+    if at.ndim != 2:
+        raise ValueError(f"points: expected (points, 3), got shape {at.shape}")
+    at = at[np.isfinite(at).all(-1)]
+    flat = at @ hull_plane(unit_up(up))
+    least = _EPSILON * float(np.max(np.ptp(flat, axis=0) ** 2, initial=0))
+    order = np.lexsort(flat.T[::-1]).tolist()
+    halves = []
+    for way in (order, order[::-1]):  # Andrew's monotone chains: the lower one, then the upper one
+        half: list[int] = []
+        for k in way:
+            while len(half) > 1 and _cross(flat[half[-1]] - flat[half[-2]], flat[k] - flat[half[-1]]) <= least:
+                half.pop()
+            half.append(k)
+        halves += half[:-1]
+    return np.asarray(at[halves])
+
+
 def soles(skeleton: Skeleton) -> dict[str, NDArray[np.float64]]:
     """The corners of a person's soles: heel and ball of each ankle, and the tips of its toes where these have a joint.
 

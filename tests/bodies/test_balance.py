@@ -54,6 +54,20 @@ def test_margins_are_those_of_the_hull(count: int) -> None:
     assert_allclose(margin_of(at, points, UP), expected, atol=1e-12)
 
 
+def test_the_polygon_is_the_hull_in_order_and_keeps_balance() -> None:
+    spatial = pytest.importorskip("scipy.spatial")
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        points = rng.normal(size=(9, 3))
+        corners = ik.bodies.support_polygon(np.concatenate([points, points[:2], [[np.nan, 0, 0]]]))
+        hull = points[spatial.ConvexHull(points[:, [0, 2]]).vertices]
+        first = np.argmin(np.abs(corners - hull[0]).sum(1))
+        assert_allclose(np.roll(corners, -first, axis=0), hull[[0, *range(len(hull) - 1, 0, -1)]])
+        assert len(ik.Inside.polygon(corners, UP)) == len(corners)
+    line = ik.bodies.support_polygon([[0, 0, 0], [2, 0, 2], [1, 0, 1]])
+    assert_allclose(line, [[0, 0, 0], [2, 0, 2]])
+
+
 def test_margins_turn_with_up_and_do_not_see_heights() -> None:
     rng = np.random.default_rng(9)
     points, at, q = rng.normal(size=(50, 6, 3)), rng.normal(size=(50, 3)), ref.unit(rng.normal(size=4))
