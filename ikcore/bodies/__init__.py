@@ -1,7 +1,7 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
 
-from ikcore.bodies.balance import Balance, MotionBalance, balance, balance_in_motion, soles, support_polygon
-from ikcore.bodies.effort import Effort, effort
+from ikcore.bodies.balance import StaticBalance, MotionBalance, balance, balance_in_motion, soles, support_polygon
+from ikcore.bodies.effort import StaticEffort, effort
 from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
@@ -12,9 +12,9 @@ from ikcore.bodies.report import BodyReport, report
 from ikcore.bodies.segments import with_masses
 
 __all__ = [
-    "Balance",
+    "StaticBalance",
     "BodyReport",
-    "Effort",
+    "StaticEffort",
     "Flight",
     "Motion",
     "MotionBalance",

@@ -29,7 +29,7 @@ _AT_ONCE = 1 << 21  # numbers of one block of poses
 
 
 @record
-class Balance:
+class StaticBalance:
     """Where the centre of mass is over its support; one value for each pose.
 
     Attributes
@@ -53,7 +53,7 @@ class Balance:
         return self.margin >= 0
 
 
-def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike = (0, 1, 0)) -> Balance:
+def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike = (0, 1, 0)) -> StaticBalance:
     """How far inside its support polygon a body that stands still has its centre of mass.
 
     The polygon is the convex hull of the points on the ground, seen along `up`; their heights do not matter. Two points
@@ -73,7 +73,7 @@ def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike =
 
     Returns
     -------
-    Balance
+    StaticBalance
 
     Examples
     --------
@@ -89,7 +89,9 @@ def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike =
     check_unscaled(skeleton, pose)
     points = support_points(skeleton, pose, support)
     centre = centre_of_mass(skeleton, pose)
-    return Balance(margin_of(centre, points, up), centre, np.broadcast_to(points, (*pose.shape, *points.shape[-2:])))
+    return StaticBalance(
+        margin_of(centre, points, up), centre, np.broadcast_to(points, (*pose.shape, *points.shape[-2:]))
+    )
 
 
 @record

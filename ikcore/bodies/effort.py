@@ -22,7 +22,7 @@ _HALVES = 12  # of one step
 
 
 @record
-class Effort:
+class StaticEffort:
     """Torques that hold a body still.
 
     Attributes
@@ -54,7 +54,7 @@ def effort(
     *,
     gravity: ArrayLike = (0, -9.81, 0),
     loads: Mapping[Any, float] | None = None,
-) -> Effort:
+) -> StaticEffort:
     """Static torques of all joints against gravity, relative to strength.
 
     The weight is carried by vertical forces at the points of support: of all that hold the body still and only push,
@@ -77,7 +77,7 @@ def effort(
 
     Returns
     -------
-    Effort
+    StaticEffort
 
     Examples
     --------
@@ -117,7 +117,7 @@ def effort(
             moments[..., parent, :] += moments[..., joint, :]
     torques = np.cross(world.positions, forces) - moments
     shares = np.linalg.norm(torques, axis=-1) / _strengths(skeleton, strengths)
-    return Effort(torques, shares, pushes)
+    return StaticEffort(torques, shares, pushes)
 
 
 def _loaded(skeleton: Skeleton, loads: Mapping[Any, float]) -> Skeleton:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._record import record
-from ikcore.bodies.balance import Balance, balance
-from ikcore.bodies.effort import Effort, effort
+from ikcore.bodies.balance import StaticBalance, balance
+from ikcore.bodies.effort import StaticEffort, effort
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, check_unscaled
 from ikcore.solving.errors import from_rest
@@ -26,20 +26,20 @@ class BodyReport:
 
     Attributes
     ----------
-    balance : Balance or None
+    balance : StaticBalance or None
         With a support: how far inside it the centre of mass is.
     beyond : (..., joints) array
         By how much each joint is outside its range, in radians; 0 inside, and where it has none.
     angles : (..., joints) array
         The angles of hinges, in radians; NaN for other joints.
-    effort : Effort or None
+    effort : StaticEffort or None
         With strengths: the torques against gravity.
     """
 
-    balance: Balance | None
+    balance: StaticBalance | None
     beyond: NDArray[Any]
     angles: NDArray[Any]
-    effort: Effort | None
+    effort: StaticEffort | None
     _skeleton: Skeleton
     _unit: float
 
