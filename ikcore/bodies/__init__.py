@@ -1,6 +1,6 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
 
-from ikcore.bodies.balance import StaticBalance, MotionBalance, balance, balance_in_motion, soles, support_polygon
+from ikcore.bodies.balance import MotionBalance, StaticBalance, balance, balance_in_motion, soles, support_polygon
 from ikcore.bodies.effort import StaticEffort, effort
 from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
@@ -12,12 +12,12 @@ from ikcore.bodies.report import BodyReport, report
 from ikcore.bodies.segments import with_masses
 
 __all__ = [
-    "StaticBalance",
     "BodyReport",
-    "StaticEffort",
     "Flight",
     "Motion",
     "MotionBalance",
+    "StaticBalance",
+    "StaticEffort",
     "as_body",
     "balance",
     "balance_in_motion",

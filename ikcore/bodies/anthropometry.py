@@ -32,9 +32,9 @@ class Segment(NamedTuple):
 
 
 # P. de Leva: Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters. J. Biomechanics 29, 1996, table 4.
-# Ends: head vertex to mid-gonion; upper trunk suprasternale to xiphion, middle trunk to omphalion, lower trunk to the
-# middle of the hips; upper arm, forearm, thigh and shank between joint centres; hand wrist to third knuckle; foot heel
-# to toe tip.
+# The head is from vertex to mid-gonion, the foot from heel to toe tip, the hand from wrist to third knuckle. The trunk
+# has its parts from suprasternale to xiphion, from there to omphalion, and to the middle of the hips. Other segments
+# are between joint centres.
 SEGMENTS: dict[str, dict[str, Segment]] = {
     "male": {
         "head": Segment(0.0694, 0.5976, 0.362, 0.376, 0.312),
@@ -62,8 +62,8 @@ SEGMENTS: dict[str, dict[str, Segment]] = {
     },
 }
 
-# Lengths in mm of the same table, for stature 1741 mm (male) and 1735 mm (female). "trunk" is the middle of the
-# shoulders to the middle of the hips; its three parts begin at the suprasternale, a little higher.
+# Lengths in mm of the same table, for stature 1741 mm (male) and 1735 mm (female). The trunk is measured from the middle
+# of the shoulders to that of the hips. Its three parts begin at the suprasternale, a little higher.
 LENGTHS_OF_SEGMENTS: dict[str, dict[str, float]] = {
     "male": {
         "head": 203.3,

@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 21  # numbers of one block of poses
 
 @record
 class StaticBalance:
-    """Where the centre of mass is over its support; one value for each pose.
+    """The centre of mass over its support, one value for each pose.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike =
     pose : Pose
         One or many, without scales.
     support : mapping or (..., points, 3) array_like
-        By joint, the points that stand, in the space of the joint, as `soles` has them; or points in the world. Points
-        with NaN do not stand, for frames in which a foot is in the air.
+        The points that stand. They are given by joint and in its space, as `soles`. Or points in the world, with NaN for those that
+        do not stand in a frame.
     up : (3,) array_like
         The direction against gravity.
 
@@ -101,13 +101,13 @@ class MotionBalance:
     Attributes
     ----------
     zero_moment : (frames, 3) array
-        The zero moment point: where the ground pushes, in the plane of the ground. NaN where nothing pushes.
+        The zero moment point: the ground pushes there. NaN in flight.
     zero_moment_margin : (frames,) array
-        Its distance from the edge of the support polygon: negative where the feet would tip over.
+        Its distance from the edge of the support polygon. Negative: feet tip over.
     capture : (frames, 3) array
-        The capture point: where a foot has to be for the body to come to rest over it, as an inverted pendulum.
+        The capture point. A foot has to be there for the body to come to rest over it, as an inverted pendulum.
     capture_margin : (frames,) array
-        Its distance from the edge: negative where a step is needed.
+        Its distance from the edge. Negative: a step is needed.
     """
 
     zero_moment: Array

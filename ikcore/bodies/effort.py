@@ -28,10 +28,10 @@ class StaticEffort:
     Attributes
     ----------
     torques : (..., joints, 3) array
-        The torque of every joint on the joints below it, in world axes; of the root what it needs from outside. NaN
-        where the body is off balance: no joint torques hold it.
+        The torque of every joint on the joints below it, in world axes. The root shows what it needs from outside. Off
+        balance it is NaN: no torques hold the body.
     shares : (..., joints) array
-        Lengths of torques over strengths; NaN for joints without a strength.
+        Torques over strengths. NaN: no strength is given.
     forces : (..., points) array
         The force up at every point of support.
     """
@@ -67,9 +67,9 @@ def effort(
     pose : Pose
         One or many, without scales.
     strengths : mapping
-        By joint, the largest torque; of a person, `strengths`.
+        By joint, the largest torque. `strengths` has those of a person.
     support : mapping, optional
-        By joint, points in its space, as `soles`.
+        By joint, points in its space. `soles` has those of a person.
     gravity : (3,) array_like
         Its acceleration, in lengths per second squared.
     loads : mapping, optional
@@ -147,8 +147,8 @@ def _strengths(skeleton: Skeleton, strengths: Mapping[Any, float]) -> NDArray[np
 def _shares(centre: Array, points: Array, up: NDArray[np.float64]) -> Array:
     """Shares of the weight at every point; NaN off balance.
 
-    Least squares of the shares f >= 0 with A f = b, where A has a row of ones and two of places: f = max(0, A'm), and
-    m / stiffness + A f = b is solved by Newton's method with halved steps.
+    Least squares of the shares f >= 0 with A f = b, A with a row of ones and two of places. Their dual is solved by
+    Newton's method with halved steps: f = max(0, A'm) and m / stiffness + A f = b.
     """
     plane = hull_plane(up)
     at, corners = centre @ plane, points @ plane

@@ -30,11 +30,11 @@ def human(height: float = 1.75, mass: float = 75.0, *, sex: Sex = "average") -> 
     Parameters
     ----------
     height : float, default: 1.75
-        Stature, in any unit of length: 1.75 for metres, 175 for centimetres.
+        Stature. Any unit of length will do, such as 175 for centimetres.
     mass : float, default: 75
         Body mass, in any unit.
     sex : {"male", "female", "average"}
-        Which masses; lengths and ranges are the same.
+        The table of masses. Lengths and ranges are the same for all.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def strengths(skeleton: Skeleton, *, sex: Sex = "average", unit: float = 1.0) ->
     skeleton : Skeleton
         A person with masses, as `human` and `with_masses` make.
     sex : {"male", "female", "average"}
-        Of whom; see `ikcore.bodies.anthropometry.STRENGTH`.
+        The table. It is `ikcore.bodies.anthropometry.STRENGTH`.
     unit : float, default: 1
         Metres per unit of length of the skeleton.
 

@@ -29,10 +29,10 @@ class Motion:
     mass : float
         The mass of all.
     centre, velocity, acceleration : (frames, 3) array
-        Of the centre of mass, by central differences. At the ends the velocity is one-sided, the acceleration that of
-        the next frame.
+        Of the centre of mass, by central differences. The first and the last acceleration are those of their
+        neighbours.
     spin : (frames - 1, 3) array
-        The mean angular momentum about the centre of mass between a frame and the next.
+        The angular momentum about the centre of mass. It is the mean between a frame and the next.
     inertia : (frames, 3, 3) array
         The inertia about the centre of mass, as if all joints were locked.
     """
@@ -117,11 +117,11 @@ class Flight:
     Attributes
     ----------
     start, end : int
-        The last frame on the ground before it, and the first one after it; or the ends of the clip.
+        The frames on the ground before and after it.
     path_error : float
-        Largest distance of the centre of mass from the parabola through its places at both ends, in lengths.
+        Largest distance of the centre of mass from a parabola. This goes through its places at both ends.
     spin_error : float
-        Largest difference of the angular momentum from its mean, as an angular velocity of the whole body, in rad/s.
+        Largest difference of the angular momentum from its mean. It is an angular velocity of the whole body: rad/s.
     """
 
     start: int

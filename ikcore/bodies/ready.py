@@ -24,9 +24,9 @@ def as_body(
     skeleton : Skeleton
         The skeleton of a human or an animal, its knees and elbows named as `hinges_from` expects.
     clip : Clip, optional
-        A motion of it, for limbs that are straight at rest.
+        A motion of it. Limbs that are straight at rest need one.
     mass : float, optional
-        Of a person: masses and inertias by segment, as `with_masses` makes them.
+        The mass of a person. It is put on segments by `with_masses`.
     sex : {"male", "female", "average"}
         Their table.
 

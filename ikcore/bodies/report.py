@@ -27,13 +27,13 @@ class BodyReport:
     Attributes
     ----------
     balance : StaticBalance or None
-        With a support: how far inside it the centre of mass is.
+        The centre of mass over its support. None without one.
     beyond : (..., joints) array
-        By how much each joint is outside its range, in radians; 0 inside, and where it has none.
+        Angles by which joints are outside their ranges, in radians. Inside they are 0.
     angles : (..., joints) array
-        The angles of hinges, in radians; NaN for other joints.
+        Angles of hinges, in radians. Other joints have NaN.
     effort : StaticEffort or None
-        With strengths: the torques against gravity.
+        Torques against gravity. None without strengths.
     """
 
     balance: StaticBalance | None
@@ -111,7 +111,7 @@ def report(
     up : (3,) array_like
         The direction against gravity, which is 9.81 m/s^2.
     unit : float, default: 1
-        Metres per unit of length, as that of a clip.
+        Metres per unit of length. A clip has one, too.
     loads : mapping, optional
         By joint, a mass that hangs on it, for the effort.
 

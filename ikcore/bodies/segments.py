@@ -30,7 +30,7 @@ def with_masses(skeleton: Skeleton, mass: float = 75.0, *, sex: Sex = "average")
 
     Segment masses, centres and radii of gyration are those of de Leva (1996), along the bones of this skeleton at rest.
     The lower part of the trunk is on the pelvis. The other two are shared among the joints of the spine beside them, as
-    skin is: the number of these changes neither the mass nor the centre nor the inertia of the whole at rest. Joints of
+    skin is. Mass, centre and inertia of the whole at rest do not depend on the number of these joints. Joints of
     fingers, toes, face and twist have no mass of their own; their hand, foot, head or bone has it.
 
     Parameters

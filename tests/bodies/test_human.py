@@ -93,7 +93,7 @@ def test_units_are_those_that_are_given() -> None:
 
 @pytest.mark.parametrize("sex", SEXES)
 def test_the_body_is_as_tall_people_balance(sex: Sex) -> None:
-    """With hanging arms the centre is at 55 to 58 % of stature: reaction boards give 55 to 57 %."""
+    """Reaction boards give 55 to 57 % of stature with hanging arms."""
     body = ik.bodies.human(1, 1, sex=sex)
     turned = body.rest.rotations.copy()
     for side, sign in (("left", -1), ("right", 1)):
