@@ -7,6 +7,7 @@ from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
 from ikcore.bodies.moving import Flight, Motion, flights, keep_momentum, motion_of
 from ikcore.bodies.quadruped import quadruped
+from ikcore.bodies.ranges import with_ranges
 from ikcore.bodies.ready import as_body
 from ikcore.bodies.report import BodyReport, report
 from ikcore.bodies.segments import with_masses
@@ -34,6 +35,7 @@ __all__ = [
     "strengths",
     "support_polygon",
     "with_masses",
+    "with_ranges",
 ]
 
 

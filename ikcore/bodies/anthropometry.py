@@ -62,8 +62,8 @@ SEGMENTS: dict[str, dict[str, Segment]] = {
     },
 }
 
-# Lengths in mm of the same table, for stature 1741 mm (male) and 1735 mm (female). The trunk is measured from the middle
-# of the shoulders to that of the hips. Its three parts begin at the suprasternale, a little higher.
+# Lengths in mm of the same table, for stature 1741 mm (male) and 1735 mm (female). The trunk is measured from the
+# middle of the shoulders to that of the hips. Its three parts begin at the suprasternale, a little higher.
 LENGTHS_OF_SEGMENTS: dict[str, dict[str, float]] = {
     "male": {
         "head": 203.3,

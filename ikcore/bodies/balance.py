@@ -66,8 +66,8 @@ def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike =
     pose : Pose
         One or many, without scales.
     support : mapping or (..., points, 3) array_like
-        The points that stand. They are given by joint and in its space, as `soles`. Or points in the world, with NaN for those that
-        do not stand in a frame.
+        The points that stand. They are given by joint and in its space, as `soles`. Or points in the world, with NaN
+        for those that do not stand in a frame.
     up : (3,) array_like
         The direction against gravity.
 

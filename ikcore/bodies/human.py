@@ -67,7 +67,7 @@ _Joint = tuple[str, tuple[float, float, float], Limit | None]
 
 def _trunk() -> dict[str, _Joint]:
     """Joints from the pelvis up; offsets as shares of stature."""
-    spine, neck = _bend(measures.SPINE, _SPINE_JOINTS), _bend(measures.NECK, 2)
+    spine, neck = spine_limit(_SPINE_JOINTS), neck_limit(2)
     hip, shoulder, chin = (measures.HEIGHT[name] for name in ("hip", "shoulder", "chin"))
     step = (shoulder - hip) / 12  # of a trunk: a twelfth below the first joint, then two times four, then three
     return {
@@ -81,6 +81,16 @@ def _trunk() -> dict[str, _Joint]:
     }
 
 
+def spine_limit(joints: int) -> Limit:
+    """The range of each of several joints of the spine."""
+    return _bend(measures.SPINE, joints)
+
+
+def neck_limit(joints: int) -> Limit:
+    """The range of each of several joints of the neck, the head among them."""
+    return _bend(measures.NECK, joints)
+
+
 def _bend(ranges: Mapping[str, float], joints: int) -> Limit:
     """An even share of a range; flexion is forwards."""
     side, turn = ranges["to the side"], ranges["rotation"]
@@ -89,14 +99,14 @@ def _bend(ranges: Mapping[str, float], joints: int) -> Limit:
 
 
 def _arm(side: str) -> dict[str, _Joint]:
-    limits, out = human_arm(side), 1 if side == "left" else -1
+    limits, out = arm_limits(side), 1 if side == "left" else -1
     inner = 0.02  # of stature: the inner end of the collarbone from the middle
     half, long = measures.BREADTH["shoulders"] / 2, measures.LENGTH
     height = (measures.HEIGHT["shoulder"] - measures.HEIGHT["hip"]) / 4  # above the last joint of the spine
     fingertips = (out * long["hand"], 0.0, 0.0)
     return {
-        f"{side} clavicle": ("spine 3", (out * inner, height, 0), _collarbone(out)),
-        f"{side} shoulder": (f"{side} clavicle", (out * (half - inner), 0, 0), _shoulder(limits["shoulder"], out)),
+        f"{side} clavicle": ("spine 3", (out * inner, height, 0), limits["clavicle"]),
+        f"{side} shoulder": (f"{side} clavicle", (out * (half - inner), 0, 0), limits["shoulder"]),
         f"{side} elbow": (f"{side} shoulder", (out * long["upper arm"], 0, 0), limits["elbow"]),
         f"{side} forearm": (f"{side} elbow", (out * long["forearm"] / 2, 0, 0), limits["forearm"]),
         f"{side} wrist": (f"{side} forearm", (out * long["forearm"] / 2, 0, 0), limits["wrist"]),
@@ -104,21 +114,16 @@ def _arm(side: str) -> dict[str, _Joint]:
     }
 
 
-def _collarbone(out: int) -> Limit:
-    return Limit.ball([out, 0, 0], _leans(out), side=[0, 1, 0], twist=(0, 0))
-
-
-def _leans(out: int) -> tuple[float, float, float, float]:
-    """The range of the collarbone up, down, and to both sides of axis x up: forwards first on the left."""
-    up, down, *across = (math.radians(angle) for angle in measures.COLLARBONE.values())
-    first, last = across[::out]
-    return up, down, first, last
-
-
-def _shoulder(limit: Limit, out: int) -> Limit:
-    """The range of an arm less that of its collarbone."""
-    swing = [whole - part for whole, part in zip(limit.swing, _leans(out), strict=True)]
-    return replace(limit, swing=tuple(swing))
+def arm_limits(side: str, *, has_collarbone: bool = True) -> dict[str, Limit]:
+    """Limits of `human_arm` and of the collarbone, whose range is taken off that of the shoulder."""
+    limits, out = human_arm(side), 1 if side == "left" else -1
+    up, down, front, back = (math.radians(angle) for angle in measures.COLLARBONE.values())
+    leans = (up, down, front, back) if out > 0 else (up, down, back, front)  # z of the frame is axis x up
+    limits["clavicle"] = Limit.ball([out, 0, 0], leans, side=[0, 1, 0], twist=(0, 0))
+    if has_collarbone:
+        swing = [whole - part for whole, part in zip(limits["shoulder"].swing, leans, strict=True)]
+        limits["shoulder"] = replace(limits["shoulder"], swing=tuple(swing))
+    return limits
 
 
 def _leg(side: str) -> dict[str, _Joint]:

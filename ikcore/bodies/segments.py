@@ -97,13 +97,17 @@ def _of_point(r: Array) -> Array:
 def pieces_of(skeleton: Skeleton, sex: Sex) -> list[Piece]:
     """The pieces of a person at rest; their masses sum to 1."""
     roles, at = roles_of(skeleton), skeleton.forward(skeleton.rest).positions
+    shoulders, hips = (np.mean([at[joint] for joint in joints], axis=0) for joints in _pairs(roles))
+    body = _Body(skeleton, roles, at, sex, *axes_of(roles, at).T)
+    return [*body.trunk(shoulders, hips), body.head(shoulders, hips), *body.arms(), *body.legs()]
+
+
+def axes_of(roles: Roles, at: Array) -> Array:
+    """The axes of a person at rest as columns: left, up along the trunk, and forward."""
     shoulders, hips = ([at[joint] for joint in joints] for joints in _pairs(roles))
-    middles = np.mean(shoulders, axis=0), np.mean(hips, axis=0)
-    up = _unit(middles[0] - middles[1], "the trunk")
+    up = _unit(np.mean(shoulders, axis=0) - np.mean(hips, axis=0), "the trunk")
     left = _unit(np.cross(np.cross(up, hips[0] - hips[1]), up), "the pelvis")
-    axes = up, left, np.cross(left, up)
-    body = _Body(skeleton, roles, at, sex, *axes)
-    return [*body.trunk(*middles), body.head(*middles), *body.arms(), *body.legs(*middles)]
+    return np.array([left, up, np.cross(left, up)]).T
 
 
 def _pairs(roles: Roles) -> tuple[list[int], list[int]]:
@@ -125,8 +129,8 @@ class _Body(NamedTuple):
     roles: Roles
     at: Array
     sex: Sex
-    up: Array
     left: Array
+    up: Array
     forward: Array
 
     def trunk(self, shoulders: Array, hips: Array) -> list[Piece]:
@@ -176,7 +180,7 @@ class _Body(NamedTuple):
         middle = below.mean(axis=0) if len(below) else np.zeros(3)
         return _unit(middle if np.linalg.norm(middle) > 0.1 * np.linalg.norm(bone) else bone, "a forearm")
 
-    def legs(self, shoulders: Array, hips: Array) -> list[Piece]:
+    def legs(self) -> list[Piece]:
         pieces = []
         for hip, knee, ankle, ball in self.roles.legs.values():
             thigh, shank = self.at[knee] - self.at[hip], self.at[ankle] - self.at[knee]

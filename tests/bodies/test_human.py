@@ -197,6 +197,70 @@ def test_ranges_end_where_the_academy_has_them(joint: str, axis: list[float], mo
     assert_allclose(arm_of(body, joint, axis, most + 2), 2, atol=0.02)
 
 
+def about(axis: list[float], degrees: float) -> Array:
+    return ik.rotations.from_axis_angle(axis, np.radians(degrees))
+
+
+def a_rig(bend: float) -> ik.Skeleton:
+    """A person in an A-pose with elbows and knees bent so far, Z up, in centimetres, its joints with any axes."""
+    body, rng = BODIES["human"], np.random.default_rng(4)
+    turned = body.rest.rotations.copy()
+    for side, sign in (("left", 1), ("right", -1)):
+        turned[body.index(f"{side} shoulder")] = about([0, 0, 1], -40 * sign)
+        turned[body.index(f"{side} elbow")] = about([0, -sign, 0], bend)
+        turned[body.index(f"{side} knee")] = about([1, 0, 0], bend)
+        turned[body.index(f"{side} hip")] = about([0, 0, 1], 8 * sign)
+    posed = body.forward(ik.Pose(turned))
+    flat = np.where([["ankle" in name] for name in body.names], [1.0, 0, 0, 0], posed.rotations)  # feet stay flat
+    posed = body.forward(body.local(ik.skeleton.World(posed.positions, flat)))
+    up = ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2)
+    turns = ik.rotations.multiply(
+        ik.rotations.multiply(up, posed.rotations), ik.rotations.exp(rng.normal(size=(len(body), 3)))
+    )
+    local = body.local(ik.skeleton.World(100 * ik.rotations.rotate(up, posed.positions), turns))
+    assert local.translations is not None
+    return ik.Skeleton(body.parents, local.translations, local.rotations, body.names)
+
+
+@pytest.mark.parametrize("bend", [0, 25])
+def test_ranges_of_a_rig_are_those_of_a_person(bend: float) -> None:
+    """The same motion from the T-pose is as far outside on a rig with other axes, another rest pose and another up."""
+    body, rig, up = BODIES["human"], a_rig(bend), ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2)
+    ranged = ik.bodies.with_ranges(rig)
+    person = body.forward(ik.Pose(ik.rotations.exp(0.8 * np.random.default_rng(5).normal(size=(40, len(body), 3)))))
+    rest = ranged.forward(ranged.rest)
+    own = ik.rotations.multiply(ik.rotations.conjugate(up), rest.rotations)
+    turned = ik.rotations.multiply(up, ik.rotations.multiply(person.rotations, own))
+    pose = ranged.local(ik.skeleton.World(np.broadcast_to(rest.positions, (40, len(body), 3)), turned))
+    expected = ik.bodies.report(body, body.local(person)).beyond
+    found = ik.bodies.report(ranged, pose).beyond
+    for joint, name in enumerate(body.names):
+        if "wrist" not in name:
+            assert_allclose(found[:, joint], expected[:, joint], atol=1e-6, err_msg=name)
+    assert (expected.max(0) > 0.1).sum() == sum(1 for limit in body.limits if limit and limit.kind != "free")
+    straight = rest.positions[[body.index(name) for name in ("left shoulder", "left elbow", "left wrist")]]
+    assert_allclose(np.diff(straight, axis=0)[:, 1:], 0, atol=1e-9)  # +X left, a T-pose
+    assert_array_equal(ranged.preferred.rotations, rig.rest.rotations)
+
+
+def test_limits_of_a_rig_stay_and_the_walk_is_within_ranges() -> None:
+    clip = ik.samples.walk(2.0).clip
+    knee = ik.Limit.hinge([1, 0, 0], -0.1, 2)
+    given = ik.Skeleton(
+        clip.skeleton.parents,
+        clip.skeleton.offsets,
+        clip.skeleton.rest.rotations,
+        clip.skeleton.names,
+        {"LeftLeg": knee},
+    )
+    ranged = ik.bodies.with_ranges(given)
+    assert ranged.limits[ranged.index("LeftLeg")] == knee
+    beyond = dict(zip(ranged.names, np.degrees(ik.bodies.report(ranged, clip.pose).beyond.max(0)), strict=True))
+    legs = [beyond.pop(f"{side}{part}") for side in ("Left", "Right") for part in ("Leg", "Foot")]
+    assert max(legs) < 15  # its knees are straighter than straight, and its feet lift more than those of people
+    assert max(beyond.values()) < 1
+
+
 def test_a_person_reaches_with_masses_and_keeps_its_ranges() -> None:
     body = BODIES["human"]
     feet = body.forward(body.rest)
