@@ -184,14 +184,14 @@ def support_polygon(points: ArrayLike, up: ArrayLike = (0, 1, 0)) -> NDArray[np.
     if at.ndim != 2:
         raise ValueError(f"points: expected (points, 3), got shape {at.shape}")
     at = at[np.isfinite(at).all(-1)]
-    flat = at @ hull_plane(unit_up(up))
-    least = _EPSILON * float(np.max(np.ptp(flat, axis=0) ** 2, initial=0))
-    order = np.lexsort(flat.T[::-1]).tolist()
+    seen = flat(at, hull_plane(unit_up(up)))
+    least = _EPSILON * float(np.max(np.ptp(seen, axis=0) ** 2, initial=0))
+    order = np.lexsort(seen.T[::-1]).tolist()
     halves = []
     for way in (order, order[::-1]):  # Andrew's monotone chains: the lower one, then the upper one
         half: list[int] = []
         for k in way:
-            while len(half) > 1 and _cross(flat[half[-1]] - flat[half[-2]], flat[k] - flat[half[-1]]) <= least:
+            while len(half) > 1 and _cross(seen[half[-1]] - seen[half[-2]], seen[k] - seen[half[-1]]) <= least:
                 half.pop()
             half.append(k)
         halves += half[:-1]
@@ -283,7 +283,7 @@ def unit_up(up: ArrayLike) -> NDArray[np.float64]:
 def margin_of(places: ArrayLike, points: ArrayLike, up: ArrayLike) -> Array:
     """The distance of places (..., 3) from the edge of the hull of points (..., n, 3), seen along `up`; in blocks."""
     plane = hull_plane(unit_up(up))
-    at, corners = np.asarray(places) @ plane, np.asarray(points) @ plane
+    at, corners = flat(np.asarray(places), plane), flat(np.asarray(points), plane)
     shape = np.broadcast_shapes(at.shape[:-1], corners.shape[:-2])
     count = corners.shape[-2]
     at = np.broadcast_to(at, (*shape, 2)).reshape(-1, 2)
@@ -301,6 +301,12 @@ def hull_plane(up: NDArray[np.float64]) -> NDArray[np.float64]:
     first = first - (first @ up) * up
     first /= np.linalg.norm(first)
     return np.array([first, np.cross(up, first)]).T
+
+
+def flat(points: Array, plane: NDArray[np.float64]) -> Array:
+    """Points (..., 3) in the plane; without BLAS, whose bits depend on the number of points."""
+    x, y, z = (points[..., axis, np.newaxis] for axis in range(3))
+    return np.asarray(x * plane[0] + y * plane[1] + z * plane[2])
 
 
 def _margins(at: Array, corners: Array) -> Array:

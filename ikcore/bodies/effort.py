@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._record import record
-from ikcore.bodies.balance import centre_of_mass, hull_plane, margin_of, support_points
+from ikcore.bodies.balance import centre_of_mass, flat, hull_plane, margin_of, support_points
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, ancestors, check_unscaled
 
 Array = NDArray[Any]
 
 _STIFF = 1e9  # a relative error of forces of 1 / this where a foot carries its edge only
+_CLOSE = 1e-13  # share of the weight by which forces may miss it
 _ROUNDS = 60  # of Newton's method for forces; 3 to 10 are usual
 _HALVES = 12  # of one step
 
@@ -151,9 +152,10 @@ def _shares(centre: Array, points: Array, up: NDArray[np.float64]) -> Array:
     Newton's method with halved steps: f = max(0, A'm) and m / stiffness + A f = b.
     """
     plane = hull_plane(up)
-    at, corners = centre @ plane, points @ plane
+    at, corners = flat(centre, plane), flat(points, plane)
     middle = corners.mean(-2, keepdims=True)
     size = np.abs(corners - middle).max((-2, -1), keepdims=True)
+    size = np.where(size > 0, size, 1)
     ones = np.ones((*corners.shape[:-1], 1))
     a = np.concatenate([ones, (corners - middle) / size], axis=-1)  # (..., n, 3): A'
     b = np.concatenate([ones[..., 0, :], (at - middle[..., 0, :]) / size[..., 0, :]], axis=-1)
@@ -161,11 +163,13 @@ def _shares(centre: Array, points: Array, up: NDArray[np.float64]) -> Array:
     for _ in range(_ROUNDS):
         f = np.maximum(0, (a @ m[..., np.newaxis])[..., 0])
         off = b - m / _STIFF - (np.swapaxes(a, -1, -2) @ f[..., np.newaxis])[..., 0]
-        if np.abs(off).max(initial=0) < 1e-13:
+        moving = np.abs(off).max(-1, keepdims=True) > _CLOSE  # each item by itself, so that batches do not matter
+        if not np.any(moving):
             break
-        active = a * (f > 0)[..., np.newaxis] if f.any() else a
-        slope = np.swapaxes(active, -1, -2) @ a + np.eye(3) / _STIFF
-        m = _best_step(a, b, m, np.linalg.solve(slope, off[..., np.newaxis])[..., 0])
+        pushes = (f > 0) | ~np.any(f > 0, axis=-1, keepdims=True)
+        slope = np.swapaxes(a * pushes[..., np.newaxis], -1, -2) @ a + np.eye(3) / _STIFF
+        step = np.linalg.solve(slope, off[..., np.newaxis])[..., 0]
+        m = np.where(moving, _best_step(a, b, m, step), m)
     f = np.maximum(0, (a @ m[..., np.newaxis])[..., 0])
     balanced = margin_of(centre, points, up) > 0
     return np.where(np.asarray(balanced)[..., np.newaxis], f, np.nan)

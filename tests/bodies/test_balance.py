@@ -109,8 +109,8 @@ def test_batches_are_single_poses() -> None:
     pose = any_pose(3, 4)
     found = ik.bodies.balance(PERSON, pose, SOLES)
     assert found.margin.shape == (3, 4)
-    one = ik.bodies.balance(PERSON, pose[1, 2], SOLES)
-    assert float(one.margin) == found.margin[1, 2]
+    for item in np.ndindex(3, 4):
+        assert float(ik.bodies.balance(PERSON, pose[item], SOLES).margin) == found.margin[item]
     single = ik.Pose(pose.rotations.astype(np.float32), np.float32(pose.translations))
     assert_allclose(ik.bodies.balance(PERSON, single, SOLES).margin, found.margin, atol=1e-5)
 
@@ -186,6 +186,18 @@ def test_forces_push_balance_and_are_the_least() -> None:
         rows_of = np.vstack([1e4 * np.vstack([np.ones(len(points)), points[:, [0, 2]].T]), np.eye(len(points))])
         least, _ = optimize.nnls(rows_of, np.concatenate([1e4 * np.array([1, *centre[[0, 2]]]), np.zeros(len(points))]))
         assert_allclose(forces / weight, least, atol=1e-5)
+
+
+def test_efforts_of_batches_are_those_of_single_poses_to_the_bit() -> None:
+    pose, strengths = any_pose(40, seed=6, amount=0.1), ik.bodies.strengths(PERSON)
+    found = ik.bodies.effort(PERSON, pose, strengths, SOLES)
+    assert 5 < np.isnan(found.total).sum() + np.isnan(found.forces[:, 0]).sum() < 40
+    for k in range(40):
+        one = ik.bodies.effort(PERSON, pose[k], strengths, SOLES)
+        assert np.array_equal(one.torques, found.torques[k], equal_nan=True)
+        assert np.array_equal(one.forces, found.forces[k], equal_nan=True)
+    line = ik.bodies.effort(PERSON, PERSON.rest, strengths, {"left ankle": [[0, 0, 0]]})
+    assert np.isnan(line.forces).all()
 
 
 def test_a_load_is_a_mass_at_the_joint() -> None:
