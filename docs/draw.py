@@ -56,6 +56,8 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             newton,
             lbfgsb,
             full_body,
+            bodies,
+            balance,
             postures,
             rbf,
             motion_matching,
@@ -521,6 +523,62 @@ def full_body() -> Figure:
     turns.legend(frameon=False, fontsize=7)
     for panel in (left, turns):
         panel.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def bodies() -> Figure:
+    """The ready-made bodies at rest, and the centres of the masses of their bones, by area."""
+    made = {"human": ik.bodies.human(), "quadruped": ik.bodies.quadruped(), "hexapod": ik.bodies.hexapod()}
+    figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    for panel, (name, body) in zip(figure.subplots(1, 3), made.items(), strict=True):
+        world = body.forward(body.rest)
+        for joint, parent in enumerate(body.parents):
+            if parent >= 0:
+                line(panel, world.positions[[parent, joint]], BLUE, width=2, view=OBLIQUE)
+        centres = world.positions + ik.rotations.rotate(world.rotations, body.centres)
+        shares = body.masses / body.masses.sum()
+        x, y = OBLIQUE @ centres.T
+        panel.scatter(x, y, 600 * shares, color=ORANGE, alpha=0.6, linewidths=0, zorder=3)
+        panel.set(title=name, aspect="equal", xmargin=0.1, ymargin=0.1)
+        panel.axis("off")
+    return figure
+
+
+def balance() -> Figure:
+    """A person reaches over a table for a cup: with its centre of mass ahead of its toes, and kept over its feet."""
+    person = ik.bodies.human()
+    soles, turned = ik.bodies.soles(person), person.rest.rotations.copy()
+    for side, sign in (("left", -1), ("right", 1)):
+        turned[person.index(f"{side} shoulder")] = ik.rotations.from_axis_angle([0, 0, 1], 1.3 * sign)
+        turned[person.index(f"{side} elbow")] = ik.rotations.from_axis_angle([0, sign, 0], 0.25)
+    standing, cup = ik.Pose(turned), np.array([-0.1, 0.82, 0.95])
+    at, ankles = person.forward(standing).positions, [person.index(f"{side} ankle") for side in ("left", "right")]
+    goals: list[ik.Goal] = [ik.Reach(ankle, at[ankle], rotation=[1, 0, 0, 0]) for ankle in ankles]
+    goals += [ik.Reach("right wrist", cup - [0, 0, 0.1]), ik.Look("right wrist", [-1, 0, 0], cup)]
+    goals += [ik.Look("head", [0, -0.1, 1], cup, chain="neck"), ik.Inside("pelvis", [0, 0, 0.1], [0, 0, -1])]
+    polygon = ik.bodies.support_polygon(ik.bodies.balance(person, standing, soles).points)
+    over_feet = ik.Inside.polygon(polygon, [0, 1, 0], distance=0.03)
+    figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    scene, above = figure.subplots(1, 2, width_ratios=[1.3, 1])
+    line(scene, [(0, 0.75, 0.25), (0, 0.75, 1.1)], GREY, width=4, view=PROFILE)
+    scene.plot(cup[2], cup[1], "s", color=GREEN, zorder=3)
+    above.fill(polygon[:, 0], polygon[:, 2], color=GREY, alpha=0.3, linewidth=0)
+    for wanted, color in ((goals, RED), ([*goals, *over_feet], BLUE)):
+        pose = ik.solvers.full_body(person, standing, wanted).pose
+        places, found = person.forward(pose).positions, ik.bodies.balance(person, pose, soles)
+        for joint, parent in enumerate(person.parents):
+            if parent >= 0:
+                line(scene, places[[parent, joint]], color, view=PROFILE)
+        centre = found.centre
+        line(scene, [centre, centre * [1, 0, 1]], color, width=1, style=":", view=PROFILE, marker="o", markersize=4)
+        line(scene, [places[person.index("head")], cup], GREY, width=1, style=":", view=PROFILE)
+        above.plot(centre[0], centre[2], "o", color=color)
+        said = f"{100 * abs(found.margin):.1f} cm {'in' if found.margin > 0 else 'out'}side"
+        above.annotate(said, (centre[0], centre[2]), (8, -3), textcoords="offset points", color=color)
+    above.set(aspect="equal", title="from above", xlim=(0.28, -0.28), ylim=(-0.12, 0.28))
+    scene.set(aspect="equal", title="from the right")
+    for panel in (scene, above):
+        panel.axis("off")
     return figure
 
 

@@ -1,9 +1,42 @@
-"""Whole bodies: hinges of knees and elbows from the rest pose or a clip, and skeletons prepared for `full_body`."""
+"""Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
 
+from ikcore.bodies.balance import MotionBalance, StaticBalance, balance, balance_in_motion, soles, support_polygon
+from ikcore.bodies.effort import StaticEffort, effort
+from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
+from ikcore.bodies.human import human, strengths
+from ikcore.bodies.moving import Flight, Motion, flights, keep_momentum, motion_of
+from ikcore.bodies.quadruped import quadruped
+from ikcore.bodies.ranges import with_ranges
 from ikcore.bodies.ready import as_body
+from ikcore.bodies.report import BodyReport, report
+from ikcore.bodies.segments import with_masses
 
-__all__ = ["as_body", "hinges_from"]
+__all__ = [
+    "BodyReport",
+    "Flight",
+    "Motion",
+    "MotionBalance",
+    "StaticBalance",
+    "StaticEffort",
+    "as_body",
+    "balance",
+    "balance_in_motion",
+    "effort",
+    "flights",
+    "hexapod",
+    "hinges_from",
+    "human",
+    "keep_momentum",
+    "motion_of",
+    "quadruped",
+    "report",
+    "soles",
+    "strengths",
+    "support_polygon",
+    "with_masses",
+    "with_ranges",
+]
 
 
 def __dir__() -> list[str]:

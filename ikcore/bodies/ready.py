@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ikcore.bodies.anthropometry import Sex
 from ikcore.bodies.hinges import hinges_from
+from ikcore.bodies.segments import with_masses
 from ikcore.clips.clip import Clip
 from ikcore.limits.limit import Limit
 from ikcore.skeleton import Skeleton
@@ -10,17 +12,23 @@ from ikcore.skeleton import Skeleton
 _ANYWHERE = [[-float("inf")] * 3, [float("inf")] * 3]
 
 
-def as_body(skeleton: Skeleton, clip: Clip | None = None) -> Skeleton:
+def as_body(
+    skeleton: Skeleton, clip: Clip | None = None, *, mass: float | None = None, sex: Sex = "average"
+) -> Skeleton:
     """The skeleton with knees and elbows that bend one way, and roots that may go anywhere.
 
-    Limits that it has stay. Masses, stiffness and preferred angles are those of the skeleton.
+    Limits that it has stay. Stiffness, preferred angles and, without `mass`, masses are those of the skeleton.
 
     Parameters
     ----------
     skeleton : Skeleton
         The skeleton of a human or an animal, its knees and elbows named as `hinges_from` expects.
     clip : Clip, optional
-        A motion of it, for limbs that are straight at rest.
+        A motion of it. Limbs that are straight at rest need one.
+    mass : float, optional
+        The mass of a person. It is put on segments by `with_masses`.
+    sex : {"male", "female", "average"}
+        Their table.
 
     Returns
     -------
@@ -39,4 +47,5 @@ def as_body(skeleton: Skeleton, clip: Clip | None = None) -> Skeleton:
     for joint, parent in enumerate(skeleton.parents):
         if parent < 0 and limits[joint] is None:
             limits[joint] = Limit.free(position=_ANYWHERE)
-    return skeleton._with_limits(limits)
+    body = skeleton._with_limits(limits)
+    return body if mass is None else with_masses(body, mass, sex=sex)

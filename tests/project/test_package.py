@@ -288,17 +288,41 @@ def test_the_examples_in_the_pages_run(page: str) -> None:
     assert doctest.DocTestRunner().run(examples).failed == 0
 
 
-def test_the_notebook_runs_and_poses_the_arm() -> None:
+def run_notebook(name: str) -> dict[str, Any]:
+    """The names that a notebook of examples/ leaves, its figures closed; as committed it has no outputs."""
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
-    cells = json.loads((ROOT / "examples/pose_an_arm.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((ROOT / "examples" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     blocks = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert not any(cell["outputs"] or cell["execution_count"] for cell in blocks)  # as committed: stripped
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in blocks)
     names: dict[str, Any] = {}
     for cell in blocks:
-        exec(compile("".join(cell["source"]), "pose_an_arm.ipynb", "exec"), names)
+        exec(compile("".join(cell["source"]), f"{name}.ipynb", "exec"), names)
     assert len(plt.get_fignums()) == 2
     plt.close("all")
+    return names
+
+
+def test_the_notebook_runs_and_poses_the_arm() -> None:
+    names = run_notebook("pose_an_arm")
     assert names["found"]["dls"].status == 0
     assert names["found"]["fabrik"].error < 1e-3
     assert np.mean(names["batch"].status == 0) > 0.5
+
+
+def test_the_person_of_the_notebook_reaches_looks_and_does_not_fall() -> None:
+    names = run_notebook("reach_over_a_table")
+    person, soles, cup = names["person"], names["soles"], names["cup"]
+    falls, stands = (ik.bodies.balance(person, names[name].pose, soles).margin for name in ("reaching", "balanced"))
+    assert falls < 0
+    assert stands > 0.03 - 1e-4
+    world = person.forward(names["balanced"].pose)
+    head, wrist = person.index("head"), person.index("right wrist")
+    gaze = ik.rotations.rotate(world.rotations[head], [0, -0.1, 1])
+    way = cup - world.positions[head]
+    assert gaze @ way / np.linalg.norm(gaze) / np.linalg.norm(way) > np.cos(1e-3)
+    assert np.linalg.norm(world.positions[wrist] - cup + [0, 0, 0.1]) < 1e-4
+    assert names["taken"].reached.all()
+    assert names["margins"].min() > 2.99
+    assert names["capture"][30].min() < 0 < names["capture"][15].min()  # as the text says
+    assert not ik.bodies.report(person, names["taken"].pose).beyond.max() > 2e-4
