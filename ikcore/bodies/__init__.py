@@ -1,9 +1,10 @@
 """Whole bodies: hinges of knees and elbows from the rest pose or a clip, and skeletons prepared for `full_body`."""
 
+from ikcore.bodies import nodes
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.ready import as_body
 
-__all__ = ["as_body", "hinges_from"]
+__all__ = ["as_body", "hinges_from", "nodes"]
 
 
 def __dir__() -> list[str]:

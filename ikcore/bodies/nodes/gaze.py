@@ -13,7 +13,7 @@ from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bodies.nodes.bend import perpendicular
 from ikcore.bodies.nodes.limits import inside_limits, is_limited
-from ikcore.bodies.nodes.node import Job, Node, Solved, run_in_turn
+from ikcore.bodies.nodes.node import PARTIAL, Job, Node, Solved, run_in_turn
 from ikcore.bodies.nodes.turns import direction_angle, turned_by, unit_share
 from ikcore.closed_forms.aims import look_at
 from ikcore.goals import Goal, Look
@@ -78,7 +78,7 @@ def aimed(
             workers=workers,
             **cone,
         )
-        said = found.status if number == 0 else said
+        said = found.status & ~PARTIAL if number == 0 else said
         free = now.with_rotations(turned_by(skeleton, world, now.rotations, chain, found.deltas))
         if not limited:
             return Solved(free, said)
@@ -175,6 +175,12 @@ class LookAtNode(Node):
             if (at := targets.get("position")) is not None
         ]
 
+    def moves(self, skeleton: Skeleton) -> list[int]:
+        return [skeleton.index(joint) for joint in (*self.spine, self.head, *self.eyes)]
+
+    def effectors(self, skeleton: Skeleton) -> list[int]:
+        return [gaze.joint for gaze in self.last(skeleton)]
+
     def solve(self, job: Job, workers: int | None) -> Solved:
         target = job.targets.get("position")
         if target is None:
@@ -262,6 +268,12 @@ class AimNode(Node):
         if at is None:
             return []
         return [Look(gaze.joint, gaze.axis, at, chain=0, offset=gaze.offset, influence=self.influence)]
+
+    def moves(self, skeleton: Skeleton) -> list[int]:
+        return [skeleton.index(joint) for joint in self.joints]
+
+    def effectors(self, skeleton: Skeleton) -> list[int]:
+        return [self.gaze(skeleton).joint]
 
     def solve(self, job: Job, workers: int | None) -> Solved:
         target = job.targets.get("position")

@@ -89,6 +89,12 @@ class LimbNode(Node):
         chain = 2 if position is not None else 0
         return [Reach(self.tip, position, rotation, chain=chain, influence=self.influence, **weights)]
 
+    def moves(self, skeleton: Skeleton) -> list[int]:
+        return list(bends.joints_of(skeleton, self.tip)[1:])
+
+    def effectors(self, skeleton: Skeleton) -> list[int]:
+        return [skeleton.index(self.tip)]
+
     def solve(self, job: Job, workers: int | None) -> Solved:
         limb = bends.joints_of(job.skeleton, self.tip)
         world = job.skeleton.forward(job.pose)

@@ -66,6 +66,10 @@ class Job(NamedTuple):
     pose: Pose
     targets: dict[str, Array]
 
+    def part(self, chosen: Any) -> Job:
+        """Some of the items."""
+        return Job(self.skeleton, self.pose[chosen], {name: array[chosen] for name, array in self.targets.items()})
+
     def with_pose(self, pose: Pose) -> Job:
         """The same targets for other poses."""
         return self._replace(pose=pose)
@@ -132,21 +136,9 @@ class Node:
         -------
         NodeSolution
         """
-        check_unscaled(skeleton, pose)
-        self.check(skeleton)
-        given = self.read(pose.dtype, targets)
-        share = rows("influence", self.influence, pose.dtype)
-        shape = np.broadcast_shapes(
-            pose.shape, share.shape, *(array.shape[:-1] if self.takes[name] else array.shape for name, array in given.items())
-        )
-        items = _flat(skeleton, pose, shape, given, self.takes)
-        share = np.broadcast_to(share, shape).reshape(-1)
-        moved, said, missed = self._blend(items, share, workers)
-        said, missed = said.reshape(shape), missed.reshape(shape)
-        status.report_unusable(type(self).__name__, said, strict=strict)
-        turned = moved.rotations.reshape(*shape, len(skeleton), 4)
-        slid = None if moved.translations is None else moved.translations.reshape(*shape, len(skeleton), 3)
-        return NodeSolution(Pose(turned, slid), said, missed)
+        items, share, shape = self.items(skeleton, pose, targets)
+        moved, said, missed = self.blend(items, share, lambda part, _: self.solve(part, workers))
+        return self.result(moved, said, missed, shape, strict=strict)
 
     def stage(self, targets: Targets | ArrayLike | None = None) -> NodeStage:
         """The node with its targets as a stage of `solvers.stages`."""
@@ -161,9 +153,23 @@ class Node:
         """The targets as goals, by which `solvers.stages` judges the last pose."""
         return []
 
+    def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may turn or move."""
+        return []
+
+    def effectors(self, skeleton: Skeleton) -> list[int]:
+        """The joints that its targets are for."""
+        return []
+
     def solve(self, job: Job, workers: int | None) -> Solved:
         """The poses at full influence."""
         raise NotImplementedError
+
+    def solved(self, job: Job, workers: int | None) -> Solved:
+        """The poses at full influence within limits, as one step of several."""
+        found = self.solve(job, workers)
+        pose, bound = _mixed(job.skeleton, job.pose, found.pose, np.ones(len(job.pose), job.pose.dtype))
+        return Solved(pose, found.status | bound * int(Status.AT_LIMIT))
 
     def errors(self, job: Job) -> Array | None:
         """How far the poses are from the positions; None without these."""
@@ -191,29 +197,53 @@ class Node:
             if value is not None
         }
 
-    def _blend(self, items: Job, share: Array, workers: int | None) -> tuple[Pose, NDArray[np.int32], Array]:
-        """Poses, flags and errors of all items."""
-        pose, count = items.pose, len(share)
+    def items(
+        self, skeleton: Skeleton, pose: Pose, targets: Targets | ArrayLike | None
+    ) -> tuple[Job, Array, tuple[int, ...]]:
+        """All items in one axis, their influence, and the leading axes that they had."""
+        check_unscaled(skeleton, pose)
+        self.check(skeleton)
+        given, takes = self.read(pose.dtype, targets), self.takes
+        share = rows("influence", self.influence, pose.dtype)
+        leading = [array.shape[:-1] if takes[name] else array.shape for name, array in given.items()]
+        shape = np.broadcast_shapes(pose.shape, share.shape, *leading)
+        return _flat(skeleton, pose, shape, given, takes), np.broadcast_to(share, shape).reshape(-1), shape
+
+    def blend(
+        self, items: Job, share: Array, solve: Callable[[Job, Array], Solved], *, always: bool = False
+    ) -> tuple[Pose, NDArray[np.int32], Array]:
+        """Poses, flags and errors of all items; `solve` gets those with an influence, or all with `always`."""
+        pose = items.pose
         finite = np.isfinite(share) & _finite(pose.rotations) & _finite(pose.translations)
         for array in items.targets.values():
             finite &= _finite(array)
         some = np.clip(share, 0, 1)
         said = np.where((share == 0) | finite, 0, int(Status.NOT_FINITE)).astype(np.int32)
-        rows_of = np.flatnonzero((some > 0) & finite)
+        chosen = np.flatnonzero(((some > 0) | always) & finite)
         turned, slid = np.array(pose.rotations), pose.translations
-        if len(rows_of):
-            part = _part(items, rows_of)
-            found = self.solve(part, workers)
-            flags = np.broadcast_to(np.asarray(found.status, np.int32), len(rows_of))
+        if len(chosen):
+            part = items.part(chosen)
+            found = solve(part, chosen)
+            flags = np.broadcast_to(np.asarray(found.status, np.int32), len(chosen))
             usable = flags < _core.UNUSABLE
-            mixed, at_limit = _mixed(items.skeleton, part.pose, found.pose, np.where(usable, some[rows_of], 0))
-            turned[rows_of] = mixed.rotations
+            mixed, bound = _mixed(items.skeleton, part.pose, found.pose, np.where(usable, some[chosen], 0))
+            turned[chosen] = mixed.rotations
             if mixed.translations is not None:
-                slid = _placed(items, count)
-                slid[rows_of] = mixed.translations
-            said[rows_of] = flags | np.where(at_limit & usable, int(Status.AT_LIMIT), 0)
+                slid = _translations(items)
+                slid[chosen] = mixed.translations
+            said[chosen] = flags | np.where(bound & usable, int(Status.AT_LIMIT), 0)
         ended = pose.with_rotations(turned, slid)
         return ended, *self._judged(items.with_pose(ended), said, some)
+
+    def result(
+        self, moved: Pose, said: NDArray[np.int32], missed: Array, shape: tuple[int, ...], *, strict: bool
+    ) -> NodeSolution:
+        """The result with the leading axes that came in."""
+        flags = said.reshape(shape)
+        status.report_unusable(type(self).__name__, flags, strict=strict)
+        joints = moved.joints
+        slid = None if moved.translations is None else moved.translations.reshape(*shape, joints, 3)
+        return NodeSolution(Pose(moved.rotations.reshape(*shape, joints, 4), slid), flags, missed.reshape(shape))
 
     def _judged(self, items: Job, said: NDArray[np.int32], share: Array) -> tuple[NDArray[np.int32], Array]:
         """Flags and errors: a reason counts only where a target is missed."""
@@ -277,14 +307,10 @@ def _finite(array: Array | None) -> Any:
     return True if array is None else np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
 
 
-def _part(items: Job, chosen: Array) -> Job:
-    return Job(items.skeleton, items.pose[chosen], {name: array[chosen] for name, array in items.targets.items()})
-
-
-def _placed(items: Job, count: int) -> Array:
+def _translations(items: Job) -> Array:
     """Translations of all items, to write to."""
     came = items.skeleton.offsets if items.pose.translations is None else items.pose.translations
-    return np.array(np.broadcast_to(came, (count, len(items.skeleton), 3)), items.pose.dtype)
+    return np.array(np.broadcast_to(came, (*items.pose.rotations.shape[:-1], 3)), items.pose.dtype)
 
 
 def _mixed(skeleton: Skeleton, came: Pose, solved: Pose, share: Array) -> tuple[Pose, NDArray[np.bool_]]:
