@@ -8,6 +8,7 @@ from ikcore.bodies.nodes.node import Node, NodeSolution, NodeStage
 from ikcore.bodies.nodes.over_time import LockNode, LockState, NodeOverTime, SpringNode, SpringState
 from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.spine import SpineNode
+from ikcore.bodies.nodes.trunk import TrunkNode, hierarchical_fabrik
 
 __all__ = [
     "AimNode",
@@ -27,7 +28,9 @@ __all__ = [
     "SpineNode",
     "SpringNode",
     "SpringState",
+    "TrunkNode",
     "check_sequence",
+    "hierarchical_fabrik",
     "sequential",
 ]
 

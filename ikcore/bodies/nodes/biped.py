@@ -298,7 +298,7 @@ def sequential(
     --------
     >>> import ikcore as ik
     >>> body = ik.samples.walk(seconds=1).clip.skeleton
-    >>> wanted = {"chest": [0, 1.25, 0.2], "left_hand": [0.3, 1.0, 0.5], "look": [0.5, 1, 1]}
+    >>> wanted = {"chest_rotation": [0.98, 0.2, 0, 0], "left_hand": [0.3, 1.1, 0.4], "look": [0.5, 1, 1]}
     >>> stages = ik.bodies.nodes.sequential(body, wanted)
     >>> [type(stage.node).__name__ for stage in stages]
     ['SpineNode', 'LimbNode', 'LookAtNode']
