@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -121,6 +121,8 @@ class LookAtNode(Node):
         Share of the half angle at which softening starts.
     spine_weights : sequence of float, optional
         Shares of the spine's joints in its turn; only ratios count. Default: equal.
+    spine_target_offset : (3,) array_like, default: 0
+        What the spine adds to the target.
     forward : (3,) array_like, default: +Z
         Where head and eyes look in the rest pose, a direction in the world.
     offset : (3,) array_like, default: 0
@@ -140,6 +142,7 @@ class LookAtNode(Node):
     clamp_eyes: float = 0.5
     clamp_start: float = 0.7
     spine_weights: Sequence[float] | None = None
+    spine_target_offset: ArrayLike = (0.0, 0.0, 0.0)
     forward: ArrayLike = (0.0, 0.0, 1.0)
     offset: ArrayLike = (0.0, 0.0, 0.0)
 
@@ -185,19 +188,24 @@ class LookAtNode(Node):
         target = job.targets.get("position")
         if target is None:
             return Solved(job.pose)
-        head = self.gaze(job.skeleton, self.head, self.offset)
-        spine = [job.skeleton.index(joint) for joint in self.spine]
-        parts = [(spine, head, self.body_weight, self.clamp), ([head.joint], head, self.head_weight, self.clamp_head)]
-        for eye in self.eyes:
-            own = self.gaze(job.skeleton, eye)
-            parts.append(([own.joint], own, self.eyes_weight, self.clamp_eyes))
+        skeleton, options = job.skeleton, {"clamp_start": self.clamp_start, "workers": workers}
+        head = self.gaze(skeleton, self.head, self.offset)
+        spine = [skeleton.index(joint) for joint in self.spine]
+        shares = None if self.spine_weights is None else np.asarray(self.spine_weights, float)
+        moved = target + np.asarray(self.spine_target_offset, target.dtype)
 
-        def turn(joints: list[int], gaze: Gaze, weight: float, clamp: float) -> Any:
-            weights = None if joints != spine or self.spine_weights is None else np.asarray(self.spine_weights, float)
-            options: dict[str, Any] = {"weights": weights, "clamp": clamp, "clamp_start": self.clamp_start}
-            return lambda now: aimed(now, joints, gaze, target, influence=weight, workers=workers, **options)
+        def turn(joints: list[int], gaze: Gaze, at: Array, weight: float, **own: Any) -> Callable[[Job], Solved]:
+            return lambda now: aimed(now, joints, gaze, at, influence=weight, **own, **options)
 
-        return run_in_turn(job, [turn(*part) for part in parts if part[0] and part[2] > 0])
+        steps = []
+        if spine and self.body_weight:
+            steps.append(turn(spine, head, moved, self.body_weight, clamp=self.clamp, weights=shares))
+        if self.head_weight:
+            steps.append(turn([head.joint], head, target, self.head_weight, clamp=self.clamp_head))
+        for eye in self.eyes if self.eyes_weight else ():
+            own = self.gaze(skeleton, eye)
+            steps.append(turn([own.joint], own, target, self.eyes_weight, clamp=self.clamp_eyes))
+        return run_in_turn(job, steps)
 
     def angles(self, job: Job) -> Array | None:
         return _gaze_error(job, self.last(job.skeleton))

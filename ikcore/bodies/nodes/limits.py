@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore.limits.limit import Limit
 from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
+SLACK = 1e-6  # radians outside that still count as inside while a share is searched
+HALVINGS = 24  # of the interval of that share
 
 
 def inside_limits(
@@ -38,6 +41,35 @@ def inside_limits(
             result[outside, joint] = rotations.multiply(rest, nearest)[outside]
             bound |= outside & (off > 1e-5)
     return result, bound
+
+
+def toward(skeleton: Skeleton, came: Array, wanted: Array) -> Array:
+    """Rotations (N, joints, 4) as far on the way from those that came in as limits allow, for every joint.
+
+    Unlike the nearest allowed rotations these are continuous in what is wanted, however far outside that is.
+    """
+    start, _ = inside_limits(skeleton, came, np.full_like(came, np.nan))
+    result = np.array(wanted)
+    for joint, limit in enumerate(skeleton.limits):
+        if limit is None or limit.kind == "free" or not (wanted[:, joint] != came[:, joint]).any():
+            continue
+        back = rotations.conjugate(skeleton.rest.rotations[joint].astype(wanted.dtype))
+        a, b = start[:, joint], wanted[:, joint]
+
+        def is_inside(q: Array, back: Array = back, limit: Limit = limit) -> NDArray[np.bool_]:
+            inside: NDArray[np.bool_] = limit.violation(rotations.multiply(back, q)) <= SLACK
+            return inside
+
+        low, high = np.zeros(len(b), b.dtype), np.ones(len(b), b.dtype)
+        out = ~is_inside(b)
+        if not out.any():
+            continue
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            inside = is_inside(rotations.slerp(a, b, middle))
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        result[out, joint] = rotations.slerp(a, b, low)[out]
+    return result
 
 
 def is_limited(skeleton: Skeleton, joints: list[int]) -> bool:

@@ -255,7 +255,8 @@ class Node:
             error, reached = angle, angle <= ANGLE
         if missed is not None:
             error, reached = missed, reached & (missed <= LENGTH * _size_of(items.skeleton))
-        reasons = np.where((said & ~NOTES == 0) & whole, int(Status.STALLED), 0) | said
+        unexplained = (said & ~(NOTES & ~int(Status.SOFTENED)) == 0) & whole
+        reasons = np.where(unexplained, int(Status.STALLED), 0) | said
         flags = np.where(reached, said & NOTES, reasons) | np.where(whole, 0, PARTIAL)
         error = np.where(usable, error, np.nan).astype(items.pose.dtype)
         return np.where(usable, flags, said).astype(np.int32), error

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import size
-from ikcore.bodies.nodes.limits import inside_limits
-from ikcore.bodies.nodes.node import Job, Node, Solved
+from ikcore.bodies.nodes.limits import is_limited, toward
+from ikcore.bodies.nodes.node import NOTES, Job, Node, Solved
 from ikcore.bodies.nodes.turns import angle_between, identities, local_of, unit_share
 from ikcore.closed_forms.splines import spline
 from ikcore.goals import Goal, Reach
@@ -23,6 +23,7 @@ from ikcore.solving.registry import METHODS
 Array = NDArray[Any]
 Kind = Literal["arc", "fabrik", "spline"]
 
+SWEEPS = 8  # over the joints of a spine with limits
 _HANDLE = 1 / 3  # of the distance between the ends of the curve, as for a straight line
 
 
@@ -107,26 +108,44 @@ class SpineNode(Node):
         target = job.target("position", self.position_weight, self._chest(now))
         joints = self.joints(job.skeleton)
         if target is None or len(joints) < 2:
-            return self._limited(job, turned.pose)
+            return Solved(self._limited(job, turned.pose))
         wanted = job.skeleton.forward(turned.pose).rotations[:, joints[-1]]
-        if self.kind == "fabrik":
-            return self._fabrik(turned, target, wanted, workers)
-        if self.kind == "spline":
-            laid = self._limited(job, self._keep(turned, self._along_curve(turned, target, workers), wanted))
-            return self._fabrik(turned.with_pose(laid.pose), target, wanted, workers)
-        goal = Reach(joints[-1], target, chain=len(joints) - 1, pole=self._pole(turned))
-        bare = job.skeleton._with_limits([None] * len(job.skeleton))
-        found = METHODS["circle"].function(bare, turned.pose, [goal], workers=workers)
-        bent = self._limited(job, self._keep(turned, found.pose, wanted))
-        return Solved(bent.pose, found.status)
+        shape = {"arc": self._arc, "fabrik": self._fabrik, "spline": self._along_curve}[self.kind]
+        free = turned._replace(skeleton=job.skeleton._with_limits([None] * len(job.skeleton)))
+        found = shape(free, target, wanted, workers)
+        bent = self._limited(job, found.pose)
+        if is_limited(job.skeleton, joints):
+            bent = self._reached(turned, self._sweep(turned, bent, target, wanted), target, wanted, workers)
+        return Solved(bent, found.status)
 
     def _chest(self, job: Job) -> Array:
         return job.skeleton.forward(job.pose).positions[:, job.skeleton.index(self.chest)]
 
-    def _limited(self, job: Job, pose: Pose) -> Solved:
+    def _limited(self, job: Job, pose: Pose) -> Pose:
         """The pose within limits."""
-        turned, _ = inside_limits(job.skeleton, np.asarray(pose.rotations), np.asarray(job.pose.rotations))
-        return Solved(pose.with_rotations(turned))
+        return pose.with_rotations(toward(job.skeleton, np.asarray(job.pose.rotations), np.asarray(pose.rotations)))
+
+    def _sweep(self, job: Job, bent: Pose, target: Array, wanted: Array) -> Pose:
+        """Joints turn the chest to its target, one after the other, as far as limits allow."""
+        joints = self.joints(job.skeleton)
+        for _ in range(SWEEPS):
+            for joint in joints[:-1]:
+                world = job.skeleton.forward(bent)
+                at = world.positions[:, joint]
+                arc = rotations.shortest_arc(world.positions[:, joints[-1]] - at, target - at)
+                turned = np.array(bent.rotations)
+                turned[:, joint] = local_of(job.skeleton, world, joint, rotations.multiply(arc, world.rotations[:, joint]))
+                bent = self._limited(job, bent.with_rotations(turned))
+            bent = self._limited(job, self._keep(job, bent, wanted))
+        return bent
+
+    def _reached(self, job: Job, bent: Pose, target: Array, wanted: Array, workers: int | None) -> Pose:
+        """The pose with the chest at its target, within limits, where damped least squares bring it there."""
+        joints = self.joints(job.skeleton)
+        goal = Reach(joints[-1], target, wanted, chain=len(joints) - 1)
+        found = METHODS["dls"].function(job.skeleton, bent, [goal], iterations=self.iterations, workers=workers)
+        met = (found.status & ~NOTES == 0)[:, np.newaxis, np.newaxis]
+        return bent.with_rotations(np.where(met, found.pose.rotations, bent.rotations))
 
     def _move_pelvis(self, job: Job) -> Pose:
         """The pose with the pelvis at its target."""
@@ -183,15 +202,23 @@ class SpineNode(Node):
         way = rotations.rotate(world.rotations[:, pelvis], own.astype(dtype))
         return np.asarray(world.positions[:, self.joints(skeleton)[0]] + way)
 
+    def _arc(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Solved:
+        """On an arc of a circle."""
+        joints = self.joints(job.skeleton)
+        goal = Reach(joints[-1], target, chain=len(joints) - 1, pole=self._pole(job))
+        found = METHODS["circle"].function(job.skeleton, job.pose, [goal], workers=workers)
+        return Solved(self._keep(job, found.pose, wanted), found.status)
+
     def _fabrik(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Solved:
+        """As FABRIK bends it."""
         joints = self.joints(job.skeleton)
         goal = Reach(joints[-1], target, wanted, chain=len(joints) - 1)
         options: dict[str, Any] = {"iterations": self.iterations, "workers": workers}
         found = METHODS["fabrik"].function(job.skeleton, job.pose, [goal], **options)
         return Solved(found.pose, found.status)
 
-    def _along_curve(self, job: Job, target: Array, workers: int | None) -> Pose:
-        """The pose laid along a curve from the pelvis to the chest."""
+    def _along_curve(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Solved:
+        """Along a curve from the pelvis to the chest; FABRIK closes the rest."""
         joints, skeleton = self.joints(job.skeleton), job.skeleton
         world = skeleton.forward(job.pose)
         start = world.positions[:, joints[0]]
@@ -200,7 +227,8 @@ class SpineNode(Node):
         last = _carried(skeleton, world, joints[-1], joints[-2], joints[-1])
         curve = np.stack([start, start + first * handle, target - last * handle, target], axis=1)
         found = spline(world.positions[:, joints], curve, workers=workers)
-        return found.pose(skeleton, job.pose, joints)
+        laid = self._keep(job, found.pose(skeleton, job.pose, joints), wanted)
+        return self._fabrik(job.with_pose(laid), target, wanted, workers)
 
     def errors(self, job: Job) -> Array | None:
         world, pairs = job.skeleton.forward(job.pose).positions, (("position", self.chest), ("pelvis", self.pelvis))

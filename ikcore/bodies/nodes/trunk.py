@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bodies.nodes.biped import SIDES
+from ikcore.bodies.nodes.limits import toward
 from ikcore.bodies.nodes.node import Job, Node, NodeStage, Solved, Targets
 from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.turns import local_of
@@ -45,11 +46,11 @@ class TrunkNode(Node):
     ----------
     roles : HumanRoles, optional
         Which joint is what (default: `HumanRoles.detect`).
-    reach : float, default: 0.98
-        Share of a limb's length within which it reaches.
-    rounds : int, default: 50
+    reach : float, default: 1
+        Share of a limb's length to which its root is drawn; below 1 limbs stay bent, and more rounds are needed.
+    rounds : int, default: 200
         Largest number of rounds.
-    iterations : int, default: 10
+    iterations : int, default: 5
         Of FABRIK in a round.
     pinned : bool, default: False
         The pelvis only turns.
@@ -58,9 +59,9 @@ class TrunkNode(Node):
     """
 
     roles: HumanRoles | None = None
-    reach: float = 0.98
-    rounds: int = 50
-    iterations: int = 10
+    reach: float = 1.0
+    rounds: int = 200
+    iterations: int = 5
     pinned: bool = False
 
     takes: ClassVar[Mapping[str, int]] = {**dict.fromkeys(ENDS, 3), "head": 3}
@@ -128,8 +129,10 @@ class TrunkNode(Node):
         upper = {name: limb.joints[0] for name, limb in limbs.items() if limb.upper}
         if upper and len(spine) > 1:
             goals = [Reach(joint, roots[name], chain=skeleton.names[spine[1]]) for name, joint in upper.items()]
-            options: dict[str, Any] = {"iterations": self.iterations, "workers": workers}
-            pose = METHODS["fabrik"].function(skeleton, pose, goals, **options).pose
+            options: dict[str, Any] = {"iterations": self.iterations, "moving": spine[1:], "workers": workers}
+            free = skeleton._with_limits([None] * len(skeleton))
+            bent = METHODS["fabrik"].function(free, pose, goals, **options).pose
+            pose = bent.with_rotations(toward(skeleton, np.asarray(pose.rotations), np.asarray(bent.rotations)))
         world = skeleton.forward(pose)
         points, wanted = [], []
         if upper and len(spine) > 1:
