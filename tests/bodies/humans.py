@@ -70,7 +70,9 @@ def limited() -> ik.Skeleton:
 
 
 LIMITED = limited()
-STEP = ik.Ground.plane() + ik.Ground.mesh([[-3, 0.12, -3], [0, 0.12, -3], [0, 0.12, 3], [-3, 0.12, 3]], [[0, 2, 1], [0, 3, 2]])
+# Ground with a step below the right foot
+_STEP = [[-3, 0.12, -3], [0.06, 0.12, -3], [0.06, 0.12, 3], [-3, 0.12, 3]]
+STEP = ik.Ground.plane() + ik.Ground.mesh(_STEP, [[0, 2, 1], [0, 3, 2]])
 FORWARD, BACK = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
 
 # A node of every kind, and targets for it: positions around the middle of where they can be.

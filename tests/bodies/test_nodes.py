@@ -193,7 +193,7 @@ def test_other_joints_keep_their_bits(name: str) -> None:
 @pytest.mark.parametrize("name", ["limb", "leg", "look_at", "aim", "spine", "biped"])
 def test_a_node_is_a_stage_between_solvers(name: str) -> None:
     node, targets = NODES[name]
-    nod = ik.solvers.Stage("dls", [ik.Reach("RightHand", [-0.5, 1.3, 0.4], chain=2)])
+    nod = ik.solvers.Stage("dls", [ik.Reach("RightHand", [-0.45, 1.3, 0.35], chain=2)])
     found = ik.solvers.stages(BODY, BODY.rest, [nod, node.stage(targets)], goal_errors=True)
     before = ik.dls(BODY, BODY.rest, nod.goals)
     after = node(BODY, before.pose, targets)

@@ -254,7 +254,7 @@ class LockNode(NodeOverTime[LockState]):
             np.where(shut, place + offset, state.place),
             np.where(shut, shown, state.turn),
             np.where(shut, 0, np.where(open_, state.place + offset - place, offset)),
-            np.where(shut, offset_speed + speed, np.where(open_, offset_speed - speed, offset_speed)),
+            np.where(shut, 0, np.where(open_, offset_speed - speed, offset_speed)),
             np.where(shut, 0, np.where(open_, back, twist)),
             np.where(shut | open_, 0, twist_speed),
             place,

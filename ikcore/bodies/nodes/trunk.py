@@ -23,7 +23,7 @@ from ikcore.solving.registry import METHODS
 from ikcore.solving.stages import PoseStage, Stage
 
 Array = NDArray[Any]
-TOLERANCE = 1e-4  # lack of reach that counts as none, as share of the limb's length
+TOLERANCE = 1e-4  # share of the limb's length: lack that counts as none for a single bone, and spare reach for others
 ENDS = tuple(f"{side}_{end}" for end in ("hand", "foot") for side in SIDES)
 
 
@@ -116,9 +116,11 @@ class TrunkNode(Node):
             inner = np.maximum(2 * np.maximum.reduce(bones) - length, 0)
             way = job.targets[name] - joints[:, 0]
             far = np.asarray(size(way))
-            drawn = np.clip(far, inner, np.maximum(length * length.dtype.type(self.reach), inner))
+            near = length.dtype.type(TOLERANCE) * length
+            drawn = np.clip(far, inner, np.maximum(length * length.dtype.type(self.reach) - near, inner))
             found[name] = joints[:, 0] + way * ((far - drawn) / np.where(far > 0, far, 1))[:, np.newaxis]
-            lacks = np.maximum(lacks, np.maximum(far - length, inner - far) - length * length.dtype.type(TOLERANCE))
+            lack = np.maximum(far - length, inner - far)
+            lacks = np.maximum(lacks, lack - np.where(inner < length - near, 0, near))
         return found, lacks
 
     def _round(
