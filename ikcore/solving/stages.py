@@ -308,7 +308,9 @@ def _last_result(solution: Solution) -> _After:
 def _after(skeleton: Skeleton, last: Pose, stage: Stage | _Placed, workers: int, *, goal_errors: bool) -> _After:
     if not stage.goals:
         nothing = np.zeros(last.shape, last.dtype)
-        return _After(nothing != 0, nothing, nothing, np.zeros((*last.shape, 0, 2), last.dtype) if goal_errors else None)
+        return _After(
+            nothing != 0, nothing, nothing, np.zeros((*last.shape, 0, 2), last.dtype) if goal_errors else None
+        )
     if not is_iterative(stage.method):
         if not goal_errors:
             goals = whole_goals(stage.goals)

@@ -13,7 +13,7 @@ from ikcore.bodies import nodes
 Array = NDArray[Any]
 
 # name, parent, position in the rest pose: +Y up, +Z forward, +X left
-_MIDDLE = [
+_MIDDLE: list[tuple[str, str, tuple[float, float, float]]] = [
     ("Hips", "", (0, 0.95, 0)),
     ("Spine1", "Hips", (0, 1.05, 0)),
     ("Spine2", "Spine1", (0, 1.15, 0)),
@@ -79,11 +79,23 @@ FORWARD, BACK = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
 NODES: dict[str, tuple[Any, dict[str, Any]]] = {
     "limb": (nodes.LimbNode("LeftHand", "arm", side=BACK), {"position": [0.4, 1.3, 0.3]}),
     "leg": (nodes.LegNode("RightFoot", side=FORWARD), {"position": [-0.1, 0.35, 0.2]}),
-    "look_at": (nodes.LookAtNode("Head", ["Spine2", "Chest", "Neck"], ["LeftEye", "RightEye"]), {"position": [1, 1.7, 2]}),
+    "look_at": (
+        nodes.LookAtNode("Head", ["Spine2", "Chest", "Neck"], ["LeftEye", "RightEye"]),
+        {"position": [1, 1.7, 2]},
+    ),
     "aim": (nodes.AimNode(["Spine2", "Chest", "LeftArm"], "LeftHand", (1, 0, 0)), {"position": [2, 1.2, 1]}),
-    "spine": (nodes.SpineNode("Chest", "Hips", back=BACK), {"position": [0.05, 1.27, 0.15], "pelvis": [0, 0.94, -0.02]}),
-    "fabrik": (nodes.SpineNode("Chest", "Hips", "fabrik"), {"position": [0.05, 1.27, 0.15], "rotation": [1, 0.1, 0, 0]}),
-    "spline": (nodes.SpineNode("Chest", "Hips", "spline"), {"position": [0.05, 1.27, 0.15], "rotation": [1, 0.1, 0, 0]}),
+    "spine": (
+        nodes.SpineNode("Chest", "Hips", back=BACK),
+        {"position": [0.05, 1.27, 0.15], "pelvis": [0, 0.94, -0.02]},
+    ),
+    "fabrik": (
+        nodes.SpineNode("Chest", "Hips", "fabrik"),
+        {"position": [0.05, 1.27, 0.15], "rotation": [1, 0.1, 0, 0]},
+    ),
+    "spline": (
+        nodes.SpineNode("Chest", "Hips", "spline"),
+        {"position": [0.05, 1.27, 0.15], "rotation": [1, 0.1, 0, 0]},
+    ),
     "clavicle": (nodes.ClavicleNode("LeftShoulder", "LeftHand"), {"position": [0.7, 1.8, 0.4]}),
     "biped": (
         nodes.BipedNode(),

@@ -1,4 +1,4 @@
-"""The contract that all nodes have in common: influence, batches, limits, straight starts, continuity, failure as data."""
+"""The contract that all nodes have in common: influence, batches, limits, straight starts, continuity, failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def with_influence(node: Any, influence: Any) -> Any:
 
 def moved(targets: dict[str, Any], way: Any) -> dict[str, Any]:
     """The targets with their positions moved."""
-    return {name: np.add(value, way) if len(value) == 3 else np.asarray(value, float) for name, value in targets.items()}
+    return {
+        name: np.add(value, way) if len(value) == 3 else np.asarray(value, float) for name, value in targets.items()
+    }
 
 
 def poses(count: int, dtype: Any = np.float64, size: float = 0.15, body: ik.Skeleton = BODY) -> ik.Pose:
@@ -54,7 +56,8 @@ def test_without_influence_the_pose_is_unchanged_to_the_bit(name: str) -> None:
     for body in (BODY, LIMITED):
         found = with_influence(node, 0)(body, scaled, targets)
         assert found.pose.rotations.tobytes() == scaled.rotations.tobytes()
-        assert found.pose.translations is not None and scaled.translations is not None
+        assert found.pose.translations is not None
+        assert scaled.translations is not None
         assert found.pose.translations.tobytes() == scaled.translations.tobytes()
     if targets:
         nothing = {key: np.full_like(value, np.nan, dtype=float) for key, value in targets.items()}
@@ -199,7 +202,7 @@ def test_a_node_is_a_stage_between_solvers(name: str) -> None:
     after = node(BODY, before.pose, targets)
     assert_array_equal(found.pose.rotations, after.pose.rotations)
     assert found.goal_errors is not None
-    assert len(found.goal_errors) == 1 + len(node.goals(BODY, node.read(np.dtype(float), targets)))
+    assert len(found.goal_errors) == 1 + len(node._goals(BODY, node.read(np.dtype(float), targets)))
     if name in ("limb", "leg"):  # which leave the right hand alone
         other = ik.solvers.stages(BODY, BODY.rest, [node.stage(targets), nod])
         assert other.status == found.status == after.status == 0

@@ -16,7 +16,11 @@ import ikcore as ik
 from ikcore.bodies import nodes
 
 Array = NDArray[Any]
-TARGETS: dict[str, Any] = {"pelvis": [0, 0.8, -0.05], "chest": [0.02, 1.1, 0.08], "chest_rotation": [0.97, 0.2, 0.05, 0]}
+TARGETS: dict[str, Any] = {
+    "pelvis": [0, 0.8, -0.05],
+    "chest": [0.02, 1.1, 0.08],
+    "chest_rotation": [0.97, 0.2, 0.05, 0],
+}
 TARGETS |= {"left_hand": [0.3, 1.0, 0.45], "left_hand_rotation": [0.9, 0, 0.3, 0], "right_hand": [-0.4, 1.0, 0.3]}
 TARGETS |= {"left_foot": [0.1, 0.08, 0.2], "right_foot": [-0.12, 0.08, -0.1], "look": [0.3, 0.9, 0.9]}
 
@@ -40,7 +44,7 @@ def test_roles_are_found_by_name_and_structure() -> None:
     assert (roles.forward, roles.up, roles.back) == (FORWARD, (0, 1, 0), (0, 0, -1))
     sample = ik.samples.walk(seconds=0.1).clip.skeleton
     assert nodes.HumanRoles.detect(sample).clavicles == {}
-    with pytest.raises(ValueError, match="legs|hands"):
+    with pytest.raises(ValueError, match=r"legs|hands"):
         nodes.HumanRoles.detect(ik.Skeleton.chain([[0, 0, 0], [0, 1, 0]], names=["a", "b"]))
 
 
@@ -70,7 +74,7 @@ def test_stages_that_undo_each_other_are_refused() -> None:
         nodes.check_sequence(BODY, [hand, spine])
     with pytest.raises(ValueError, match=r"stages\[2\]: .* got 'Spine3', which carries 'Chest'"):
         nodes.check_sequence(BODY, [spine, hand, nodes.LookAtNode("Head", ["Spine3", "Neck"])])
-    with pytest.raises(ValueError, match="targets: expected some of pelvis, .* got 'hip'"):
+    with pytest.raises(ValueError, match=r"targets: expected some of pelvis, .* got 'hip'"):
         nodes.sequential(BODY, {"hip": [0, 0, 0]})
 
 
@@ -107,7 +111,7 @@ def test_a_clavicle_takes_its_share_of_what_an_arm_lacks() -> None:
     node = nodes.ClavicleNode("LeftShoulder", "LeftHand", share=0.2)
     shoulder = BODY.forward(BODY.rest).positions[BODY.index("LeftArm")]
     for far, gone in ((0.4, 0.0), (0.5, 0.0), (0.6, 0.2 * (0.6 - 0.95 * 0.53))):
-        found = node(BODY, BODY.rest, shoulder + [0, far, 0])
+        found = node(BODY, BODY.rest, np.add(shoulder, [0, far, 0]))
         moved = BODY.forward(found.pose).positions[BODY.index("LeftArm")] - shoulder
         # along the circle about the clavicle's joint
         assert_allclose(np.arctan2(moved[1], 0.14 + moved[0]), np.arctan2(gone, 0.14), atol=1e-12)

@@ -35,7 +35,7 @@ def test_a_foot_is_held_and_goes_back_smoothly() -> None:
     found = LOCK(WALK.skeleton, pose, CONTACT)
     at, before = foot(found.pose), foot(pose)
     assert np.ptp(at[8:24], axis=0).max() < 1e-9
-    assert np.ptp(before[8:24], axis=0).max() > 0.05
+    assert np.ptp(before[8:24], axis=0).max() > 0.04
     assert_array_equal(at[:8], before[:8])
     steps = np.linalg.norm(np.diff(at, axis=0), axis=-1)
     natural = np.linalg.norm(np.diff(before, axis=0), axis=-1)
@@ -76,7 +76,9 @@ def test_frames_one_by_one_are_a_clip_and_others_do_not_matter(name: str) -> Non
     node: Any = LOCK if name == "lock" else nodes.SpringNode(["LeftLeg", "LeftFoot"], fps=FPS)
     targets = CONTACT if name == "lock" else None
     whole = node(WALK.skeleton, WALK.pose, targets)
-    two = ik.Pose(np.stack([WALK.pose.rotations, WALK.pose.rotations[::-1]], 1), np.stack([WALK.pose.translations] * 2, 1))
+    slid = np.asarray(WALK.pose.translations)
+    turned = np.stack([WALK.pose.rotations, WALK.pose.rotations[::-1]], 1)
+    two = ik.Pose(turned, np.stack([slid, slid], 1))
     both = node(WALK.skeleton, two, None if targets is None else targets[:, np.newaxis])
     assert_array_equal(both.pose.rotations[:, 0], whole.pose.rotations)
     state = None

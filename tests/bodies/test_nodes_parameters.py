@@ -51,7 +51,12 @@ HAND, FOOT = [0.35, 1.3, 0.3], [0.1, 0.25, 0.2]
 SPINE = {"position": [0.02, 1.25, 0.06], "rotation": TURN, "pelvis": [0, 0.94, -0.05], "pelvis_rotation": TURNED}
 BODY_TARGETS: dict[str, Any] = {"chest": [0, 1.25, 0.15], "chest_rotation": TURN, "pelvis": [0, 0.9, 0]}
 BODY_TARGETS |= {"left_hand": [0.6, 1.0, 0.6], "left_hand_rotation": TURN, "left_foot": [0.1, 0.15, 0.35]}
-BODY_TARGETS |= {"left_foot_rotation": TURN, "right_hand": [-0.4, 1.2, 0.3], "right_foot": [-0.1, 0.2, 0.1], "look": [2, 1, -3]}
+BODY_TARGETS |= {
+    "left_foot_rotation": TURN,
+    "right_hand": [-0.4, 1.2, 0.3],
+    "right_foot": [-0.1, 0.2, 0.1],
+    "look": [2, 1, -3],
+}
 CLIP = np.zeros((20, len(BODY), 3))
 CLIP[:, BODY.index("LeftUpLeg"), 0] = np.linspace(-0.3, 0.4, 20)  # the left leg swings back
 CLIP[:, BODY.index("LeftLeg"), 0] = 0.3

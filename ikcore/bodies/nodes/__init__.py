@@ -4,10 +4,12 @@ from ikcore.bodies.nodes.biped import BipedNode, ClavicleNode, check_sequence, s
 from ikcore.bodies.nodes.gaze import AimNode, LookAtNode
 from ikcore.bodies.nodes.ground import GroundNode
 from ikcore.bodies.nodes.limbs import LegNode, LimbNode
+from ikcore.bodies.nodes.lock import LockNode, LockState
 from ikcore.bodies.nodes.node import Node, NodeSolution, NodeStage
-from ikcore.bodies.nodes.over_time import LockNode, LockState, NodeOverTime, SpringNode, SpringState
+from ikcore.bodies.nodes.over_time import NodeOverTime
 from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.spine import SpineNode
+from ikcore.bodies.nodes.spring import SpringNode, SpringState
 from ikcore.bodies.nodes.trunk import TrunkNode, hierarchical_fabrik
 
 __all__ = [

@@ -56,9 +56,10 @@ class ClavicleNode(Node):
         unit_share(self, "share", "start")
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         return [skeleton.index(self.clavicle)]
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         target = job.targets.get("position")
         if target is None:
             return Solved(job.pose)
@@ -98,10 +99,10 @@ _LIMBS = {
 class BipedNode(Node):
     """Pelvis, spine, clavicles, legs, arms and head of a human in one call: Biped IK.
 
-    They are solved in this order, and none moves what one before it has reached. Targets, all in world space, and all
-    optional: positions `pelvis`, `chest`, `left_hand`, `right_hand`, `left_foot`, `right_foot`; for each of these also a
-    rotation, such as `chest_rotation` or `left_foot_rotation`; for hands and feet a pole, such as `left_hand_pole`; and
-    `look`, the point that the head looks at.
+    They are solved in this order, and none moves what one before it has reached. Targets, all in world space and
+    optional: positions `pelvis`, `chest`, `left_hand`, `right_hand`, `left_foot`, `right_foot`; for each
+    of these also a rotation, such as `chest_rotation` or `left_foot_rotation`; for hands and feet a pole, such as
+    `left_hand_pole`; and `look`, the point that the head looks at.
 
     Parameters
     ----------
@@ -176,7 +177,12 @@ class BipedNode(Node):
         )
         return Part(
             node,
-            {"pelvis": "pelvis", "pelvis_rotation": "pelvis_rotation", "position": "chest", "rotation": "chest_rotation"},
+            {
+                "pelvis": "pelvis",
+                "pelvis_rotation": "pelvis_rotation",
+                "position": "chest",
+                "rotation": "chest_rotation",
+            },
         )
 
     def _clavicle(self, roles: HumanRoles, side: str) -> Part:
@@ -223,28 +229,31 @@ class BipedNode(Node):
         )
         return Part(node, {"position": "look"})
 
-    def goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
+    def _goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
         parts = self.parts(skeleton, targets)
-        found = [goal for part in parts for goal in part.node.goals(skeleton, part.given(targets))]
-        return [replace(goal, influence=self.influence) for goal in found]  # type: ignore[call-arg]
+        found = [goal for part in parts for goal in part.node._goals(skeleton, part.given(targets))]
+        faded: list[Any] = list(found)
+        return [replace(goal, influence=self.influence) for goal in faded]
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         parts = self.parts(skeleton, dict.fromkeys(self.takes, 0))
         return [joint for part in parts for joint in part.node.moves(skeleton)]
 
     def effectors(self, skeleton: Skeleton) -> list[int]:
+        """The joints of its targets."""
         parts = self.parts(skeleton, dict.fromkeys(self.takes, 0))
         return [joint for part in parts for joint in part.node.effectors(skeleton)]
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         steps = [_step(part, part.given(job.targets), workers) for part in self.parts(job.skeleton, job.targets)]
         return run_in_turn(job, steps)
 
-    def errors(self, job: Job) -> Array | None:
-        return self._worst(job, "errors")
+    def _errors(self, job: Job) -> Array | None:
+        return self._worst(job, "_errors")
 
-    def angles(self, job: Job) -> Array | None:
-        return self._worst(job, "angles")
+    def _angles(self, job: Job) -> Array | None:
+        return self._worst(job, "_angles")
 
     def _worst(self, job: Job, what: str) -> Array | None:
         """The largest error of the parts."""
@@ -253,7 +262,7 @@ class BipedNode(Node):
         known = [error for error in off if error is not None]
         return np.asarray(np.max(known, axis=0)) if known else None
 
-    def portion(self) -> float:
+    def _portion(self) -> float:
         return min(self.spine_weight, self.hand_weight, self.foot_weight, self.look_weight)
 
 
@@ -275,8 +284,8 @@ def sequential(
 ) -> list[NodeStage]:
     """Sequential IK of a human as stages: spine, clavicles, legs, arms, head.
 
-    No stage moves an effector of an earlier one by a bit: it moves no joint that carries one. The list is refused if the
-    roles do not allow that.
+    No stage moves an effector of an earlier one by a bit: it moves no joint that carries one. The list is refused if
+    the roles do not allow that.
 
     Parameters
     ----------

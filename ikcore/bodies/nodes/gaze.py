@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -58,7 +59,7 @@ def aimed(
     """Turn joints, root to tip, so that an axis carried by the last of them points at a target; limits hold."""
     skeleton, chain = job.skeleton, list(joints)
     start, way = gaze.seen(skeleton, job.pose)
-    cone = {"reference": way, "clamp": clamp, "clamp_start": clamp_start} if clamp > 0 else {}
+    cone: dict[str, Any] = {"reference": way, "clamp": clamp, "clamp_start": clamp_start} if clamp > 0 else {}
     limited, now = is_limited(skeleton, chain), job.pose
     said: Any = np.zeros(len(now), np.int32)
     for number in range(PASSES if limited else 1):
@@ -152,7 +153,7 @@ class LookAtNode(Node):
         unit_share(self, "body_weight", "head_weight", "eyes_weight")
         unit_share(self, "clamp", "clamp_head", "clamp_eyes", "clamp_start")
 
-    def check(self, skeleton: Skeleton) -> None:
+    def _check(self, skeleton: Skeleton) -> None:
         check_order(skeleton, [*self.spine, self.head])
         for eye in self.eyes:
             check_order(skeleton, [self.head, eye])
@@ -170,8 +171,8 @@ class LookAtNode(Node):
             return [self.gaze(skeleton, eye) for eye in self.eyes]
         return [self.gaze(skeleton, self.head, self.offset)]
 
-    def goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
-        weight, share = float(self.portion() == 1), self.influence
+    def _goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
+        weight, share = float(self._portion() == 1), self.influence
         return [
             Look(gaze.joint, gaze.axis, at, chain=0, offset=gaze.offset, influence=share, weight=weight)
             for gaze in self.last(skeleton)
@@ -179,16 +180,19 @@ class LookAtNode(Node):
         ]
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         return [skeleton.index(joint) for joint in (*self.spine, self.head, *self.eyes)]
 
     def effectors(self, skeleton: Skeleton) -> list[int]:
+        """The joints of its targets."""
         return [gaze.joint for gaze in self.last(skeleton)]
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         target = job.targets.get("position")
         if target is None:
             return Solved(job.pose)
-        skeleton, options = job.skeleton, {"clamp_start": self.clamp_start, "workers": workers}
+        skeleton = job.skeleton
+        options: dict[str, Any] = {"clamp_start": self.clamp_start, "workers": workers}
         head = self.gaze(skeleton, self.head, self.offset)
         spine = [skeleton.index(joint) for joint in self.spine]
         shares = None if self.spine_weights is None else np.asarray(self.spine_weights, float)
@@ -207,10 +211,10 @@ class LookAtNode(Node):
             steps.append(turn([own.joint], own, target, self.eyes_weight, clamp=self.clamp_eyes))
         return run_in_turn(job, steps)
 
-    def angles(self, job: Job) -> Array | None:
+    def _angles(self, job: Job) -> Array | None:
         return _gaze_error(job, self.last(job.skeleton))
 
-    def portion(self) -> float:
+    def _portion(self) -> float:
         return self.eyes_weight if self.eyes else self.head_weight
 
 
@@ -261,7 +265,7 @@ class AimNode(Node):
         if isinstance(self.joints, str) or not len(self.joints):
             raise ValueError(f"joints: expected a list of one joint or more, got {self.joints!r}")
 
-    def check(self, skeleton: Skeleton) -> None:
+    def _check(self, skeleton: Skeleton) -> None:
         joints = [skeleton.index(joint) for joint in self.joints]
         tip = self.gaze(skeleton).joint
         check_order(skeleton, joints if joints[-1] == tip else [*joints, tip])
@@ -271,19 +275,21 @@ class AimNode(Node):
         tip = skeleton.index(self.joints[-1] if self.tip is None else self.tip)
         return Gaze(tip, np.asarray(self.axis, float), np.asarray(self.offset, float))
 
-    def goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
+    def _goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
         at, gaze = targets.get("position"), self.gaze(skeleton)
         if at is None:
             return []
         return [Look(gaze.joint, gaze.axis, at, chain=0, offset=gaze.offset, influence=self.influence)]
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         return [skeleton.index(joint) for joint in self.joints]
 
     def effectors(self, skeleton: Skeleton) -> list[int]:
+        """The joints of its targets."""
         return [self.gaze(skeleton).joint]
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         target = job.targets.get("position")
         if target is None:
             return Solved(job.pose)
@@ -307,7 +313,7 @@ class AimNode(Node):
         far = _far(solved.targets["pole"] - start)
         return np.asarray(start + rotations.rotate(turn, rolled) * far)
 
-    def angles(self, job: Job) -> Array | None:
+    def _angles(self, job: Job) -> Array | None:
         return _gaze_error(job, [self.gaze(job.skeleton)])
 
 
@@ -325,7 +331,7 @@ def _gaze_error(job: Job, gazes: Sequence[Gaze]) -> Array | None:
 def check_order(skeleton: Skeleton, joints: Sequence[Joint]) -> None:
     """Refuse joints that are not each below the one before."""
     found = [skeleton.index(joint) for joint in joints]
-    for upper, lower in zip(found, found[1:], strict=False):
+    for upper, lower in itertools.pairwise(found):
         if upper == lower or upper not in ancestors(skeleton, lower):
             names = skeleton.names
             raise ValueError(f"joints: expected {names[lower]!r} below {names[upper]!r}, as they go from root to tip")

@@ -87,14 +87,16 @@ class GroundNode(Node):
         return self.feet or Feet.detect(skeleton)
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         feet = [skeleton.index(leg.foot) for leg in self.legs(skeleton)]
         legs = [joint for foot in feet for joint in joints_of(skeleton, foot)[1:]]
         return [ancestors(skeleton, feet[0])[-1], *legs]
 
     def effectors(self, skeleton: Skeleton) -> list[int]:
+        """The joints of its targets."""
         return [skeleton.index(leg.foot) for leg in self.legs(skeleton)]
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         feet, count = self.legs(job.skeleton), len(job.pose)
         placed = self._placer(count, len(feet)).step(
             leg_points(job.skeleton, job.pose, feet),

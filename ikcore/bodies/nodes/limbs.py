@@ -35,9 +35,9 @@ class LimbNode(Node):
     tip : str or int
         The hand or foot. The two joints above it bend.
     bend : {"animation", "target", "parent", "arm", "goal"}, default: "animation"
-        Where the middle joint goes. "animation": as it bends in the pose. "target": as at rest, turned with the target's
-        rotation. "parent": as at rest, turned with the joint above the limb. "arm": as "parent", and carried from the
-        direction of the limb at rest to that of its target by the shortest arc. "goal": to the `pole`.
+        Where the middle joint goes. "animation": as it bends in the pose. "target": as at rest, turned with the
+        target's rotation. "parent": as at rest, turned with the joint above the limb. "arm": as "parent",
+        and carried from the direction of the limb at rest to that of its target by the shortest arc. "goal": to the `pole`.
     bend_weight : float, default: 1
         Share of `bend` against the animation, 0 to 1.
     position_weight, rotation_weight : float, default: 1
@@ -72,7 +72,7 @@ class LimbNode(Node):
             raise ValueError(f"bend: expected one of {', '.join(get_args(Bend))}, got {self.bend!r}")
         unit_share(self, "bend_weight", "position_weight", "rotation_weight", "keep_rotation")
 
-    def check(self, skeleton: Skeleton) -> None:
+    def _check(self, skeleton: Skeleton) -> None:
         limb = bends.joints_of(skeleton, self.tip)
         if self.bend in ("target", "parent", "arm") and bends.rest_bend(skeleton, limb, self.side) is None:
             raise ValueError(
@@ -80,22 +80,27 @@ class LimbNode(Node):
                 f"{skeleton.names[limb.mid]!r}, or side; got none of them"
             )
 
-    def goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
+    def _goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
         position = targets.get("position") if self.position_weight else None
         rotation = targets.get("rotation") if self.rotation_weight else None
         if position is None and rotation is None:
             return []
-        weights = {"weight": float(self.position_weight == 1), "rotation_weight": float(self.rotation_weight == 1)}
+        weights: dict[str, Any] = {
+            "weight": float(self.position_weight == 1),
+            "rotation_weight": float(self.rotation_weight == 1),
+        }
         chain = 2 if position is not None else 0
         return [Reach(self.tip, position, rotation, chain=chain, influence=self.influence, **weights)]
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         return list(bends.joints_of(skeleton, self.tip)[1:])
 
     def effectors(self, skeleton: Skeleton) -> list[int]:
+        """The joints of its targets."""
         return [skeleton.index(self.tip)]
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         limb = bends.joints_of(job.skeleton, self.tip)
         world = job.skeleton.forward(job.pose)
         came = world.positions[:, limb.tip]
@@ -103,7 +108,7 @@ class LimbNode(Node):
         found = Solved(job.pose)
         if target is not None:
             line = target - world.positions[:, limb.root]
-            way = self.direction(job, limb, world, line)
+            way = self._direction(job, limb, world, line)
             reach = size(world.positions[:, limb.mid] - world.positions[:, limb.root])
             pole = world.positions[:, limb.root] + way / _length(way) * reach[:, np.newaxis]
             goal = Reach(limb.tip, target, chain=2, pole=pole)
@@ -116,10 +121,10 @@ class LimbNode(Node):
         """Options of the closed form."""
         return {"soften": self.soften, "stretch_max": self.stretch_max}
 
-    def direction(self, job: Job, limb: bends.Joints, world: World, line: Array) -> Array:
+    def _direction(self, job: Job, limb: bends.Joints, world: World, line: Array) -> Array:
         """Where the middle joint goes, perpendicular to the line from root to target."""
         skeleton, rest = job.skeleton, bends.rest_bend(job.skeleton, limb, self.side)
-        now = self.present(job, limb, world, rest)
+        now = self._present(job, limb, world, rest)
         old = world.positions[:, limb.tip] - world.positions[:, limb.root]
         kept = bends.carried(now, old, line)
         if self.bend == "animation" or self.bend_weight == 0:
@@ -138,7 +143,7 @@ class LimbNode(Node):
             way = bends.rest_direction(skeleton, limb, world, rest, line if self.bend == "arm" else None)
         return bends.between(kept, way, line, self.bend_weight)
 
-    def present(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
+    def _present(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
         """The bend in the pose."""
         return bends.present_bend(job.skeleton, limb, world, rest, hinged=False)
 
@@ -157,20 +162,20 @@ class LimbNode(Node):
         turned[:, limb.tip] = local_of(job.skeleton, now, limb.tip, turn if taken is None else taken)
         return moved.with_rotations(turned)
 
-    def errors(self, job: Job) -> Array | None:
+    def _errors(self, job: Job) -> Array | None:
         if "position" not in job.targets:
             return None
         tip = job.skeleton.index(self.tip)
         found: Array = size(job.skeleton.forward(job.pose).positions[:, tip] - job.targets["position"])
         return found
 
-    def angles(self, job: Job) -> Array | None:
+    def _angles(self, job: Job) -> Array | None:
         if "rotation" not in job.targets or self.rotation_weight < 1:
             return None
         tip = job.skeleton.index(self.tip)
         return angle_between(job.skeleton.forward(job.pose).rotations[:, tip], job.targets["rotation"])
 
-    def portion(self) -> float:
+    def _portion(self) -> float:
         return self.position_weight
 
 
@@ -222,12 +227,12 @@ class LegNode(LimbNode):
             "twist": self.swivel,
         }
 
-    def present(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
+    def _present(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
         """The bend about the hinge, to its own side, whichever way the knee is bent in the pose."""
         return bends.present_bend(job.skeleton, limb, world, rest, hinged=rest is not None)
 
-    def direction(self, job: Job, limb: bends.Joints, world: World, line: Array) -> Array:
-        way = super().direction(job, limb, world, line)
+    def _direction(self, job: Job, limb: bends.Joints, world: World, line: Array) -> Array:
+        way = super()._direction(job, limb, world, line)
         if not self.knee_follows_foot or "rotation" not in job.targets:
             return way
         before = rotations.conjugate(world.rotations[:, limb.tip])

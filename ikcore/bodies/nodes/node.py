@@ -75,7 +75,7 @@ class Job(NamedTuple):
         return self._replace(pose=pose)
 
     def target(self, name: str, weight: float, source: Array) -> Array | None:
-        """The target of a position at its weight, from where the point is; None if it is not given or weighs nothing."""
+        """The target of a position at its weight, from where the point is; None if not given or without weight."""
         given = self.targets.get(name)
         if given is None or weight == 0:
             return None
@@ -96,8 +96,8 @@ class Node:
     Parameters
     ----------
     influence : (...) array_like, default: 1
-        Share of the way from the pose that comes in to the solved pose, 0 to 1: local rotations along arcs, translations
-        along lines. At 0 the pose is unchanged to the bit, whatever the targets. In between a joint that comes in
+        Share of the way from the pose that comes in to the solved pose, 0 to 1: local rotations along arcs,
+        translations along lines. At 0 the pose is unchanged to the bit, whatever the targets. In between a joint that comes in
         outside its limit may still be outside.
     """
 
@@ -137,7 +137,7 @@ class Node:
         NodeSolution
         """
         items, share, shape = self.items(skeleton, pose, targets)
-        moved, said, missed = self.blend(items, share, lambda part, _: self.solve(part, workers))
+        moved, said, missed = self.blend(items, share, lambda part, _: self._solve(part, workers))
         return self.result(moved, said, missed, shape, strict=strict)
 
     def stage(self, targets: Targets | ArrayLike | None = None) -> NodeStage:
@@ -146,10 +146,10 @@ class Node:
 
     # --- what a node says of itself ---
 
-    def check(self, skeleton: Skeleton) -> None:
+    def _check(self, skeleton: Skeleton) -> None:
         """Refuse skeletons that do not fit."""
 
-    def goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
+    def _goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
         """The targets as goals, by which `solvers.stages` judges the last pose."""
         return []
 
@@ -161,25 +161,25 @@ class Node:
         """The joints that its targets are for."""
         return []
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         """The poses at full influence."""
         raise NotImplementedError
 
     def solved(self, job: Job, workers: int | None) -> Solved:
         """The poses at full influence within limits, as one step of several."""
-        found = self.solve(job, workers)
+        found = self._solve(job, workers)
         pose, bound = _mixed(job.skeleton, job.pose, found.pose, np.ones(len(job.pose), job.pose.dtype))
         return Solved(pose, found.status | bound * int(Status.AT_LIMIT))
 
-    def errors(self, job: Job) -> Array | None:
+    def _errors(self, job: Job) -> Array | None:
         """How far the poses are from the positions; None without these."""
         return None
 
-    def angles(self, job: Job) -> Array | None:
+    def _angles(self, job: Job) -> Array | None:
         """How far they are from rotations or directions, in radians; None without these."""
         return None
 
-    def portion(self) -> float:
+    def _portion(self) -> float:
         """Smallest weight of a target: below 1 the targets are not to be met."""
         return 1.0
 
@@ -202,7 +202,7 @@ class Node:
     ) -> tuple[Job, Array, tuple[int, ...]]:
         """All items in one axis, their influence, and the leading axes that they had."""
         check_unscaled(skeleton, pose)
-        self.check(skeleton)
+        self._check(skeleton)
         given, takes = self.read(pose.dtype, targets), self.takes
         share = rows("influence", self.influence, pose.dtype)
         leading = [array.shape[:-1] if takes[name] else array.shape for name, array in given.items()]
@@ -248,8 +248,8 @@ class Node:
     def _judged(self, items: Job, said: NDArray[np.int32], share: Array) -> tuple[NDArray[np.int32], Array]:
         """Flags and errors: a reason counts only where a target is missed."""
         with np.errstate(all="ignore"):
-            missed, angle = self.errors(items), self.angles(items)
-        usable, whole = said < _core.UNUSABLE, (share == 1) & (self.portion() == 1)
+            missed, angle = self._errors(items), self._angles(items)
+        usable, whole = said < _core.UNUSABLE, (share == 1) & (self._portion() == 1)
         error, reached = np.full(len(said), np.nan, items.pose.dtype), np.ones(len(said), bool)
         if angle is not None:
             error, reached = angle, angle <= ANGLE
@@ -270,7 +270,7 @@ class NodeStage(PoseStage):
 
     def goals_on(self, skeleton: Skeleton) -> Sequence[Goal]:
         """The goals by which the last pose is judged."""
-        return self.node.goals(skeleton, self.node.read(np.dtype(np.float64), self.targets))
+        return self.node._goals(skeleton, self.node.read(np.dtype(np.float64), self.targets))
 
     def run(self, skeleton: Skeleton, pose: Pose, workers: int | None, *, strict: bool) -> tuple[Pose, Any]:
         """The poses and their flags."""

@@ -31,9 +31,9 @@ _HANDLE = 1 / 3  # of the distance between the ends of the curve, as for a strai
 class SpineNode(Node):
     """Pelvis and chest go to their places, and the joints between them bend.
 
-    Targets: `position` and `rotation` of the chest, `pelvis` and `pelvis_rotation`, all in world space. First the pelvis
-    moves with all that it carries. Then the joints up to the chest share its turn evenly, and bend until it is at its
-    position.
+    Targets: `position` and `rotation` of the chest, `pelvis` and `pelvis_rotation`, all in world space. First the
+    pelvis moves with all that it carries. Then the joints up to the chest share its turn evenly, and bend until
+    it is at its position.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class SpineNode(Node):
             raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {self.kind!r}")
         unit_share(self, "pelvis_position_weight", "pelvis_rotation_weight", "position_weight", "rotation_weight")
 
-    def check(self, skeleton: Skeleton) -> None:
+    def _check(self, skeleton: Skeleton) -> None:
         pelvis, chest = skeleton.index(self.pelvis), skeleton.index(self.chest)
         if pelvis == chest or pelvis not in ancestors(skeleton, chest):
             names = skeleton.names
@@ -84,7 +84,7 @@ class SpineNode(Node):
         """The joints above the pelvis, up to the chest."""
         return path(skeleton, skeleton.index(self.pelvis), skeleton.index(self.chest))[1:]
 
-    def goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
+    def _goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
         found: list[Goal] = []
         for joint, names, weights in (
             (self.pelvis, ("pelvis", "pelvis_rotation"), (self.pelvis_position_weight, self.pelvis_rotation_weight)),
@@ -92,17 +92,19 @@ class SpineNode(Node):
         ):
             at, turn = (targets.get(name) if weight else None for name, weight in zip(names, weights, strict=True))
             if at is not None or turn is not None:
-                whole = {"weight": float(weights[0] == 1), "rotation_weight": float(weights[1] == 1)}
+                whole: dict[str, Any] = {"weight": float(weights[0] == 1), "rotation_weight": float(weights[1] == 1)}
                 found.append(Reach(joint, at, turn, influence=self.influence, **whole))
         return found
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         return [skeleton.index(self.pelvis), *self.joints(skeleton)]
 
     def effectors(self, skeleton: Skeleton) -> list[int]:
+        """The joints of its targets."""
         return [skeleton.index(self.pelvis), skeleton.index(self.chest)]
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         now = job.with_pose(self._move_pelvis(job))
         turned = now.with_pose(self._share_turn(now))
         target = job.target("position", self.position_weight, self._chest(now))
@@ -134,7 +136,9 @@ class SpineNode(Node):
                 at = world.positions[:, joint]
                 arc = rotations.shortest_arc(world.positions[:, joints[-1]] - at, target - at)
                 turned = np.array(bent.rotations)
-                turned[:, joint] = local_of(job.skeleton, world, joint, rotations.multiply(arc, world.rotations[:, joint]))
+                turned[:, joint] = local_of(
+                    job.skeleton, world, joint, rotations.multiply(arc, world.rotations[:, joint])
+                )
                 bent = self._limited(job, bent.with_rotations(turned))
             bent = self._limited(job, self._keep(job, bent, wanted))
         return bent
@@ -230,12 +234,12 @@ class SpineNode(Node):
         laid = self._keep(job, found.pose(skeleton, job.pose, joints), wanted)
         return self._fabrik(job.with_pose(laid), target, wanted, workers)
 
-    def errors(self, job: Job) -> Array | None:
+    def _errors(self, job: Job) -> Array | None:
         world, pairs = job.skeleton.forward(job.pose).positions, (("position", self.chest), ("pelvis", self.pelvis))
         off = [size(world[:, job.skeleton.index(at)] - job.targets[name]) for name, at in pairs if name in job.targets]
         return np.asarray(np.max(off, axis=0)) if off else None
 
-    def angles(self, job: Job) -> Array | None:
+    def _angles(self, job: Job) -> Array | None:
         world = job.skeleton.forward(job.pose).rotations
         pairs = (("rotation", self.chest), ("pelvis_rotation", self.pelvis))
         off = [
@@ -245,10 +249,8 @@ class SpineNode(Node):
         ]
         return np.asarray(np.max(off, axis=0)) if off else None
 
-    def portion(self) -> float:
-        return min(
-            self.position_weight, self.rotation_weight, self.pelvis_position_weight, self.pelvis_rotation_weight
-        )
+    def _portion(self) -> float:
+        return min(self.position_weight, self.rotation_weight, self.pelvis_position_weight, self.pelvis_rotation_weight)
 
 
 def _carried(skeleton: Skeleton, world: World, carrier: int, upper: int, lower: int) -> Array:

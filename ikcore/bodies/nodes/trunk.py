@@ -38,9 +38,9 @@ class Limb(NamedTuple):
 class TrunkNode(Node):
     """Pelvis and spine bring shoulders, hips and neck so near to the targets of hands, feet and head that limbs reach.
 
-    Targets, all optional: positions `left_hand`, `right_hand`, `left_foot`, `right_foot`, `head`. The root of a limb that
-    reaches its target stays. Others are drawn to the nearest point from which the limb reaches, in rounds: FABRIK on the
-    spine, then the best fit of the pelvis to hips and spine. Nothing moves if all limbs reach.
+    Targets, all optional: positions `left_hand`, `right_hand`, `left_foot`, `right_foot`, `head`. The root of a limb
+    that reaches its target stays. Others are drawn to the nearest point from which the limb reaches, in rounds: FABRIK
+    on the spine, then the best fit of the pelvis to hips and spine. Nothing moves if all limbs reach.
 
     Parameters
     ----------
@@ -86,9 +86,10 @@ class TrunkNode(Node):
         return path(skeleton, skeleton.index(roles.pelvis), skeleton.index(roles.chest))
 
     def moves(self, skeleton: Skeleton) -> list[int]:
+        """The joints that it may move."""
         return self.spine(skeleton)
 
-    def solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Solved:
         limbs, spine = self.limbs(job.skeleton, job.targets), self.spine(job.skeleton)
         turned = np.array(job.pose.rotations)
         came = job.skeleton.offsets if job.pose.translations is None else job.pose.translations
@@ -159,7 +160,9 @@ class TrunkNode(Node):
         turned[:, pelvis] = local_of(skeleton, world, pelvis, outer)
         if self.pinned:
             return pose.with_rotations(turned)
-        moved = np.array(np.broadcast_to(skeleton.offsets if came is None else came, (*turned.shape[:-1], 3)), turned.dtype)
+        moved = np.array(
+            np.broadcast_to(skeleton.offsets if came is None else came, (*turned.shape[:-1], 3)), turned.dtype
+        )
         way = goal + rotations.rotate(turn, world.positions[:, pelvis] - centre) - world.positions[:, pelvis]
         parent = int(skeleton.parents[pelvis])
         if parent >= 0:
