@@ -37,7 +37,8 @@ class LimbNode(Node):
     bend : {"animation", "target", "parent", "arm", "goal"}, default: "animation"
         Where the middle joint goes. "animation": as it bends in the pose. "target": as at rest, turned with the
         target's rotation. "parent": as at rest, turned with the joint above the limb. "arm": as "parent",
-        and carried from the direction of the limb at rest to that of its target by the shortest arc. "goal": to the `pole`.
+        and carried from the direction of the limb at rest to that of its target by the shortest arc.
+        "goal": to the `pole`.
     bend_weight : float, default: 1
         Share of `bend` against the animation, 0 to 1.
     position_weight, rotation_weight : float, default: 1

@@ -17,11 +17,11 @@ HALVINGS = 24  # of the interval of that share
 
 
 def inside_limits(
-    skeleton: Skeleton, turned: Array, came: Array, all_joints: NDArray[np.bool_] | bool = True
+    skeleton: Skeleton, turned: Array, came: Array, all_joints: bool = True
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Rotations (N, joints, 4) that have changed, moved into their limits; and which items that changes.
 
-    Where `all_joints` is False, joints that came in outside their limit are left as they are.
+    If `all_joints` is False, joints that came in outside their limit are left as they are.
     """
     bound = np.zeros(len(turned), bool)
     moved = (turned != came).any(axis=-1)
@@ -34,8 +34,8 @@ def inside_limits(
         relative = rotations.multiply(back, turned[:, joint])
         nearest, off = limit._project(relative)
         outside = moved[:, joint] & (off > 0)
-        if not np.all(all_joints):
-            outside &= all_joints | (limit.violation(rotations.multiply(back, came[:, joint])) == 0)
+        if not all_joints:
+            outside &= limit.violation(rotations.multiply(back, came[:, joint])) == 0
         if outside.any():
             result = result.copy() if result is turned else result
             result[outside, joint] = rotations.multiply(rest, nearest)[outside]

@@ -97,8 +97,8 @@ class Node:
     ----------
     influence : (...) array_like, default: 1
         Share of the way from the pose that comes in to the solved pose, 0 to 1: local rotations along arcs,
-        translations along lines. At 0 the pose is unchanged to the bit, whatever the targets. In between a joint that comes in
-        outside its limit may still be outside.
+        translations along lines. At 0 the pose is unchanged to the bit, whatever the targets. In between
+        a joint that comes in outside its limit may still be outside.
     """
 
     influence: ArrayLike = 1.0
@@ -318,10 +318,12 @@ def _mixed(skeleton: Skeleton, came: Pose, solved: Pose, share: Array) -> tuple[
     """Poses at a share of the way. Which of them a limit has changed."""
     same = (came.rotations == solved.rotations).all(axis=-1)
     whole = (share == 1)[:, np.newaxis, np.newaxis]
-    between = rotations.slerp(came.rotations, solved.rotations, np.broadcast_to(share[:, np.newaxis], same.shape))
-    turned = np.where(whole, solved.rotations, between)
-    turned = np.where((same | (share == 0)[:, np.newaxis])[..., np.newaxis], came.rotations, turned)
-    turned, bound = inside_limits(skeleton, turned, came.rotations, share == 1)
+    ended, bound = inside_limits(skeleton, solved.rotations, came.rotations)
+    turned = ended
+    if not whole.all():
+        between = rotations.slerp(came.rotations, ended, np.broadcast_to(share[:, np.newaxis], same.shape))
+        between = np.where((same | (share == 0)[:, np.newaxis])[..., np.newaxis], came.rotations, between)
+        turned = np.where(whole, ended, inside_limits(skeleton, between, came.rotations, False)[0])
     if solved.translations is None:
         return came.with_rotations(turned), bound
     before = np.broadcast_to(skeleton.offsets.astype(came.dtype), (*same.shape, 3))
