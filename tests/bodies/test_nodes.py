@@ -66,6 +66,7 @@ def test_without_influence_the_pose_is_unchanged_to_the_bit(name: str) -> None:
         assert_array_equal(found.status, int(ik.Status.PARTIAL_INFLUENCE))
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("body", [BODY, LIMITED])
 def test_influence_is_the_share_of_the_way_and_continuous(name: str, body: ik.Skeleton) -> None:
@@ -81,6 +82,7 @@ def test_influence_is_the_share_of_the_way_and_continuous(name: str, body: ik.Sk
         assert_allclose(turn_between(found.pose[50], start[0]), whole / 2, atol=1e-6)
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_batch_has_the_bits_of_its_items_alone(name: str, dtype: Any) -> None:
@@ -99,6 +101,7 @@ def test_a_batch_has_the_bits_of_its_items_alone(name: str, dtype: Any) -> None:
             assert one.pose.translations.tobytes() == found.pose.translations[item].tobytes()
 
 
+@pytest.mark.slow
 @EVERY
 def test_limits_hold(name: str) -> None:
     node, targets = NODES[name]
@@ -143,6 +146,7 @@ def test_elbows_and_knees_of_a_t_pose_bend_to_their_side(bend: Any, side: str) -
         assert np.all(np.sum((knee - hip) * across, axis=-1) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AIMED)
 @pytest.mark.parametrize("body", [BODY, LIMITED])
 def test_targets_beyond_reach_do_not_make_it_jump(name: str, body: ik.Skeleton) -> None:

@@ -48,6 +48,7 @@ def test_roles_are_found_by_name_and_structure() -> None:
         nodes.HumanRoles.detect(ik.Skeleton.chain([[0, 0, 0], [0, 1, 0]], names=["a", "b"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [BODY, LIMITED])
 def test_later_stages_move_no_earlier_effector_by_a_bit(body: ik.Skeleton) -> None:
     stages = nodes.sequential(body, draws(40))

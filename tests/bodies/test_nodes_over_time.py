@@ -28,6 +28,7 @@ def foot(pose: ik.Pose) -> Array:
     return found
 
 
+@pytest.mark.slow
 def test_a_foot_is_held_and_goes_back_smoothly() -> None:
     sliding = np.array(WALK.pose.translations)
     sliding[:, 0, 2] += 0.2 * np.arange(len(sliding)) / FPS  # a foot that slides by 20 cm a second
@@ -71,6 +72,7 @@ def test_a_foot_that_is_far_is_released_until_its_next_contact() -> None:
     assert not held[20:24].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lock", "spring"])
 def test_frames_one_by_one_are_a_clip_and_others_do_not_matter(name: str) -> None:
     node: Any = LOCK if name == "lock" else nodes.SpringNode(["LeftLeg", "LeftFoot"], fps=FPS)
@@ -106,6 +108,7 @@ def test_a_frame_with_a_nan_keeps_pose_and_state(name: str) -> None:
     assert np.isfinite(found.pose.rotations[21:]).all()
 
 
+@pytest.mark.slow
 def test_a_spring_swings_as_its_equation_says() -> None:
     """x'' = stiffness (goal - x) - damping x' after the goal has jumped by a small angle."""
     fps, jump = 240.0, 0.02
@@ -121,6 +124,7 @@ def test_a_spring_swings_as_its_equation_says() -> None:
     assert np.abs(off[-24:]).max() < 0.45 * 2 * jump
 
 
+@pytest.mark.slow
 def test_frame_rates_agree() -> None:
     ends = []
     for fps in (30, 60, 120):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,32 +44,39 @@ def inside_limits(
     return result, bound
 
 
-def toward(skeleton: Skeleton, came: Array, wanted: Array) -> Array:
-    """Rotations (N, joints, 4) as far on the way from those that came in as limits allow, for every joint.
+def toward(skeleton: Skeleton, came: Array, wanted: Array, joints: Iterable[int] | None = None) -> Array:
+    """Rotations (N, joints, 4) as far on the way from those that came in as limits allow, for some joints or all.
 
     Unlike the nearest allowed rotations these are continuous in what is wanted, however far outside that is.
     """
-    start, _ = inside_limits(skeleton, came, np.full_like(came, np.nan))
     result = np.array(wanted)
-    for joint, limit in enumerate(skeleton.limits):
-        if limit is None or limit.kind == "free" or not (wanted[:, joint] != came[:, joint]).any():
-            continue
-        back = rotations.conjugate(skeleton.rest.rotations[joint].astype(wanted.dtype))
-        a, b = start[:, joint], wanted[:, joint]
+    for joint in range(len(skeleton)) if joints is None else joints:
+        limit = skeleton.limits[joint]
+        if limit is not None and limit.kind != "free":
+            rest = skeleton.rest.rotations[joint].astype(wanted.dtype)
+            result[:, joint] = _toward(limit, rest, came[:, joint], wanted[:, joint])
+    return result
 
-        def is_inside(q: Array, back: Array = back, limit: Limit = limit) -> NDArray[np.bool_]:
-            inside: NDArray[np.bool_] = limit.violation(rotations.multiply(back, q)) <= SLACK
-            return inside
 
-        low, high = np.zeros(len(b), b.dtype), np.ones(len(b), b.dtype)
-        out = ~is_inside(b)
-        if not out.any():
-            continue
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            inside = is_inside(rotations.slerp(a, b, middle))
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        result[out, joint] = rotations.slerp(a, b, low)[out]
+def _toward(limit: Limit, rest: Array, came: Array, wanted: Array) -> Array:
+    """The same for one joint, by halving the interval of the share."""
+    back = rotations.conjugate(rest)
+
+    def is_inside(q: Array) -> NDArray[np.bool_]:
+        inside: NDArray[np.bool_] = limit.violation(rotations.multiply(back, q)) <= SLACK
+        return inside
+
+    out = ~is_inside(wanted) & (wanted != came).any(axis=-1)
+    if not out.any():
+        return wanted
+    end, start = wanted[out], rotations.multiply(rest, limit.project(rotations.multiply(back, came[out])))
+    low, high = np.zeros(len(end), end.dtype), np.ones(len(end), end.dtype)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        inside = is_inside(rotations.slerp(start, end, middle))
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    result = np.array(wanted)
+    result[out] = rotations.slerp(start, end, low)
     return result
 
 

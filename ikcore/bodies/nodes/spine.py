@@ -123,9 +123,9 @@ class SpineNode(Node):
     def _chest(self, job: Job) -> Array:
         return job.skeleton.forward(job.pose).positions[:, job.skeleton.index(self.chest)]
 
-    def _limited(self, job: Job, pose: Pose) -> Pose:
-        """The pose within limits."""
-        return pose.with_rotations(toward(job.skeleton, np.asarray(job.pose.rotations), np.asarray(pose.rotations)))
+    def _limited(self, job: Job, pose: Pose, joints: list[int] | None = None) -> Pose:
+        """The pose with some joints, or all, within limits."""
+        return pose.with_rotations(toward(job.skeleton, job.pose.rotations, pose.rotations, joints))
 
     def _sweep(self, job: Job, bent: Pose, target: Array, wanted: Array) -> Pose:
         """Joints turn the chest to its target, one after the other, as far as limits allow."""
@@ -139,8 +139,8 @@ class SpineNode(Node):
                 turned[:, joint] = local_of(
                     job.skeleton, world, joint, rotations.multiply(arc, world.rotations[:, joint])
                 )
-                bent = self._limited(job, bent.with_rotations(turned))
-            bent = self._limited(job, self._keep(job, bent, wanted))
+                bent = self._limited(job, bent.with_rotations(turned), [joint])
+            bent = self._limited(job, self._keep(job, bent, wanted), joints[-1:])
         return bent
 
     def _reached(self, job: Job, bent: Pose, target: Array, wanted: Array, workers: int | None) -> Pose:
