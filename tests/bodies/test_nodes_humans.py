@@ -134,7 +134,7 @@ def published() -> tuple[ik.Skeleton, dict[str, Array], Array, nodes.HumanRoles]
 @pytest.mark.slow
 @pytest.mark.parametrize(("free", "reached"), [(True, 200), (False, 195)])
 def test_fabrik_in_a_hierarchy_meets_the_ends_of_the_published_human(free: bool, reached: int) -> None:
-    """Within 1 mm, all with a free pelvis. With a pinned one the published method takes up to 456 iterations."""
+    """Within 1 mm, all with a free pelvis. The published method takes up to 456 iterations for a pinned one."""
     body, ends, roots, roles = published()
     assert_allclose(ends["head"][0], [0.142134932, 1.60349901, -0.15995591], atol=1e-8)
     offsets = np.tile(body.offsets, (200, 1, 1))

@@ -1,4 +1,4 @@
-"""Nodes with a state: a lock holds a foot and lets go smoothly, a spring swings as its equation says."""
+"""Nodes with a state: a lock holds a foot and releases it smoothly, a spring swings as its equation says."""
 
 from __future__ import annotations
 

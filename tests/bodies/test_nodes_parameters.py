@@ -91,7 +91,7 @@ STARTS: dict[str, tuple[Any, dict[str, Any], ik.Pose]] = {
     "SpringNode": (nodes.SpringNode(["LeftLeg", "LeftFoot"]), {}, FRAMES),
 }
 GOAL = {"bend": "goal"}
-# What each parameter is set to, with what else the start needs so that this matters.
+# The value that each parameter is set to, and changes of the start that this needs to matter.
 CASES: dict[str, dict[str, Any]] = {
     "LimbNode": {
         "tip": "RightHand",

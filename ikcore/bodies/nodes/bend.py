@@ -76,7 +76,7 @@ def _hinge_axis(skeleton: Skeleton, joint: int) -> Array | None:
 
 
 def present_bend(skeleton: Skeleton, limb: Joints, world: World, rest: RestBend | None, *, hinged: bool) -> Array:
-    """Where the middle joint is from the line root to tip; about the hinge if `hinged`, or if the limb is straight."""
+    """The offset of the middle joint from the line root to tip; by the hinge if `hinged` or if the limb is straight."""
     root, mid, tip = (world.positions[..., joint, :] for joint in limb[1:])
     line = tip - root
     off = perpendicular(mid - root, line)

@@ -27,7 +27,7 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True, eq=False)
 class ClavicleNode(Node):
-    """A clavicle that brings its shoulder towards a target that the arm alone hardly reaches.
+    """A clavicle that brings its shoulder towards a target that is at the end of the arm's reach or beyond.
 
     The target: `position` of the hand. The shoulder goes a share of what the arm lacks, along the line to the target.
 
@@ -35,12 +35,16 @@ class ClavicleNode(Node):
     ----------
     clavicle : str or int
         The joint above the arm.
+
     hand : str or int
         The end of the arm. The two joints above it bend later.
+
     share : float, default: 0.15
         Share of the lack, 0 to 1.
+
     start : float, default: 0.95
         Share of the arm's reach beyond which it lacks.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """
@@ -99,33 +103,43 @@ _LIMBS = {
 class BipedNode(Node):
     """Pelvis, spine, clavicles, legs, arms and head of a human in one call: Biped IK.
 
-    They are solved in this order, and none moves what one before it has reached. Targets, all in world space and
-    optional: positions `pelvis`, `chest`, `left_hand`, `right_hand`, `left_foot`, `right_foot`; for each
-    of these also a rotation, such as `chest_rotation` or `left_foot_rotation`; for hands and feet a pole, such as
-    `left_hand_pole`; and `look`, the point that the head looks at.
+    They are solved in this order, and none moves what one before it has reached. Targets are in world space, and all
+    are optional. Positions: `pelvis`, `chest`, `left_hand`, `right_hand`, `left_foot`, `right_foot`. Each of these may
+    have a rotation, such as `chest_rotation`. Hands and feet may have a pole, such as `left_hand_pole`. The head looks
+    at the point `look`.
 
     Parameters
     ----------
     roles : HumanRoles, optional
         Which joint is what (default: `HumanRoles.detect`).
+
     spine : {"arc", "fabrik", "spline"}, default: "arc"
         How the spine bends, as in `SpineNode`.
+
     hand_bend, foot_bend : default: "arm", "animation"
         Where elbows and knees go, as `bend` of `LimbNode`. A limb with a pole bends to that.
+
     hand_bend_weight, foot_bend_weight : float, default: 1
         Shares of that against the animation, 0 to 1.
+
     spine_weight, hand_weight, foot_weight, look_weight : float, default: 1
         Shares of these targets, 0 to 1.
+
     hand_rotation_weight, foot_rotation_weight : float, default: 1
         Shares of rotations.
+
     keep_hands, keep_feet : float, default: 0, 1
         Shares of the rotation in the world that hands and feet keep without a target.
+
     foot_soften : float, default: 0.97
         Share of the reach of a leg at which softening starts.
+
     clavicle_share : float, default: 0.15
         As `share` of `ClavicleNode`.
+
     head_clamp : float, default: 0.5
         Narrowness of the cone in which the head turns, as in `LookAtNode`.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """
@@ -291,8 +305,10 @@ def sequential(
     ----------
     skeleton : Skeleton
         A humanoid.
+
     targets : mapping of str to array_like
         Targets as of `BipedNode`. Parts without one have no stage.
+
     biped : BipedNode, optional
         The parameters of all parts.
     **parameters

@@ -110,24 +110,34 @@ class LookAtNode(Node):
     ----------
     head : str or int
         The head.
+
     spine : sequence of str or int
         Joints below it, from the root on; none by default.
+
     eyes : sequence of str or int
         Joints on the head.
+
     body_weight, head_weight, eyes_weight : float, default: 0.5, 0.5, 1
         Shares of the way to the target, from where the part before has turned, 0 to 1.
+
     clamp, clamp_head, clamp_eyes : float, default: 0.5
         Narrowness of the cones about the present directions, 0 to 1: half angles are (1 - clamp) pi.
+
     clamp_start : float, default: 0.7
         Share of the half angle at which softening starts.
+
     spine_weights : sequence of float, optional
         Shares of the spine's joints in its turn; only ratios count. Default: equal.
+
     spine_target_offset : (3,) array_like, default: 0
         What the spine adds to the target.
+
     forward : (3,) array_like, default: +Z
         Where head and eyes look in the rest pose, a direction in the world.
+
     offset : (3,) array_like, default: 0
         Where the gaze of the head starts, in the space of the head.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """
@@ -228,22 +238,31 @@ class AimNode(Node):
     ----------
     joints : sequence of str or int
         The joints that turn, from the root on.
+
     tip : str or int, optional
         The joint with the axis, such as a gun or a hand (default: the last of `joints`).
+
     axis : (3,) array_like, default: +Z
         The axis, in the space of the tip.
+
     offset : (3,) array_like, default: 0
         Where the axis starts, in the space of the tip.
+
     weights : sequence of float, optional
         Shares of the joints in the turn; only ratios count. Default: equal.
+
     pole_axis : (3,) array_like, default: +Y
         The axis that rolls towards the pole, in the space of the tip.
+
     pole_weight : float, default: 1
         Share of that roll, 0 to 1.
+
     clamp : float, default: 0.1
         Narrowness of the cone about the present direction, 0 to 1: its half angle is (1 - clamp) pi.
+
     clamp_start : float, default: 0.7
         Share of the half angle at which softening starts.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """

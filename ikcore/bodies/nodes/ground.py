@@ -34,28 +34,40 @@ class GroundNode(Node):
     ----------
     ground : Ground
         The ground.
+
     feet : Feet, optional
         The legs and their soles (default: `Feet.detect`).
+
     max_step : float, default: 0.5
         Ground farther above or below the floor than this is ignored, in metres for a leg of 0.87 m.
+
     height_offset : float, default: 0
         Height of the feet above the ground, in the unit of the skeleton.
+
     foot_rotation_weight : float, default: 1
         Share of the slope that the soles take.
+
     max_pitch, max_roll : float, default: 0.698, 0.349
         Greatest slope of the soles from heel to toe and across, in radians.
+
     max_slope : float, default: 0.873
         Steeper ground is ignored, in radians.
+
     lower_pelvis_weight, lift_pelvis_weight : float, default: 1
         Shares of the pelvis's offset downwards and upwards, 0 to 1.
+
     max_pelvis_offset : float, optional
         Greatest offset of the pelvis, in metres for a leg of 0.87 m. Default: no bound.
+
     max_extension : float, default: 0.999
         The pelvis keeps the feet within this share of the leg's length.
+
     spine : str or int, optional
         The joint that leans. Default: none.
+
     lean_uphill, lean_downhill : float, default: 0.3, 0.5
         Share of the slope by which it leans.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """

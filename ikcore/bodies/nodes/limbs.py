@@ -34,24 +34,35 @@ class LimbNode(Node):
     ----------
     tip : str or int
         The hand or foot. The two joints above it bend.
+
     bend : {"animation", "target", "parent", "arm", "goal"}, default: "animation"
-        Where the middle joint goes. "animation": as it bends in the pose. "target": as at rest, turned with the
-        target's rotation. "parent": as at rest, turned with the joint above the limb. "arm": as "parent",
-        and carried from the direction of the limb at rest to that of its target by the shortest arc.
-        "goal": to the `pole`.
+        Direction of the middle joint.
+
+        - "animation" keeps its bend in the pose.
+        - "target" is the bend at rest, turned with the target's rotation.
+        - "parent" is the bend at rest, turned with the joint above the limb.
+        - "arm" is "parent", turned by the shortest arc from the limb at rest to its target.
+        - "goal" is the direction of the `pole`.
+
     bend_weight : float, default: 1
         Share of `bend` against the animation, 0 to 1.
+
     position_weight, rotation_weight : float, default: 1
         Shares of the targets, 0 to 1, from where the tip is in the pose, and from how it would follow the limb.
+
     keep_rotation : float, default: 0
         Share of the tip's world rotation in the pose that it keeps, where no target has a share.
+
     side : (3,) array_like, optional
         Where the middle joint goes, a direction in the world of the rest pose. Default: as the limb is bent at rest, or
         by the hinge that limits its middle joint.
+
     soften : float, default: 1
         Share of the reach at which softening starts, as in `two_bone`.
+
     stretch_max : float, default: 1
         Greatest factor of the bones' lengths.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """
@@ -123,7 +134,7 @@ class LimbNode(Node):
         return {"soften": self.soften, "stretch_max": self.stretch_max}
 
     def _direction(self, job: Job, limb: bends.Joints, world: World, line: Array) -> Array:
-        """Where the middle joint goes, perpendicular to the line from root to target."""
+        """The direction of the middle joint, perpendicular to the line from root to target."""
         skeleton, rest = job.skeleton, bends.rest_bend(job.skeleton, limb, self.side)
         now = self._present(job, limb, world, rest)
         old = world.positions[:, limb.tip] - world.positions[:, limb.root]
@@ -191,18 +202,25 @@ class LegNode(LimbNode):
     ----------
     tip, bend, bend_weight, position_weight, rotation_weight, side, stretch_max, influence
         As in `LimbNode`.
+
     keep_rotation : float, default: 1
         Share of the foot's world rotation that it keeps, where no target has a share.
+
     soften : float, default: 0.97
         Share of the reach at which softening starts.
+
     soft_influence : float, default: 1
         Share of that, 0 to 1.
+
     min_bend : float, default: 0
         Smallest angle between the bones, in radians, 0 being straight.
+
     max_bend : float, default: pi
         Largest one.
+
     knee_follows_foot : float, default: 0
         Share of the foot's turn about the line from hip to foot that the knee makes too.
+
     swivel : float, default: 0
         Rotation of the knee about that line, in radians.
     """

@@ -24,7 +24,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class LockState(State):
-    """What `LockNode` keeps of every foot: its lock, and an offset that fades, for position and rotation."""
+    """The memory of `LockNode` for every foot: its lock, and an offset that fades, for position and rotation."""
 
     started: NDArray[np.bool_]
     touched: NDArray[np.bool_]  # in contact in the frame before
@@ -48,20 +48,28 @@ class LockNode(NodeOverTime[LockState]):
     ----------
     foot : str or int
         The foot. The two joints above it bend.
+
     threshold : float, default: 0.5
         It is in contact above this.
+
     release_radius : float, default: 0.2
         It is released when the animation is farther away than this, until its next contact.
+
     half_life : float, default: 0.1
         Seconds in which an offset fades to about 0.6 from rest; nominal, as of a critically damped spring.
+
     rotation_weight : float, default: 1
         Share of the rotation that is locked too.
+
     side : (3,) array_like, optional
         Where the knee goes in the rest pose, as in `LimbNode`.
+
     soften : float, default: 1
         As in `LegNode`.
+
     fps : float, default: 30
         Frames a second of a call.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """

@@ -36,11 +36,13 @@ class NodeSolution:
     ----------
     pose : Pose
         The poses.
+
     status : (...) int32 array
         `Status` flags; 0 means that the targets are met. An item that cannot be used keeps its input pose to the bit.
+
     error : (...) array
-        How far the pose misses its positions; without positions the angle to its rotations or directions, in radians.
-        NaN without targets.
+        Distance by which the pose misses its positions. Without positions it is the angle by which it misses rotations
+        or directions, in radians. NaN without targets.
     """
 
     pose: Pose
@@ -53,7 +55,7 @@ class NodeSolution:
 
 
 class Solved(NamedTuple):
-    """What a node proposes for items that can be used."""
+    """A proposal of a node, for items that can be used."""
 
     pose: Pose
     status: Any = 0

@@ -81,7 +81,7 @@ class NodeOverTime(Node, Generic[S]):
         NodeSolution
             As of a call.
         state
-            For the next frame. That of an item that cannot be used has not changed.
+            For the next frame. Items that cannot be used have the state of the frame before.
         """
         if not 0 < dt < math.inf:
             raise ValueError(f"dt: expected a positive number of seconds, got {dt!r}")

@@ -24,16 +24,22 @@ class HumanRoles:
     ----------
     pelvis : str
         Carries spine and legs.
+
     chest : str
         Carries the arms and the neck.
+
     head : str, optional
         The head.
+
     hands : mapping of str to str
         The hands, by ``"left"`` and ``"right"``. The two joints above one are its arm.
+
     feet : mapping of str to str
         The feet, likewise.
+
     clavicles : mapping of str to str
         Joints between chest and arms, where there are any.
+
     forward, up : (3,) tuples
         Directions of the rest pose in the world: where the face looks, and up.
 

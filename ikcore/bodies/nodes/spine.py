@@ -39,20 +39,30 @@ class SpineNode(Node):
     ----------
     chest : str or int
         The upper end of the spine.
+
     pelvis : str or int
         Its lower end, above which nothing moves.
+
     kind : {"arc", "fabrik", "spline"}, default: "arc"
-        How the spine bends for a position: on an arc of a circle, as FABRIK does, or along a curve that leaves the
-        pelvis and meets the chest in their directions; FABRIK closes its rest.
+        Shape of the spine.
+
+        - "arc" is an arc of a circle.
+        - "fabrik" is the shape that FABRIK gives.
+        - "spline" is a curve that leaves the pelvis and meets the chest in their directions; FABRIK closes the rest.
+
     pelvis_position_weight, pelvis_rotation_weight : float, default: 1
         Shares of the pelvis's targets, 0 to 1.
+
     position_weight, rotation_weight : float, default: 1
         Shares of the chest's targets, 0 to 1.
+
     back : (3,) array_like, optional
         Where an arc bulges, a direction in the world of the rest pose; backwards, so that a person bends forwards.
         Default: where the spine bulges in the pose.
+
     iterations : int, default: 64
         Largest number of iterations of FABRIK.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """

@@ -23,7 +23,7 @@ RATE = 240  # steps a second, at least
 
 @dataclass(frozen=True, eq=False)
 class SpringState(State):
-    """What `SpringNode` keeps of every joint: tip and speed, and where the animation had the tip."""
+    """The memory of `SpringNode` for every joint: tip and speed, and the place of the tip in the animation."""
 
     started: NDArray[np.bool_]
     tips: Array
@@ -42,20 +42,28 @@ class SpringNode(NodeOverTime[SpringState]):
     ----------
     joints : sequence of str or int
         The joints, each before those below it.
+
     stiffness : float, default: 50
         Of the springs, in 1/s^2: the tip is pulled by this times its distance.
+
     damping : float, default: 4
         Of the dampers, in 1/s: its speed falls by this times its speed.
+
     max_displacement : float, optional
         Greatest distance of a tip from its place, in the unit of the skeleton. Default: none.
+
     reset_distance : float, optional
         A tip farther away than this, as after a cut, is put to its place and stands still. Default: never.
+
     gravity : (3,) array_like, default: 0
         Acceleration of the tips.
+
     tips : sequence of (3,) array_like, optional
         The tip of every joint, in its own space. Default: its first child.
+
     fps : float, default: 30
         Frames a second of a call.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """

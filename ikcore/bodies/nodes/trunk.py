@@ -46,14 +46,19 @@ class TrunkNode(Node):
     ----------
     roles : HumanRoles, optional
         Which joint is what (default: `HumanRoles.detect`).
+
     reach : float, default: 1
         Share of a limb's length to which its root is drawn; below 1 limbs stay bent, and more rounds are needed.
+
     rounds : int, default: 200
         Largest number of rounds.
+
     iterations : int, default: 5
         Of FABRIK in a round.
+
     pinned : bool, default: False
         The pelvis only turns.
+
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
     """
@@ -107,7 +112,7 @@ class TrunkNode(Node):
         return Solved(job.pose.with_rotations(turned, job.pose.translations if self.pinned else moved))
 
     def _roots(self, job: Job, limbs: Mapping[str, Limb]) -> tuple[dict[str, Array], Array]:
-        """Where the roots of limbs should be, and the largest lack of reach of an item."""
+        """The places to which roots of limbs are drawn, and the largest lack of reach of an item."""
         places = job.skeleton.forward(job.pose).positions
         lacks, found = np.zeros(len(places), places.dtype), {}
         for name, limb in limbs.items():
@@ -188,10 +193,13 @@ def hierarchical_fabrik(
     ----------
     skeleton : Skeleton
         A humanoid.
+
     targets : mapping of str to array_like
         Targets as of `TrunkNode`. Parts without one have no stage.
+
     trunk : TrunkNode, optional
         The parameters of the trunk.
+
     iterations : int, default: 64
         Of FABRIK on a limb.
     **parameters
