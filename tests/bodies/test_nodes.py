@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import instruction_sets
 from humans import BACK, BODY, FORWARD, LIMITED, NODES
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 import ikcore as ik
+from ikcore import _core
 from ikcore.bodies import nodes
 
 Array = NDArray[Any]
@@ -178,6 +180,22 @@ def test_an_item_with_a_nan_says_so_and_keeps_its_pose(name: str) -> None:
         assert_array_equal(np.delete(found.pose.rotations, 2, 0), np.delete(clean.pose.rotations, 2, 0))
         with pytest.raises(ik.UnusableError):
             node(BODY, start, spoilt, strict=True)
+
+
+@EVERY
+@pytest.mark.slow
+def test_all_instruction_sets_give_the_same_bits(name: str) -> None:
+    node, targets = NODES[name]
+    many = moved(targets, np.random.default_rng(6).normal(size=(5, 3)) * 0.2)
+    found, chosen = set(), _core.isa()
+    try:
+        for isa in instruction_sets():
+            assert _core.use_isa(isa) == isa
+            solved = with_influence(node, 0.7)(LIMITED, poses(5, np.float32, body=LIMITED), many)
+            found.add(solved.pose.rotations.tobytes() + solved.error.tobytes() + solved.status.tobytes())
+    finally:
+        _core.use_isa(chosen)
+    assert len(found) == 1
 
 
 @EVERY

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import size
+from ikcore._joints import ancestors
 from ikcore.bodies.nodes.bend import joints_of
 from ikcore.bodies.nodes.gaze import LookAtNode
 from ikcore.bodies.nodes.limbs import Bend, LegNode, LimbNode
@@ -19,7 +20,7 @@ from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.spine import Kind, SpineNode
 from ikcore.bodies.nodes.turns import turned_by, unit_share
 from ikcore.goals import Goal
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 SIDES = ("left", "right")

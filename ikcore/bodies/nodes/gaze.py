@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import size
+from ikcore._joints import ancestors
 from ikcore.bodies.nodes.bend import perpendicular
 from ikcore.bodies.nodes.limits import inside_limits, is_limited
 from ikcore.bodies.nodes.node import PARTIAL, Job, Node, Solved, run_in_turn
@@ -19,7 +20,7 @@ from ikcore.bodies.nodes.turns import direction_angle, turned_by, unit_share
 from ikcore.closed_forms.aims import look_at
 from ikcore.goals import Goal, Look
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 Joint = str | int

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore._joints import ancestors
 from ikcore.bodies.nodes.bend import joints_of
 from ikcore.bodies.nodes.limbs import LegNode
 from ikcore.bodies.nodes.node import Job, Node, Solved, run_in_turn
@@ -17,7 +18,7 @@ from ikcore.feet.detect import Feet
 from ikcore.feet.foot_placer import FootPlacer, PlacedFeet, leg_points
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 from ikcore.status import Status
 
 Array = NDArray[Any]

@@ -39,9 +39,13 @@ class LimbNode(Node):
         Direction of the middle joint.
 
         - "animation" keeps its bend in the pose.
+
         - "target" is the bend at rest, turned with the target's rotation.
+
         - "parent" is the bend at rest, turned with the joint above the limb.
+
         - "arm" is "parent", turned by the shortest arc from the limb at rest to its target.
+
         - "goal" is the direction of the `pole`.
 
     bend_weight : float, default: 1

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import rows
+from ikcore._joints import check_unscaled
 from ikcore._record import record
 from ikcore.bodies.nodes.limits import inside_limits
 from ikcore.goals import Goal
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, check_unscaled
+from ikcore.skeleton import Skeleton
 from ikcore.solving.stages import PoseStage
 from ikcore.status import Status
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import cross, size
+from ikcore._joints import ancestors, path
 from ikcore.feet.detect import Feet
 from ikcore.feet.names import side_of, words
-from ikcore.skeleton import Skeleton, ancestors, path
+from ikcore.skeleton import Skeleton
 
 _HAND, _HEAD = ("hand", "wrist"), ("head",)
 

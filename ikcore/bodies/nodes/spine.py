@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import size
+from ikcore._joints import ancestors, path
 from ikcore.bodies.nodes.limits import is_limited, toward
 from ikcore.bodies.nodes.node import NOTES, Job, Node, Solved
 from ikcore.bodies.nodes.turns import angle_between, identities, local_of, unit_share
 from ikcore.closed_forms.splines import spline
 from ikcore.goals import Goal, Reach
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World, ancestors, path
+from ikcore.skeleton import Skeleton, World
 from ikcore.solving.registry import METHODS
 
 Array = NDArray[Any]
@@ -47,7 +48,9 @@ class SpineNode(Node):
         Shape of the spine.
 
         - "arc" is an arc of a circle.
+
         - "fabrik" is the shape that FABRIK gives.
+
         - "spline" is a curve that leaves the pelvis and meets the chest in their directions; FABRIK closes the rest.
 
     pelvis_position_weight, pelvis_rotation_weight : float, default: 1

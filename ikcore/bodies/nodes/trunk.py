@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import size
+from ikcore._joints import path
 from ikcore.bodies.nodes.biped import SIDES
 from ikcore.bodies.nodes.limits import toward
 from ikcore.bodies.nodes.node import Job, Node, NodeStage, Solved, Targets
@@ -18,7 +19,7 @@ from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.turns import local_of
 from ikcore.goals import Reach
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, path
+from ikcore.skeleton import Skeleton
 from ikcore.solving.registry import METHODS
 from ikcore.solving.stages import PoseStage, Stage
 
