@@ -483,7 +483,7 @@ def nodes() -> Figure:
     body = ik.samples.walk(seconds=0.1).clip.skeleton
     figure, (reach, swing, step) = scenes("sequential", "SpringNode", "GroundNode", x=(-0.5, 0.9), y=(-0.05, 1.85))
     cup = (-0.15, 1.08, 0.5)
-    wanted = {
+    wanted: dict[str, Any] = {
         "pelvis": [0, 0.95, -0.1],
         "chest_rotation": ik.rotations.exp([0.6, 0, 0]),
         "right_hand": cup,

@@ -48,6 +48,21 @@ def test_roles_are_found_by_name_and_structure() -> None:
         nodes.HumanRoles.detect(ik.Skeleton.chain([[0, 0, 0], [0, 1, 0]], names=["a", "b"]))
 
 
+@pytest.mark.parametrize(
+    ("hand", "found"),
+    [
+        ("{}Hand", "LeftHand"),
+        ("hand.{}", "hand.Left"),
+        ("{}hand", "Lefthand"),
+        ("mixamorig:{}Hand", "mixamorig:LeftHand"),
+    ],
+)
+def test_hands_are_found_by_many_names(hand: str, found: str) -> None:
+    given = {f"{side}Hand": hand.format(side) for side in ("Left", "Right")}
+    named = ik.Skeleton(BODY.parents, BODY.offsets, names=[given.get(name, name) for name in BODY.names])
+    assert nodes.HumanRoles.detect(named).hands["left"] == found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("body", [BODY, LIMITED])
 def test_later_stages_move_no_earlier_effector_by_a_bit(body: ik.Skeleton) -> None:

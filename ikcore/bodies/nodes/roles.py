@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -72,11 +73,11 @@ class HumanRoles:
             A humanoid; its hands are called hand or wrist, its head head, and `Feet.detect` finds its legs.
         """
         legs = {leg.side: leg for leg in Feet.detect(skeleton) if leg.hip is not None}
-        hands = {
-            side: hand
-            for hand in _called(skeleton, _HAND)
-            if (side := side_of(skeleton.names[hand])) and len(ancestors(skeleton, hand)) > 3
-        }
+        hands: dict[str, int] = {}
+        for hand in _called(skeleton, _HAND):
+            side = _side_of(skeleton.names[hand])
+            if side is not None and len(ancestors(skeleton, hand)) > 3:
+                hands.setdefault(side, hand)
         if set(hands) != {"left", "right"} or not {"left", "right"} <= set(legs):
             raise ValueError(
                 f"skeleton: expected two hands and two legs, found hands {sorted(hands)} and legs {sorted(legs)}; "
@@ -113,14 +114,21 @@ class HumanRoles:
         return (-x, -y, -z)
 
 
-def _called(skeleton: Skeleton, wanted: Sequence[str]) -> Iterator[int]:
-    """Joints with one of these words in their name that are no ends of it, those nearest to the root first."""
-    found = [j for j, name in enumerate(skeleton.names) if _fits(words(name), wanted)]
+def _called(skeleton: Skeleton, endings: tuple[str, ...]) -> Iterator[int]:
+    """Joints whose names end so, apart from the side and numbers; those nearest to the root first."""
+    found = [joint for joint, name in enumerate(skeleton.names) if _plain(name).endswith(endings)]
     yield from sorted(found, key=lambda joint: len(ancestors(skeleton, joint)))
 
 
-def _fits(name: Sequence[str], wanted: Sequence[str]) -> bool:
-    return any(word in wanted for word in name) and not {"end", "ik", "top", "nub", "thumb", "index"} & set(name)
+def _plain(name: str) -> str:
+    """The words of a name without side and numbers."""
+    return "".join(word for word in words(name) if word not in ("l", "r", "left", "right") and not word.isdigit())
+
+
+def _side_of(name: str) -> str | None:
+    """The side in a name, also of "Lefthand" and "lhand"."""
+    joined = re.match(r"(l|r)(eft|ight)?(hand|wrist)", name, re.IGNORECASE)
+    return side_of(name) or (None if joined is None else {"l": "left", "r": "right"}[joined[1].lower()])
 
 
 def _common(skeleton: Skeleton, joints: Sequence[int]) -> int:
