@@ -65,6 +65,7 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             particles,
             density,
             which,
+            nodes,
         )
         for picture in (
             *limb,
@@ -477,6 +478,50 @@ def circle_through(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> tuple[N
     sides = 2 * np.array([b - a, c - a])[:, :2]
     middle = np.append(np.linalg.solve(sides, [b @ b - a @ a, c @ c - a @ a]), 0)
     return middle, float(np.linalg.norm(a - middle))
+
+
+def nodes() -> Figure:
+    """A human reaches and looks by stages; a tail swings after its joint; a foot goes up a step."""
+    body = ik.samples.walk(seconds=0.1).clip.skeleton
+    figure, (reach, swing, step) = scenes("sequential", "SpringNode", "GroundNode", x=(-0.5, 0.9), y=(-0.05, 1.85))
+    cup = (-0.15, 1.08, 0.5)
+    wanted: dict[str, Any] = {
+        "pelvis": [0, 0.95, -0.1],
+        "chest_rotation": ik.rotations.exp([0.6, 0, 0]),
+        "right_hand": cup,
+        "look": cup,
+    }
+    wanted |= {f"{side}_foot": place for side, place in (("left", [0.09, 0.09, 0.1]), ("right", [-0.09, 0.09, -0.2]))}
+    found = ik.solvers.stages(body, body.rest, ik.bodies.nodes.sequential(body, wanted))
+    reach.plot([0.35, 0.9], [0.95, 0.95], color=GREY, linewidth=3)
+    figure_of(reach, body, body.rest, GREY, 0.35)
+    figure_of(reach, body, found.pose, BLUE, 1)
+    dot(reach, (*(PROFILE @ np.array(cup)), 0), GREEN)
+    tail = ik.Skeleton.chain([[0, 1.6 - 0.3 * k, 0] for k in range(6)])
+    turns = np.zeros((24, 6, 3))
+    turns[:, 0, 0] = -np.minimum(0.06 * np.arange(24), 1.0)
+    swung = ik.bodies.nodes.SpringNode([1, 2, 3, 4], stiffness=80, fps=60)(tail, ik.Pose(ik.rotations.exp(turns)))
+    for frame, shade in ((0, 0.3), (8, 0.4), (16, 0.7), (23, 1.0)):
+        chain(swing, tail.forward(swung.pose[frame]).positions, GREY if frame == 0 else BLUE, shade, PROFILE)
+    stairs = ik.Ground.plane() + ik.Ground.mesh([[-3, 0.22, 0.05], [3, 0.22, 0.05], [3, 0.22, 3], [-3, 0.22, 3]], STAIR)
+    stride = np.zeros((len(body), 3))
+    for name, angle in (("LeftUpLeg", -0.35), ("LeftLeg", 0.35), ("RightUpLeg", 0.25), ("RightLeg", 0.1)):
+        stride[body.index(name), 0] = angle
+    came = ik.Pose(ik.rotations.exp(stride))
+    step.plot([-0.5, 0.05, 0.05, 0.9], [0, 0, 0.22, 0.22], color=GREY, linewidth=2)
+    figure_of(step, body, came, GREY, 0.35)
+    figure_of(step, body, ik.bodies.nodes.GroundNode(stairs)(body, came).pose, BLUE, 1)
+    return figure
+
+
+STAIR = [[0, 2, 1], [0, 3, 2]]
+
+
+def figure_of(panel: Axes, body: ik.Skeleton, pose: ik.Pose, color: str, shade: float) -> None:
+    """A human from its side."""
+    at = body.forward(pose).positions
+    for limb in ([0, 1, 2, 3, 4], [2, 5, 6, 7], [2, 8, 9, 10], [0, 11, 12, 13, 14], [0, 16, 17, 18, 19]):
+        line(panel, at[limb], color, width=2, shade=shade, view=PROFILE, marker="o", markersize=3)
 
 
 def full_body() -> Figure:

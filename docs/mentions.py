@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-MODULES = ("", "rotations.", "solvers.", "closed_forms.", "learned.", "masses.", "feet.metrics.")
+MODULES = ("", "rotations.", "solvers.", "closed_forms.", "learned.", "masses.", "feet.metrics.", "bodies.nodes.")
 PREFIXES = (*(f"ikcore.{module}" for module in MODULES), "")  # where a name without a module is looked up
 RECORDS = ("records/figures",)  # pages that name nearly everything: no page of the reference lists them
 IN_TEXT = re.compile(r"(?:ik\.)?([A-Za-z_][\w.]*)(?:\(.*\))?")

@@ -1,5 +1,6 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
 
+from ikcore.bodies import nodes
 from ikcore.bodies.balance import MotionBalance, StaticBalance, balance, balance_in_motion, soles, support_polygon
 from ikcore.bodies.effort import StaticEffort, effort
 from ikcore.bodies.hexapod import hexapod
@@ -29,6 +30,7 @@ __all__ = [
     "human",
     "keep_momentum",
     "motion_of",
+    "nodes",
     "quadruped",
     "report",
     "soles",

@@ -66,12 +66,58 @@ class Stage:
         """A byte per joint: whether it may turn or slide in this stage."""
         return checked_moving(skeleton, self.options.get("moving"))
 
+    def _solve(self, skeleton: Skeleton, pose: Pose, common: dict[str, Any]) -> Solution:
+        """Solve the stage with those of the common arguments that its method has."""
+        own = {name: value for name, value in common.items() if name in arguments_of(self.method)}
+        found: Solution = METHODS[self.method].function(skeleton, pose, self.goals, **self.options, **own)
+        return found
+
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"Stage({self.method!r}, {list(self.goals)!r}{options})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _stage, (self.method, self.goals, dict(self.options))
+
+
+class PoseStage:
+    """A stage that is no method, such as a node of `bodies.nodes`: a function from poses to poses.
+
+    It solves every frame alone. `moving` of `stages` does not concern it.
+    """
+
+    def goals_on(self, skeleton: Skeleton) -> Sequence[Goal]:
+        """The goals by which the last pose is judged; none if it has no targets."""
+        return ()
+
+    def run(self, skeleton: Skeleton, pose: Pose, workers: int | None, *, strict: bool) -> tuple[Pose, Any]:
+        """The poses and their flags. An item that cannot be used keeps its pose, and its flag says why."""
+        raise NotImplementedError
+
+    def _with(self, skeleton: Skeleton, moving: Moving) -> _Placed:
+        return _Placed(self, self.goals_on(skeleton))
+
+
+class _Placed:
+    """A `PoseStage` on a skeleton: its goals are judged as those of an iterative method."""
+
+    options: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, stage: PoseStage, goals: Sequence[Goal]) -> None:
+        self.stage, self.method, self.goals = stage, _JUDGE, tuple(goals)
+
+    def _may(self, skeleton: Skeleton) -> bytes | None:
+        return None
+
+    def _solve(self, skeleton: Skeleton, pose: Pose, common: dict[str, Any]) -> Solution:
+        workers, goal_errors = common["workers"], common["goal_errors"]
+        moved, said = self.stage.run(skeleton, pose, workers, strict=common["strict"])
+        after = _after(skeleton, moved, self, workers, goal_errors=goal_errors)
+        status = np.where(said < _core.UNUSABLE, _status_of(said, after.missed), said).astype(np.int32)
+        iterations = np.zeros(status.shape, np.int32)
+        given = ((self.method, self.goals, None),)
+        errors = after.error, after.angle, iterations, status[()]
+        return Solution(moved, *errors, None, after.by_goal, skeleton, given, pose)
 
 
 # Arguments of all stages together.
@@ -85,7 +131,7 @@ def _stage(method: str, goals: Sequence[Goal], options: dict[str, Any]) -> Stage
 def stages(
     skeleton: Skeleton,
     pose: Pose,
-    stages: Sequence[Stage],
+    stages: Sequence[Stage | PoseStage],
     *,
     moving: Moving = None,
     workers: int | None = 1,
@@ -107,7 +153,7 @@ def stages(
     pose : Pose
         The start pose. The leading axes of poses and goals broadcast.
     stages : list of Stage
-        The stages, in order.
+        The stages, in order; nodes of `bodies.nodes` too, by their method `stage`.
     moving : str, int or list of these, optional
         Joints that may move in stages that have no `moving` of their own, as in the methods.
     workers : int or None, optional
@@ -153,33 +199,33 @@ def stages(
         switch(name, value)
     rate = frame_rate(fps, sequence=sequence)
     threads = thread_count(workers)
-    given = [stage._with(skeleton, moving) for stage in _check_stages(stages)]
-    found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
+    given: list[Stage | _Placed] = [stage._with(skeleton, moving) for stage in _check_stages(stages)]
+    found: list[Solution] = []
+    now = _over_time(skeleton, pose, given, rate) if sequence else pose
     seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
     for index, stage in enumerate(given):
         common: dict[str, Any] = {"workers": threads, "strict": strict, "sequence": sequence, "fps": rate}
         common |= {"release": seconds, "goal_errors": goal_errors and stage is given[-1]}
-        common = {name: value for name, value in common.items() if name in arguments_of(stage.method)}
         try:
-            found.append(METHODS[stage.method].function(skeleton, now, stage.goals, **stage.options, **common))
+            found.append(stage._solve(skeleton, now, common))
         except (TypeError, ValueError) as wrong:
             raise type(wrong)(f"stages[{index}]: {wrong}") from None
         now = found[-1].pose
     return _judge(skeleton, pose, given, found, threads, goal_errors=goal_errors)
 
 
-def _check_stages(stages: Sequence[Stage]) -> Sequence[Stage]:
+def _check_stages(stages: Sequence[Stage | PoseStage]) -> Sequence[Stage | PoseStage]:
     if isinstance(stages, str) or not isinstance(stages, Sequence):
         raise TypeError(f"stages: expected a list of Stage, got {type(stages).__name__}")
     if not stages:
         raise ValueError("stages: expected one or more, got none")
     for index, stage in enumerate(stages):
-        if not isinstance(stage, Stage):
+        if not isinstance(stage, Stage | PoseStage):
             raise TypeError(f"stages[{index}]: expected a Stage, got {type(stage).__name__}")
     return stages
 
 
-def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: float | None) -> Pose:
+def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage | _Placed], fps: float | None) -> Pose:
     """The pose with the leading axes of all stages, time first: no single stage may have all of them."""
     if not isinstance(pose, Pose):
         return pose  # the first stage refuses it
@@ -195,7 +241,7 @@ def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: flo
 def _judge(
     skeleton: Skeleton,
     pose: Pose,
-    stages: Sequence[Stage],
+    stages: Sequence[Stage | _Placed],
     found: Sequence[Solution],
     workers: int,
     *,
@@ -259,7 +305,12 @@ def _last_result(solution: Solution) -> _After:
     return _After(missed, solution.error, solution.rotation_error, solution.goal_errors)
 
 
-def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_errors: bool) -> _After:
+def _after(skeleton: Skeleton, last: Pose, stage: Stage | _Placed, workers: int, *, goal_errors: bool) -> _After:
+    if not stage.goals:
+        nothing = np.zeros(last.shape, last.dtype)
+        return _After(
+            nothing != 0, nothing, nothing, np.zeros((*last.shape, 0, 2), last.dtype) if goal_errors else None
+        )
     if not is_iterative(stage.method):
         if not goal_errors:
             goals = whole_goals(stage.goals)
