@@ -86,8 +86,6 @@ class Steps:
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
     stood = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
-    if not any(each.holds for each in steps):  # nothing says where the ground is to be
-        return [_path(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
     released = _released(steps, stood, scene)
     paths = [
         _path(each, _swung(each, planted, *moved, scene), scene)
