@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import dot, size
-from ikcore.bake.curves import smooth
-from ikcore.bake.filters import in_rounds
 from ikcore.bake.foot import Foot
 from ikcore.bake.motion import ROUNDING
-from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.bake.scene import Array, Mask, Scene, in_rounds
+from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.grounds.ground import Ground, Hits
@@ -90,7 +89,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
     own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
     lower, upper = np.zeros(shape), np.full(shape, np.inf)
     lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
-    return smooth(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)[own]
+    return spline(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)[own]
 
 
 def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.filters import spread
 from ikcore.bake.floors import height_of
 from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
 from ikcore.bake.stances import passing
 from ikcore.feet.human import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
+from ikcore.feet.paths import spread
 from ikcore.grounds.ground import Ground, Surface
 
 _ROOM = 2.2  # metres for a leg of 0.87 m: the height of what people walk under

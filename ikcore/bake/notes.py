@@ -13,13 +13,13 @@ from ikcore.bake.floors import height_of
 from ikcore.bake.footholds import WALL, Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.paths import FootPath
-from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.human import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 from ikcore.feet.note import Note
+from ikcore.feet.penetration import Penetration
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
 _TREAD = 0.99  # the upward part of the normals of treads

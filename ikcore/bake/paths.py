@@ -15,12 +15,12 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.clearance import clearance_of, lifted
-from ikcore.bake.curves import smooth
 from ikcore.bake.foot import Foot, batches, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
+from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import Rows, blocks, runs
 from ikcore.feet.human import BRIEF, STEP
 
@@ -200,7 +200,7 @@ def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
             free = ~held[span]
             low[span, at] = np.where(free, least, low[span, at])
             high[span, at] = np.where(free, most, high[span, at])
-    return list(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
+    return list(spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
 
 
 def _held(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Mask, Array]:

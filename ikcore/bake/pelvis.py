@@ -9,12 +9,12 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake import quaternions
-from ikcore.bake.curves import smooth
-from ikcore.bake.filters import in_rounds, smoothed, spread
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.paths import FootPath
-from ikcore.bake.scene import Array, Scene, tangent
+from ikcore.bake.scene import Array, Scene, in_rounds, tangent
+from ikcore.clips.smoothing import spline
 from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
+from ikcore.feet.paths import smoothed, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
@@ -245,7 +245,7 @@ def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
     """Near to what is wanted, by a share, and within bounds."""
-    return smooth(wanted, fps=scene.fps, pull=share / _RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
+    return spline(wanted, fps=scene.fps, pull=share / _RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
     most, pull = scene.settings.shift / 2 * max(path.motion.scale for path in paths), stands * straight / WHILE**4
-    curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
+    curve = spline(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
 

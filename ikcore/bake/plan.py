@@ -22,12 +22,12 @@ from ikcore.bake.settings import BakeSettings
 from ikcore.bake.source import SourceFloor, is_ground
 from ikcore.bake.stances import stances_of
 from ikcore.bake.toes import toes_of
-from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet
 from ikcore.feet.note import Note
+from ikcore.feet.pelvis import pelvis_of
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.denoise import noise_of
 

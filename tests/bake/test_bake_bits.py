@@ -21,11 +21,11 @@ import ikcore as ik
 from ikcore import _core, rotations, samples, terrain
 from ikcore._arrays import cross, median, percentile
 from ikcore.bake.clearance import beam as lifted
-from ikcore.bake.filters import smoothed, spread
 from ikcore.bake.legs import Bent, bend
 from ikcore.bake.paths import _smoothed
 from ikcore.bake.pelvis import _Leg, _unstraightened
 from ikcore.bake.scene import Scene
+from ikcore.feet.paths import smoothed, spread
 
 Array = NDArray[Any]
 
