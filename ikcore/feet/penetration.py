@@ -140,7 +140,7 @@ class Penetration:
         """The floor under each point on which the source was found to stand; that of the ball under toes."""
         found = []
         for leg, each in zip(self.legs, soles, strict=True):
-            floors = {point: floor for (leg, point), floor in self.contacts.ground.items() if leg == leg.leg.name}
+            floors = {point: floor for (name, point), floor in self.contacts.ground.items() if name == leg.leg.name}
             last = floors.get("ball", next(iter(floors.values())))
             found += [floors.get(name, last) for name in each]
         return found
