@@ -16,7 +16,7 @@ from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.paths import FootPath
 from ikcore.bake.pelvis import Body
 from ikcore.bake.plan import LegPlan, Plan, Progress, planned, start_of
-from ikcore.bake.provenance import Known, known_of, origin_of
+from ikcore.bake.provenance import origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.source import SourceFloor, checked
@@ -24,6 +24,7 @@ from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
+from ikcore.contacts.known import Known, known_of
 from ikcore.feet.detect import Feet
 from ikcore.feet.measured import Measured, before_and_after
 from ikcore.feet.note import Note
@@ -186,7 +187,7 @@ def bake_feet(
     checked(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     settings = settings or BakeSettings()
-    known = known_of(clip, ground, settings, contacts)
+    known = known_of(clip, ground, dataclasses.asdict(settings), contacts)
     if known is not None and known.whole and earlier in (None, clip):
         return _unchanged(clip, ground, known, feet, contacts)
     start = start_of(clip, ground, feet, contacts, settings, workers, say, source_floor, known)
