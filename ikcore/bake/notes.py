@@ -131,10 +131,16 @@ def _uncertain(contacts: Contacts) -> Note | None:
 
 
 def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
-    """A note if a whole clip moves up or down by more than 1 cm, to ground of another height than its floor."""
+    """A note if stances move up or down by more than 1 cm: all alike, or each otherwise to level ground."""
     lifts = np.array([hold.lift for hold in holds if hold.part >= 0])
     least = _MOVED * max(motion.scale for motion in motions)
-    if not len(lifts) or scene.on_ground or np.ptp(lifts) > least or abs(float(lifts[0])) <= least:
+    if not len(lifts) or scene.on_ground or np.abs(lifts).max() <= least:
+        return None
+    low, high = (plain(1000 * float(far) * unit, 3) for far in (lifts.min(), lifts.max()))
+    if np.ptp(lifts) > least:
+        level = height_of(scene.ground) is not None
+        return Note(f"the floor of the clip is not level: stances move by {low} to {high} mm") if level else None
+    if abs(float(lifts[0])) <= least:
         return None
     where = "higher" if lifts[0] > 0 else "lower"
     far = plain(1000 * abs(float(lifts[0])) * unit, 3)
