@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
-from ikcore.contacts.tracks import surface_under
 from ikcore.feet import metrics
-from ikcore.feet.human import LEG, UNEVEN
+from ikcore.feet.human import DEEP, LEG, NEAR, UNEVEN
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import given
 from ikcore.feet.soles import points
@@ -76,10 +75,11 @@ class Penetration:
         after = [self._depth(leg, each) for leg, each in zip(self.legs, low, strict=True)]
         if not any(max(depth[:2]) > good for depth, good in zip(after, least, strict=True)):
             return []
-        found = []
-        both = zip(self._heights(self.source, self.ground), self._heights(self.source, None), strict=True)
-        for leg, heights, depth, good, before in zip(self.legs, low, after, least, both, strict=True):
-            was, down = self._before(leg, *before), self._down(leg)
+        found, there = [], self._heights(self.source, self.ground)
+        here = [self._stands(leg, each) for leg, each in zip(self.legs, there, strict=True)]
+        before = there if all(here) else np.where(np.array(here)[:, np.newaxis], there, self._heights(self.source, None))
+        for leg, heights, depth, good, own in zip(self.legs, low, after, least, before, strict=True):
+            was, down = self._depth(leg, own), self._down(leg)
             by = max(depth.penetration - was.penetration, depth.penetration_swing - was.penetration_swing)
             allowed = np.where(down, was.penetration, was.penetration_swing) + good
             if max(depth[:2]) > good and by > good:
@@ -98,11 +98,10 @@ class Penetration:
                 said.append(words.format(f"{1000 * max(poor):.1f} mm"))
         return " and ".join(said)
 
-    def _before(self, each: MeasuredLeg, there: Array, own: Array) -> Depth:
-        """In the source: in this ground if it stands on that, else in its own floor."""
-        stands = np.sort(there[self._down(each) & np.isfinite(there)])
-        here = len(stands) > 0 and abs(stands[len(stands) // 2]) <= UNEVEN * each.scale
-        return self._depth(each, there if here else own)
+    def _stands(self, each: MeasuredLeg, heights: Array) -> bool:
+        """Whether a foot stands on the ground above which it is so high in the source."""
+        known = np.sort(heights[self._down(each) & np.isfinite(heights)])
+        return len(known) > 0 and abs(float(known[len(known) // 2])) <= UNEVEN * each.scale
 
     def _down(self, each: MeasuredLeg) -> Mask:
         """When a foot is in contact."""
@@ -130,7 +129,10 @@ class Penetration:
             if ground is None:
                 under = np.stack([floor[frames] for floor in self._floors(soles)], axis=1)
             else:
-                under = surface_under(ground.still(frames), clip, at, scale, sunk=True).height
+                here = ground.still(frames)
+                under = here._heights(at, NEAR * scale, DEEP * scale, 1)
+                if np.isnan(under).any():  # feet may have sunk far into it
+                    under = np.where(np.isnan(under), here._heights(at, DEEP * scale, 0.0, 1), under)
             above = at[..., "XYZ".index(clip.up)] - under
             for leg, part in enumerate(own):
                 found[leg, frames] = given.lowest(above[:, part])
