@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import size
+from ikcore._arrays import dot, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.foot import Foot
+from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene, in_rounds
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, WHILE
-from ikcore.grounds.ground import Ground
+from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, TRACE, WHILE
+from ikcore.grounds.ground import Ground, Hits
 
 if TYPE_CHECKING:
     from ikcore.bake.paths import FootPath
@@ -126,38 +127,61 @@ def _second_round(count: int) -> Mask:
 
 def _deficit(foot: Foot, path: FootPath, among: Mask) -> Array:
     """How much too low a foot is in some frames, by the worst point of its sole; NaN over no ground, 0 elsewhere."""
-    frames, found = np.flatnonzero(among), np.zeros(len(among))
+    beside = among.copy()
+    beside[1:] |= among[:-1]
+    beside[:-1] |= among[1:]
+    frames, found = np.flatnonzero(beside), np.zeros(len(among))
     for block in blocks(len(frames)):
-        found[frames[block]] = _deficits(foot, path, frames[block])
+        wide = slice(max(block.start - 1, 0), block.stop + 1)
+        own = slice(block.start - wide.start, block.stop - wide.start)
+        found[frames[block]] = _deficits(foot, path, frames[wide])[own]
     return found
 
 
 def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
+    """In frames that are each beside the one before."""
     scene, motion, names = foot.scene, foot.motion, list(foot.motion.soles)
     scale, clear = motion.scale, scene.settings.clearance * motion.scale
     points = np.stack([path.sole(name, frames) for name in names], axis=1)
     origin = (motion.reference[frames] + path.shift[frames])[:, np.newaxis]
+    look = _level if height_of(scene.ground) is not None else _made_here if scene.on_ground else _swept
+    points, heights = look(foot, points, origin, frames)
     above = np.stack([foot.above(name, frames) for name in names], axis=1)
     high = np.maximum(above, np.minimum(-2 * EDGE * scale - above, 0))  # a point deep in its floor comes to another
     thick = np.array([foot.floor.thick[name] for name in names])
-    ground = _ground_under(foot, points, origin, frames)
-    lack = ground + thick + np.minimum(high, clear) - points[..., scene.axis]
+    lack = heights + thick + np.minimum(high, clear) - points[..., scene.axis]
     if motion.toe is not None and "toe" in names:
         lack[:, names.index("toe")] -= EDGE * scale  # toes bend
     return np.asarray(np.fmax.reduce(lack, axis=1))
 
 
-def _ground_under(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> Array:
-    """How high the ground is under points, whose ends are kept off steps; or under edges, if made on it."""
-    scene, scale = foot.scene, foot.motion.scale
-    if (level := height_of(scene.ground)) is not None:
-        return np.full(points.shape[:-1], level)
-    ground = scene.ground.still(frames)
-    if scene.on_ground:
-        inner = _away(points, origin, np.full(points.shape[1], -SOLE * scale), scene)
-        return np.fmin(*(_under(ground, at, foot) for at in (points, inner)))
-    margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in foot.motion.soles])
-    return _under(ground, _away(points, origin, margin, scene), foot)
+def _level(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Points, and the height of a ground that is one level plane."""
+    return points, np.full(points.shape[:-1], height_of(foot.scene.ground))
+
+
+def _made_here(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Points, and the ground under them that their source was made for: not what they touch the edge of alone."""
+    inner = _away(points, origin, np.full(points.shape[1], -SOLE * foot.motion.scale), foot.scene)
+    ground = foot.scene.ground.still(frames)
+    return points, np.fmin(*(_under(ground, at, foot) for at in (points, inner)))
+
+
+def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Points, their ends kept off steps, and the ground that they pass: what is between two frames counts in both.
+
+    At a step its upper side is there before; not in the first of two frames if the point, were it not kept off, gets
+    there later.
+    """
+    names, scale, scene = list(foot.motion.soles), foot.motion.scale, foot.scene
+    margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in names])
+    kept = _away(points, origin, margin, scene)
+    ground, way = scene.ground.still(frames), kept[1:] - kept[:-1]
+    start = kept[:-1] + ROUNDING * scale * scene.up  # what they touch they do not go through
+    met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
+    reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
+    later = met.hit & (dot(reached, way) > dot(way, way))
+    return kept, _between(foot, _under(ground, kept, foot), way, met, later, frames)
 
 
 def _away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
@@ -168,4 +192,21 @@ def _away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
 
 def _under(ground: Ground, points: Array, foot: Foot) -> Array:
     scale = foot.motion.scale
-    return ground._heights(np.ascontiguousarray(points), HIGH * scale, DEEP * scale, foot.scene.workers)
+    there = np.ascontiguousarray(points)
+    return ground._heights(there, HIGH * scale, DEEP * scale, foot.scene.workers)
+
+
+def _between(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:
+    """With the upper side of what points go through from frame to frame."""
+    at, points = np.nonzero(met.hit)
+    if not len(at):
+        return heights
+    scale, along = foot.motion.scale, way[at, points]
+    inside = met.points[at, points] + along * (TRACE * scale / np.maximum(size(along), 1e-12))[:, np.newaxis]
+    there = np.ascontiguousarray(inside)
+    top = foot.scene.ground.still(frames[at])._heights(there, HIGH * scale, TRACE * scale, 1)
+    found = heights.copy()
+    first = ~later[at, points]
+    for frame, point, high in ((at[first], points[first], top[first]), (at + 1, points, top)):
+        found[frame, point] = np.fmax(found[frame, point], high)
+    return found
