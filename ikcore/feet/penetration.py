@@ -77,9 +77,8 @@ class Penetration:
             return []
         found, there = [], self._heights(self.source, self.ground)
         here = [self._stands(leg, each) for leg, each in zip(self.legs, there, strict=True)]
-        before = (
-            there if all(here) else np.where(np.array(here)[:, np.newaxis], there, self._heights(self.source, None))
-        )
+        if not all(here):
+            there = np.where(np.array(here)[:, np.newaxis], there, self._heights(self.source, None))
         for leg, heights, depth, good, own in zip(self.legs, low, after, least, there, strict=True):
             was, down = self._depth(leg, own), self._down(leg)
             by = max(depth.penetration - was.penetration, depth.penetration_swing - was.penetration_swing)
