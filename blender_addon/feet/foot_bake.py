@@ -168,6 +168,7 @@ def _baked(job, seen, progress):
         feet=seen.feet,
         contacts=contacts if ready.clip is clip else ready.contacts,
         settings=dataclasses.replace(job.settings, unlock=job.settings.unlock + ready.drag),
+        source_floor=job.source_floor,
         legs=job.chosen,
         frames=None if whole else job.part,
         pelvis=job.pelvis,

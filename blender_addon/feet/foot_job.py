@@ -38,6 +38,7 @@ class Job:
     held: str | None  # what prevents such a root from moving, as a sentence, if there is no such bone
     settings: object  # ikcore.BakeSettings
     preparation: dict  # of `ikcore.prepare.prepare`
+    source_floor: str | None  # of `ikcore.bake_feet`
 
     @property
     def key(self):
@@ -110,6 +111,7 @@ def _asked(context, armature, request, bare):
         held=held,
         settings=options.settings(request),
         preparation=options.preparation(request),
+        source_floor=options.source_floor(request),
     )
 
 

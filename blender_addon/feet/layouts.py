@@ -46,6 +46,7 @@ def contacts(layout, options):
     column.active = options.lock
     for name in ("allowed_slide", "unlock_distance", "blend"):
         column.prop(options, name)
+    layout.prop(options, "source_floor")
     layout.prop(options, "remove_jitter")
     layout.prop(options, "fit_strides")
 

@@ -142,6 +142,16 @@ class FootOptions(FrameRange):
         max=0.9,
         soft_max=0.5,
     )
+    source_floor: EnumProperty(
+        name="Made On",
+        description="The floor that the action was made on",
+        items=[
+            ("AUTO", "Auto", "The ground if feet stand more evenly above it than above a level floor"),
+            ("LEVEL", "Level Floor", "A level floor: feet and pelvis follow the ground"),
+            ("GROUND", "This Ground", "This ground: feet that slide, sink or float on it are corrected"),
+        ],
+        default="AUTO",
+    )
     blend: FloatProperty(
         name="Blend",
         description="Time in which a foot blends from a foothold to its own path, and to the next foothold. "
@@ -383,6 +393,11 @@ def preparation(options):
         "noise": options.remove_jitter,
         "stride": _plain(options.fit_strides),
     }
+
+
+def source_floor(options):
+    """The option `source_floor` of `bake_feet`."""
+    return None if options.source_floor == "AUTO" else options.source_floor.lower()
 
 
 def _plain(number):

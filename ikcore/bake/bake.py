@@ -15,9 +15,8 @@ from ikcore.bake.legs import Bent, pointed, reached
 from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.paths import FootPath
 from ikcore.bake.pelvis import Body
-from ikcore.bake.penetration import Penetration
 from ikcore.bake.plan import LegPlan, Plan, Progress, planned, start_of
-from ikcore.bake.provenance import Known, known_of, origin_of
+from ikcore.bake.provenance import origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.source import SourceFloor, checked
@@ -25,9 +24,11 @@ from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
+from ikcore.contacts.known import Known, known_of
 from ikcore.feet.detect import Feet
 from ikcore.feet.measured import Measured, before_and_after
 from ikcore.feet.note import Note
+from ikcore.feet.penetration import MeasuredLeg, Penetration
 from ikcore.grounds.ground import Ground
 from ikcore.reports import report
 
@@ -186,7 +187,7 @@ def bake_feet(
     checked(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     settings = settings or BakeSettings()
-    known = known_of(clip, ground, settings, contacts)
+    known = known_of(clip, ground, dataclasses.asdict(settings), contacts)
     if known is not None and known.whole and earlier in (None, clip):
         return _unchanged(clip, ground, known, feet, contacts)
     start = start_of(clip, ground, feet, contacts, settings, workers, say, source_floor, known)
@@ -205,7 +206,7 @@ def bake_feet(
         baked, short = partial.changed(part, baked, plan.legs, plan.held)
         rise = (place_of(baked, plan.pelvis) - plan.body.pivot)[:, start.scene.axis]
     say(1.0)
-    changed = [motion for motion in start.motions if motion.leg.name in part.legs]
+    changed = [MeasuredLeg(each.leg, each.size) for each in start.motions if each.leg.name in part.legs]
     depth = Penetration(clip, changed, start.contacts, ground, part.share == 1)
     said = notes.of_result(plan.notes, baked, part.earlier, plan.missed, short, depth, plan.scale, still=part.still)
     origin = origin_of(baked, start.motions, start.contacts, plan.holds, part, start.scene)

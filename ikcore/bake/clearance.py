@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import dot, size
-from ikcore.bake.curves import smooth
-from ikcore.bake.filters import in_rounds
+from ikcore.bake.floors import height_of
 from ikcore.bake.foot import Foot
 from ikcore.bake.motion import ROUNDING
-from ikcore.bake.scene import Array, Mask, Scene
+from ikcore.bake.scene import Array, Mask, Scene, in_rounds
+from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Hits
+from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, TRACE, WHILE
 
 if TYPE_CHECKING:
     from ikcore.bake.paths import FootPath
@@ -91,7 +91,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
     own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
     lower, upper = np.zeros(shape), np.full(shape, np.inf)
     lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
-    return smooth(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)[own]
+    return spline(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)[own]
 
 
 def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
@@ -145,7 +145,7 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     scale, clear = motion.scale, scene.settings.clearance * motion.scale
     points = np.stack([path.sole(name, frames) for name in names], axis=1)
     origin = (motion.reference[frames] + path.shift[frames])[:, np.newaxis]
-    look = _made_here if scene.on_ground else _swept
+    look = _level if height_of(scene.ground) is not None else _made_here if scene.on_ground else _swept
     points, heights = look(foot, points, origin, frames)
     above = np.stack([foot.above(name, frames) for name in names], axis=1)
     high = np.maximum(above, np.minimum(-2 * EDGE * scale - above, 0))  # a point deep in its floor comes to another
@@ -154,6 +154,11 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     if motion.toe is not None and "toe" in names:
         lack[:, names.index("toe")] -= EDGE * scale  # toes bend
     return np.asarray(np.fmax.reduce(lack, axis=1))
+
+
+def _level(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Points, and the height of a ground that is one level plane."""
+    return points, np.full(points.shape[:-1], height_of(foot.scene.ground))
 
 
 def _made_here(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -177,8 +182,7 @@ def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
     met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
     reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
     later = met.hit & (dot(reached, way) > dot(way, way))
-    heights = _risers(_under(ground, kept, foot), later, THICK * scale)
-    return kept, _between(foot, heights, way, met, later, frames)
+    return kept, _between(foot, _under(ground, kept, foot), way, met, later, frames)
 
 
 def _away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
@@ -191,17 +195,6 @@ def _under(ground: Ground, points: Array, foot: Foot) -> Array:
     scale = foot.motion.scale
     there = np.ascontiguousarray(points)
     return ground._heights(there, HIGH * scale, DEEP * scale, foot.scene.workers)
-
-
-def _risers(heights: Array, later: Mask, riser: float) -> Array:
-    """Ground that is higher by a riser in a frame beside is there already, more and more up to twice that."""
-    known = np.where(np.isnan(heights), -np.inf, heights)
-    around = np.concatenate([known[:1], known, known[-1:]])
-    ahead = np.where(np.concatenate([later, np.zeros_like(known[:1], bool)]), known, around[2:])
-    most = np.maximum(np.maximum(ahead, around[:-2]), known)
-    with np.errstate(invalid="ignore"):
-        share = np.minimum((most - known) / riser - 1, 1)
-        return np.where(share >= 1, most, np.where(share > 0, heights + share * (most - heights), heights))
 
 
 def _between(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.filters import spread
 from ikcore.bake.floors import height_of
 from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.motion import ROUNDING
@@ -19,6 +18,7 @@ from ikcore.bake.stances import passing
 from ikcore.feet.human import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
+from ikcore.feet.paths import spread
 
 _ROOM = 2.2  # metres for a leg of 0.87 m: the height of what people walk under
 WALL = 0.5  # the upward part of a normal below which it is a wall

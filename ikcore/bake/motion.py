@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,25 +87,6 @@ class LegMotion:
         soles = {point: points[:, at] for at, point in enumerate(self.soles)}
         chain, turns = self.chain[frames], self.turns[frames]
         return LegMotion(self.leg, self.joints, self.toe, chain, turns, toes, soles, points, pole, self.size)
-
-
-def with_tips(feet: Feet, clip: Clip) -> Feet:
-    """Legs without ankles that are ends in a file, which have places but no rotations: the shin carries the sole."""
-    return Feet(tuple(_with_tip(leg, clip) for leg in feet))
-
-
-def _with_tip(leg: Leg, clip: Clip) -> Leg:
-    skeleton = clip.skeleton
-    end = skeleton.index(leg.ankle) if leg.ankle else -1
-    if end < 0 or leg.free or clip.channels is None or clip.channels[end] or (skeleton.parents == end).any():
-        return leg
-    above, (x, y, z) = skeleton.names[skeleton.parents[end]], skeleton.offsets[end].tolist()
-    soles = {
-        point: Sole(above, (x + sole.offset[0], y + sole.offset[1], z + sole.offset[2]))
-        for point, sole in leg.soles.items()
-        if sole.joint == leg.ankle
-    }
-    return dataclasses.replace(leg, ankle=None, ball=None, toe=None, soles=soles) if "ball" in soles else leg
 
 
 def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:

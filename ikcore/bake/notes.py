@@ -13,13 +13,13 @@ from ikcore.bake.floors import height_of
 from ikcore.bake.footholds import WALL, Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.paths import FootPath
-from ikcore.bake.penetration import Penetration
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.human import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 from ikcore.feet.note import Note
+from ikcore.feet.penetration import Penetration
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
 _TREAD = 0.99  # the upward part of the normals of treads
@@ -131,10 +131,16 @@ def _uncertain(contacts: Contacts) -> Note | None:
 
 
 def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
-    """A note if a whole clip moves up or down by more than 1 cm, to ground of another height than its floor."""
+    """A note if stances move up or down by more than 1 cm: all alike, or each otherwise to level ground."""
     lifts = np.array([hold.lift for hold in holds if hold.part >= 0])
     least = _MOVED * max(motion.scale for motion in motions)
-    if not len(lifts) or scene.on_ground or np.ptp(lifts) > least or abs(float(lifts[0])) <= least:
+    if not len(lifts) or scene.on_ground or np.abs(lifts).max() <= least:
+        return None
+    low, high = (plain(1000 * float(far) * unit, 3) for far in (lifts.min(), lifts.max()))
+    if np.ptp(lifts) > least:
+        level = height_of(scene.ground) is not None
+        return Note(f"the floor of the clip is not level: stances move by {low} to {high} mm") if level else None
+    if abs(float(lifts[0])) <= least:
         return None
     where = "higher" if lifts[0] > 0 else "lower"
     far = plain(1000 * abs(float(lifts[0])) * unit, 3)

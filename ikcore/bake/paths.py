@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,12 +15,12 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.clearance import clearance_of, lifted
-from ikcore.bake.curves import smooth
 from ikcore.bake.foot import Foot, batches, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
+from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import Rows, blocks, runs
 from ikcore.feet.human import BRIEF, STEP
 
@@ -86,8 +86,6 @@ class Steps:
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
     stood = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
-    if not any(each.holds for each in steps):  # nothing says where the ground is to be
-        return [_path(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
     released = _released(steps, stood, scene)
     paths = [
         _path(each, _swung(each, planted, *moved, scene), scene)
@@ -193,36 +191,29 @@ def _laid(steps: Steps, planted: Planted) -> Mask:
 
 
 def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
-    time, frames = max(scene.settings.blend / 3, 1 / scene.fps), len(curves[0][0])
-    low, high, pull = np.empty((3, frames, len(curves), 3))
-    for at, (values, pinned) in enumerate(curves):
-        held, pull[:, at] = _held(values, pinned, scene.blend, 1 / (time * time * time * time))
-        low[:, at] = high[:, at] = values
-        for span, least, most in _between_ends(values, pinned):
-            free = ~held[span]
-            low[span, at] = np.where(free, least, low[span, at])
-            high[span, at] = np.where(free, most, high[span, at])
-    return list(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
+    time = max(scene.settings.blend / 3, 1 / scene.fps)
+    every = [_bounds(values, pinned, scene.blend, 1 / (time * time * time * time)) for values, pinned in curves]
+    low, high, pull = (np.stack(each, axis=1) for each in zip(*every, strict=True))
+    return list(spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
 
 
-def _held(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Mask, Array]:
-    """Where values are known, if they are let go for so many frames on either side of a swing; what draws the rest."""
-    held, pulls = np.broadcast_to(pinned, values.shape).copy(), np.zeros_like(values)
-    for start, stop in runs(~held.all(axis=1)).tolist():
-        pulls[start:stop] = pull * (start == 0 or stop == len(held))
-        held[start + blend if start > 0 else 0 : max(stop - blend, 0) if stop < len(held) else stop] = True
-    return held, pulls
+def _bounds(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Array, Array, Array]:
+    """The bounds of values in swing, and what draws them to 0: only where the clip begins or ends in a swing.
 
-
-def _between_ends(values: Array, pinned: Mask) -> Iterator[tuple[slice, Array, Array]]:
-    """Spans in which values are unknown, with bounds for each axis: between 0 and the known values at both ends.
-
-    Without bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
+    They are free for so many frames after a stance and before one, between 0 and the values at both ends. Without
+    bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
     """
+    low, high, pulls = values.copy(), values.copy(), np.zeros_like(values)
     for start, stop in runs(~pinned.all(axis=1)).tolist():
-        edges = [at for at in (start - 1, stop) if 0 <= at < len(values)]
+        cut = start == 0, stop == len(values)
+        edges = [at for at, beyond in zip((start - 1, stop), cut, strict=True) if not beyond]
         ends = np.where(pinned[edges], values[edges], 0.0)
-        yield slice(start, stop), ends.min(axis=0, initial=0.0), ends.max(axis=0, initial=0.0)
+        free = ~pinned[start:stop]
+        free[0 if cut[0] else blend : None if cut[1] else max(stop - blend - start, 0)] = False
+        low[start:stop] = np.where(free, ends.min(axis=0, initial=0.0), low[start:stop])
+        high[start:stop] = np.where(free, ends.max(axis=0, initial=0.0), high[start:stop])
+        pulls[start:stop] = pull * any(cut)
+    return low, high, pulls
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:

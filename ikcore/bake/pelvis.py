@@ -9,19 +9,18 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake import quaternions
-from ikcore.bake.curves import smooth
-from ikcore.bake.filters import in_rounds, smoothed, spread
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.paths import FootPath
-from ikcore.bake.scene import Array, Scene, tangent
+from ikcore.bake.scene import Array, Scene, in_rounds, tangent
+from ikcore.clips.smoothing import spline
 from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
+from ikcore.feet.paths import smoothed, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
 _RISE_TIME = 0.075  # seconds: a pelvis that would rise and fall faster is smoothed, if no knee is straight
 _MORE_JERK = 1.2  # of its own jerk: more is too much
 _TRIES = 5  # how often it is tried to have less
-_UNBENT, _SOFT = 0.02, 0.1  # sines of half the knee angle: what knees may unbend for a moment, and keep at most
 _SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
 _TILT = 30.0  # degrees: the most that the body leans with the slope
 _KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: coming down brings them hardly nearer to a foot aside
@@ -142,23 +141,15 @@ def _rise(hung: list[_Leg], paths: list[FootPath], scene: Scene, *, rounds: bool
     hips = _summed(np.stack([path.motion.chain[:, 0] for path in paths])) / len(paths)
     rough = _MORE_JERK * _jerk(hips, scene)
 
-    def under(upper: Array, start: Array | None = None) -> Array:
-        """As straight legs want it; where that makes it jerk too much, as it is by itself, which it does not heed."""
-        heeds = straight
-        for _ in range(_TRIES):
-            found = start = _smoothed(rise, (lower, upper), stands * heeds, scene, start)
-            rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
-            if not rougher.any():
-                break
-            share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
-            share = in_rounds(share) if rounds else share
-            heeds = heeds + share * (np.sqrt(heeds) - heeds)
-        return found
-
-    found = under(upper)
-    most = np.minimum.reduce([_unstraightened(leg, found, scene) for leg in hung])
-    if (most < found).any():
-        found = under(np.minimum(upper, most), found)
+    heeds, found = straight, None
+    for _ in range(_TRIES):  # where straight legs make it jerk too much, they count less
+        found = _smoothed(rise, (lower, upper), stands * heeds, scene, found)
+        rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
+        if not rougher.any():
+            break
+        share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
+        share = in_rounds(share) if rounds else share
+        heeds = heeds + share * (np.sqrt(heeds) - heeds)
     return _bounded(found, paths, scene)
 
 
@@ -186,29 +177,6 @@ def _highest(leg: _Leg, wanted: Array, scene: Scene) -> Array:
     """How far up a hip may go, as far as its leg reaches: one that is about to be at its limit gives before it is."""
     reached = _until(leg, leg.ankle[:, scene.axis], leg.reach, 1.0, scene)
     return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
-
-
-def _bend(far: Array, leg: _Leg) -> Array:
-    """About the sine of half of what a knee bends, by the distance from hip to ankle."""
-    return np.sqrt(np.maximum(1 - far * far / (leg.size * leg.size), 0))
-
-
-def _unstraightened(leg: _Leg, rise: Array, scene: Scene) -> Array:
-    """How far up a hip that has risen may go, lest its leg be straight for a moment; infinite where it may.
-
-    A leg that stands bends less than in the source by no more than a little of what it does about then, over obstacles
-    as well, or bends softly.
-    """
-    height, own = _plain(leg, scene), _bend(leg.own, leg)
-    way = leg.ankle - leg.hip
-    way[:, scene.axis] = height - leg.hip[:, scene.axis] - rise
-    now = _bend(size(way), leg)
-    way[:, scene.axis] += leg.over
-    more = np.minimum(np.maximum(now - own, 0), _SOFT)
-    more += np.where(leg.over > 0, np.maximum(_bend(size(way), leg) - now, 0), 0)
-    least = np.minimum(own + smoothed(more, MOMENT, scene.fps) - _UNBENT, _SOFT)
-    may = _until(leg, height, leg.size * np.sqrt(1 - least * least), 1.0, scene)
-    return np.where((now < least) & (leg.stands > 0), may, np.inf)
 
 
 def _jerk(places: Array, scene: Scene) -> Array:
@@ -245,7 +213,7 @@ def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
     """Near to what is wanted, by a share, and within bounds."""
-    return smooth(wanted, fps=scene.fps, pull=share / _RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
+    return spline(wanted, fps=scene.fps, pull=share / _RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------
@@ -259,7 +227,7 @@ def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
     most, pull = scene.settings.shift / 2 * max(path.motion.scale for path in paths), stands * straight / WHILE**4
-    curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
+    curve = spline(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
 

@@ -12,22 +12,23 @@ from ikcore.bake import floors, loops, notes, partial, quaternions
 from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.footholds import Foothold, Footing, passed_by
 from ikcore.bake.legs import hinges_of, nearer_of
-from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
+from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.partial import Part
 from ikcore.bake.paths import FootPath, Steps, paths_of
 from ikcore.bake.pelvis import Body, body_of, reach_of
-from ikcore.bake.provenance import Known
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.source import SourceFloor, is_ground
 from ikcore.bake.stances import stances_of
 from ikcore.bake.toes import toes_of
-from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
+from ikcore.contacts.known import Known
 from ikcore.feet.detect import Feet
 from ikcore.feet.note import Note
+from ikcore.feet.pelvis import pelvis_of
+from ikcore.feet.tips import with_tips
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.denoise import noise_of
 

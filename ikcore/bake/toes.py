@@ -6,11 +6,11 @@ import numpy as np
 
 from ikcore._arrays import size
 from ikcore.bake import quaternions
-from ikcore.bake.curves import smooth
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, tangent
+from ikcore.clips.smoothing import spline
 from ikcore.feet.human import MOMENT, STEP
 
 
@@ -24,7 +24,7 @@ def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     if not deficit.any():
         return path.toes
     most = np.where(path.lies, deficit, np.inf)
-    lift = smooth(0.0, fps=scene.fps, pull=1 / (MOMENT / 2) ** 4, lower=deficit, upper=most, loop=loop)
+    lift = spline(0.0, fps=scene.fps, pull=1 / (MOMENT / 2) ** 4, lower=deficit, upper=most, loop=loop)
     arm = tip - (motion.reference + path.shift)
     return quaternions.multiply(quaternions.shortest_arc(arm, _raised(arm, lift, scene)), path.toes)
 

@@ -200,3 +200,36 @@ def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:
     many = min(vectors, 4 * workers) if workers > 1 and numbers >= _WORTH_A_THREAD else min(vectors, 1)
     edges = [min(vectors * part // many * _LANES, channels) for part in range(many + 1)] if many else [0]
     return [slice(*edge) for edge in itertools.pairwise(edges)]
+
+
+def spline(
+    wanted: NDArray[Any] | float,
+    *,
+    fps: float,
+    pull: NDArray[Any] | float,
+    lower: NDArray[Any] | float | None = None,
+    upper: NDArray[Any] | float | None = None,
+    tension: float = 0.0,
+    loop: bool = False,
+    start: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """The values of `smooth` for doubles, frames first, without its checks.
+
+    One of the arrays has all channels. A start near to the result saves time and changes no more than rounding.
+    """
+    named = wanted, lower, upper, pull, start
+    given = [None if values is None else np.asarray(values, np.float64) for values in named]
+    shape = max((values for values in given if values is not None), key=lambda values: (values.ndim, values.size)).shape
+    near, low, high, drawn, begin = [None if values is None else _channels(values, shape) for values in given]
+    found = np.empty((shape[0], math.prod(shape[1:])))  # a row for each frame, as what is given has them
+    numbers = np.empty((2, found.shape[1]), np.int32)
+    _core.smooth(near, low, high, drawn, fps, tension, loop, found.T, numbers[0], numbers[1], None, begin)
+    return found.reshape(shape)
+
+
+def _channels(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """A row for each; one row, or one number, for all."""
+    if values.ndim < 2 or len(values) == values.size:
+        return values.reshape(1, -1)
+    wide = values if values.shape == shape else np.broadcast_to(values, shape)
+    return wide.reshape(shape[0], -1).T

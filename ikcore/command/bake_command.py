@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ikcore.bake import Baked, BakeSettings, bake_feet
+from ikcore.bake.source import SourceFloor
 from ikcore.command import commands, many, metrics_command
 from ikcore.command.commands import CommandError, Grounds, Up
 from ikcore.command.metrics_command import Outcome
@@ -29,6 +30,7 @@ class How:
 
     ground: Grounds
     settings: BakeSettings
+    source_floor: SourceFloor = None
     denoise: bool = False
     root_motion: bool = True
     fit_strides: float = 0.0
@@ -111,6 +113,7 @@ def _bake(job: Job) -> Outcome:
         feet=None if ready.clip is clip else feet,
         contacts=None if ready.clip is clip else ready.contacts,
         settings=dataclasses.replace(how.settings, unlock=how.settings.unlock + ready.drag),
+        source_floor=how.source_floor,
         legs=how.legs,
         frames=(first or 0, len(clip) if stop is None else stop) if how.frames else None,
         workers=job.threads,

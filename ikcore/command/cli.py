@@ -127,6 +127,8 @@ def _add_bake(subcommands: Any) -> None:
     help = "the first frame that changes, and the first one after (default: all)"
     command.add_argument("--frames", type=_frames, metavar="A:B", help=help)
     command.add_argument("--loop", action="store_true", help="clips are played over and over: last frame = first")
+    help = "the floor that clips were made on (default: auto, by the heights of their stances)"
+    command.add_argument("--source-floor", choices=("auto", "level", "ground"), default="auto", help=help)
     _add_axes(command)
     _add_work(command)
     group = command.add_argument_group("preparation", "what is done to a clip before it is baked")
@@ -211,6 +213,7 @@ def _bake(options: argparse.Namespace) -> int:
     how = bake_command.How(
         ground=_grounds(options, options.ground),
         settings=settings,
+        source_floor=None if options.source_floor == "auto" else options.source_floor,
         denoise=options.denoise,
         root_motion=options.root_motion,
         fit_strides=options.fit_strides,

@@ -1,4 +1,4 @@
-"""Numbers over time: percentiles, interpolation and ramps, the same bits on every machine."""
+"""Numbers over time: percentiles, interpolation, ramps and filters, the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -61,3 +61,29 @@ def ramp(held: NDArray[np.bool_], frames: float, loop: bool) -> Array:
     away = np.minimum(middle - before, after - middle) / frames
     share = np.clip(np.where(held, 0.5 + away, 0.5 - away), 0, 1)
     return np.asarray(share * share * (3 - 2 * share))
+
+
+def smoothed(values: Array, reach: float, fps: float) -> Array:
+    """Three moving means, which together have the spread of a kernel (1 - t^2)^2 that reaches so many seconds.
+
+    At the ends values stay as they are.
+    """
+    half = round(reach * fps / math.sqrt(7))  # the standard deviation of that kernel, in frames
+    wide = 2 * half + 1
+    for _ in range(3 if half else 0):
+        ends = values[:1].repeat(half + 1, axis=0), values[-1:].repeat(half, axis=0)
+        sums = np.add.accumulate(np.concatenate([ends[0], values, ends[1]]), axis=0)
+        values = (sums[wide:] - sums[:-wide]) / wide
+    return values
+
+
+def spread(values: Array, reach: float, fps: float) -> Array:
+    """The largest nearer than so many seconds to every frame."""
+    count = min(max(math.ceil(reach * fps) - 1, 0), len(values))
+    found = np.concatenate([np.full(count, -np.inf), values, np.full(count, -np.inf)])
+    wide, most = 1, 2 * count + 1
+    while wide < most:  # the largest of so many frames from each on, twice as many in each turn
+        step = min(wide, most - wide)
+        found = np.maximum(found[:-step], found[step:])
+        wide += step
+    return found

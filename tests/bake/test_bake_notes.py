@@ -144,6 +144,17 @@ def test_feet_that_are_left_deeper_than_in_the_clip_are_said() -> None:
     assert said == ("the ground is 30 mm higher than the floor of the clip: all of it moves there",)
 
 
+def test_stances_that_each_move_otherwise_to_a_level_ground_are_said() -> None:
+    """A walk up stairs, on level ground: the first stance stays, the last one is as much lower as it has climbed."""
+    climbed = dataclasses.replace(ik.bake_feet(WALK, stairs()).clip, origin=None)
+    (said,) = (note for note in ik.bake_feet(climbed, ik.Ground.plane()).notes if "not level" in note)
+    assert said.startswith("the floor of the clip is not level: stances move by -")
+    assert said.endswith(" mm")
+    low, high = (float(number) for number in said.removesuffix(" mm").rpartition(" by ")[2].split(" to "))
+    assert low < -3 * 160
+    assert abs(high) < 10
+
+
 @pytest.mark.parametrize("file", ["pab_jog", "pab_run", "pab_walk", "cmu_03_01_uneven_daz", "fair1_zombie"])
 @pytest.mark.parametrize("height", [0.0, 0.2])
 @pytest.mark.skipif(not MOCAP.is_dir(), reason="IKCORE_MOCAP names no folder of clips")

@@ -277,6 +277,15 @@ def test_jitter_is_removed_or_left(tmp_path, addon, remove_jitter):
     assert any("; turn on Remove Jitter" in note for note in notes) == (not remove_jitter)
 
 
+def test_the_floor_that_the_action_was_made_on_is_an_option(tmp_path):
+    """On a slope that it is said to be made on it is baked as ikcore does it with that."""
+    walker = walks.walk(tmp_path)
+    ground = ik.Ground.plane([0, 0.1, 1], up="z")
+    wanted = ik.bake_feet(walks.read(walker), ground, source_floor="ground")
+    assert bake(ground="PLANE", plane_height=0, plane_normal=(0, 0.1, 1), source_floor="GROUND") == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
 def on_unfit_steps():
     """Stairs whose treads do not match the walk's strides of half a metre."""
     for step in range(6):

@@ -559,3 +559,14 @@ def test_ctrl_c_leaves_nothing_half(workers: int, folder: Path) -> None:
     for name, written in contents(folder / "out").items():
         assert written == (folder / "out" / name).read_bytes()
         assert not name.startswith(".ikcore-")
+
+
+def test_the_floor_that_a_clip_was_made_on_is_an_option(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """A level walk on stairs climbs them, unless it is said to be made on them."""
+    source, stairs = ik.Clip.read(folder / "clips/walk.bvh"), ik.Ground.read(folder / "stairs.obj")
+    for floor in ("auto", "level", "ground"):
+        clip, found = baked(capsys, folder, "--source-floor", floor)
+        made = ik.bake_feet(source, stairs, source_floor=None if floor == "auto" else floor)
+        assert found["pelvis"] == pytest.approx([made.pelvis_offset.min(), made.pelvis_offset.max()])
+        hips = clip.skeleton.forward(clip.pose).positions[:, 0, 1]
+        assert (hips[-1] > hips[0] + 4 * RISE) == (floor != "ground")

@@ -1,0 +1,133 @@
+"""What an earlier bake has left of a clip: stances that are where it put them, and its contacts and soles."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.clips import origin as records
+from ikcore.clips.clip import Clip
+from ikcore.clips.origin import Origin
+from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.intervals import blocks
+from ikcore.feet.detect import Feet
+from ikcore.feet.leg import Leg, Sole
+from ikcore.feet.soles import points
+from ikcore.grounds.ground import Ground
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """The known stances of a clip that was baked on this ground."""
+
+    origin: Origin  # what that bake wrote
+    planted: tuple[records.Stance, ...]  # the stances that are still where it put them, by the same settings
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing has moved since, so that there is nothing to bake."""
+        return self.origin.whole and len(self.planted) == len(self.origin.stances)
+
+    def spans(self, leg: str) -> list[tuple[int, int]]:
+        """The frames of the planted stances of a leg."""
+        return [(stance.start, stance.stop) for stance in self.planted if stance.leg == leg]
+
+    def copied(self, leg: str) -> Mask:
+        """The frames of a leg that are copied: planted stances, and swings that no other stance begins or ends."""
+        found, planted = np.zeros(self.origin.frames, bool), self.spans(leg)
+        edges = [(each.start, each.stop, (each.start, each.stop) in planted) for each in self._stances(leg)]
+        last, copies = 0, True
+        for start, stop, stays in [*edges, (self.origin.frames, self.origin.frames, True)]:
+            found[last:start] = copies and stays and bool(planted)
+            found[start:stop], last, copies = stays, stop, stays
+        return found
+
+    def _stances(self, leg: str) -> list[records.Stance]:
+        return sorted((each for each in self.origin.stances if each.leg == leg), key=lambda each: each.start)
+
+    def contacts(self, fps: float) -> Contacts:
+        """The contacts that the clip was baked with, over the ground under its stances."""
+        origin = self.origin
+        moves = np.zeros((origin.frames, 3)) if origin.treadmill is None else origin.treadmill
+        weights = {key: origin.weights(key) for key in origin.contacts}
+        return Contacts(fps, weights, {key: self._levels(key[0]) for key in weights}, dict(origin.confidence), moves)
+
+    def _levels(self, leg: str) -> Array:
+        """The height of the ground under the last stance of a leg, or the first one before that."""
+        stances, found = self._stances(leg), np.zeros(self.origin.frames)
+        for at, stance in enumerate(stances):
+            found[stance.start if at else 0 :] = stance.level
+        return found
+
+    def feet(self, feet: Feet) -> Feet:
+        """Legs with the soles that the clip was baked with."""
+        return Feet(tuple(dataclasses.replace(leg, soles=self._soles(leg)) for leg in feet))
+
+    def _soles(self, leg: Leg) -> dict[str, Sole]:
+        own = {point: sole for (name, point), sole in self.origin.soles.items() if name == leg.name}
+        return {point: Sole(*own[point]) for point in leg.soles if point in own} if own else dict(leg.soles)
+
+
+def known_of(clip: Clip, ground: Ground, settings: Mapping[str, Any], contacts: Contacts | None) -> Known | None:
+    """The known stances from the origin of a clip on this ground; None if there are none.
+
+    An origin of which less than half of the stances are where they were put is of another clip: a file may have been
+    written over one that was baked. Legs with other contacts than it was baked with are baked again, and so are all of
+    them by other settings.
+    """
+    origin = clip.origin
+    joints = {joint for joint, _ in origin.soles.values()} if origin else set()
+    if origin is None or not origin.stances or not joints <= set(clip.skeleton.names):
+        return None
+    if origin.ground != ground.fingerprint():
+        return None
+    stays = _staying(clip, origin)
+    if 2 * len(stays) < len(origin.stances):
+        return None
+    if dict(origin.settings) != settings:
+        return Known(origin, ())
+    legs = {leg for leg, _ in origin.contacts} - _changed(origin, contacts)
+    return Known(origin, tuple(each for each in stays if each.leg in legs))
+
+
+def _staying(clip: Clip, origin: Origin) -> list[records.Stance]:
+    """The stances in which what a foot turns about is within the plant tolerance of where it was put."""
+    soles = {key: Sole(*sole) for key, sole in origin.soles.items()}
+    pivots = [((stance.leg, each.point), each.start, each.stop) for stance in origin.stances for each in stance.pivots]
+    at = iter(places(clip, soles, pivots))
+    near = [
+        [bool((np.abs(next(at) - pivot.places) <= origin.tolerance).all()) for pivot in each.pivots]
+        for each in origin.stances
+    ]
+    return [each for each, stays in zip(origin.stances, near, strict=True) if all(stays)]
+
+
+def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
+    """The legs with other contacts."""
+    if contacts is None:
+        return set()
+    given = {key: contacts.intervals(*key).tolist() for key in contacts.weights}
+    known = {key: spans.tolist() for key, spans in origin.contacts.items()}
+    return {key[0] for key in known.keys() | given.keys() if given.get(key) != known.get(key)}
+
+
+def places(clip: Clip, soles: Mapping[records.Key, Sole], spans: list[tuple[records.Key, int, int]]) -> list[Array]:
+    """Positions of points of soles, each over a range of frames."""
+    found = [np.empty((stop - start, 3)) for _, start, stop in spans]
+    column = {key: at for at, key in enumerate(dict.fromkeys(key for key, _, _ in spans))}
+    starts, stops = np.array([span[1:] for span in spans], np.intp).reshape(-1, 2).T
+    for frames in blocks(len(clip)):
+        here = points(clip.skeleton, clip.pose[frames], [soles[key] for key in column])
+        for at in np.flatnonzero((starts < frames.stop) & (stops > frames.start)).tolist():
+            key, start, stop = spans[at]
+            first, last = max(start, frames.start), min(stop, frames.stop)
+            found[at][first - start : last - start] = here[first - frames.start : last - frames.start, column[key]]
+    return found
