@@ -13,7 +13,8 @@
  *   linear       small symmetric systems
  *   rows         the Jacobian
  *   levels       strict priorities
- *   postures     preferred rotations */
+ *   postures     preferred rotations
+ *   acceleration steps that go on: strides, and the best of the last ones */
 #include "method.h"
 
 #include "progress.h"
@@ -28,3 +29,4 @@
 #include "jacobian.h"
 #include "levels.h"
 #include "postures.h"
+#include "acceleration.h"

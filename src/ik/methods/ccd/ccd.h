@@ -20,7 +20,7 @@
  *   bounce     only joints near the tips turn, as many as the target needs; one more where that brings nothing, and
  *              again from the tips
  *   strides    after a sweep all joints go on by what they have just turned, and by what they turned before
- *              (ccd_extrapolation.h); not where it is said how far they turn
+ *              (solve/acceleration.h); not where it is said how far they turn
  *
  * Unless `textbook`: there are strides; a chain without limits whose only target is out of reach is laid towards it at
  * once, and unless it is said how far joints turn, one whose target is just within reach is bent just so that it ends
@@ -37,9 +37,6 @@
 #define CCD_HOPELESS (number)1e-8 /* less than this: it is at rest, and need not wait */
 enum { CCD_PATIENCE = 5 };
 
-/* The longest stride, in sweeps. */
-#define CCD_STRIDE_MOST (number)256
-
 /* A branch is long enough to start with where the target is nearer than this share of its reach. */
 #define CCD_REACHES (number)0.98
 
@@ -47,7 +44,6 @@ enum ccd_state {
     CCD_STRAIGHT,  /* 1: to be bent first */
     CCD_PER_REACH, /* of the longest chain */
     CCD_BRANCH,    /* so many joints turn, from the tips */
-    CCD_STRIDE,    /* how far all go on after a sweep, in sweeps (ccd_extrapolation.h) */
     CCD_SQUARE,    /* the sum of squares after the sweep before */
     CCD_WATCH,
     CCD_STATE = CCD_WATCH + KICKS_COLUMNS
@@ -303,13 +299,9 @@ static int ccd_is_plain(const ik_plan *plan) {
     return plain_is(plan) && options->start_from_tail && !options->bounce && !ccd_is_held(plan);
 }
 
-/* It doubles where it was better, and else is a quarter. */
-ik_inline real ccd_next_stride(real stride, mask better) {
-    real longer = real_min(stride + stride, real_splat(CCD_STRIDE_MOST));
-    return real_select(better, longer, real_max(stride * real_splat((number)0.25), real_splat((number)0.5)));
+ik_inline acceleration ccd_acceleration(const ik_plan *plan) {
+    return (acceleration){ccd_state(plan, CCD_STATE), ccd_height(plan, plan->slots)};
 }
-
-#include "ccd_extrapolation.h"
 
 /* ---- what is in line with its target */
 
@@ -434,10 +426,11 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
         columns c = columns_of_bundle(bundle, g);
         ccd_bend_straight(plan, bundle, g);
         ccd_sweep(plan, bundle, g);
-        errors now = ccd_measure(plan, c, IN_POSE, ccd_rows_swept(plan));
-        if (ccd_strides(plan)) now = ccd_go_on(plan, bundle, g, now);
+        errors now = accelerate_measure(plan, ccd_acceleration(plan), c);
+        if (ccd_strides(plan)) now = accelerate(plan, ccd_acceleration(plan), bundle, g, now);
         mask shaken = ccd_conclude(plan, bundle, g, now);
-        if (ccd_strides(plan) && ccd_pasts(plan) && mask_any(shaken)) ccd_forget(plan, c, shaken);
+        if (ccd_strides(plan) && accelerate_pasts(plan) && mask_any(shaken))
+            accelerate_forget(plan, ccd_acceleration(plan), c, shaken);
     }
 }
 
@@ -446,8 +439,9 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
 /* ---- the method */
 
 static record_size ccd_size(const ik_plan *plan) {
-    const int work = ccd_rows_then(plan) + plan->rows - plan->work;
-    return (record_size){ccd_past(plan, ccd_pasts(plan)), joint_results(plan), work};
+    const acceleration x = ccd_acceleration(plan);
+    const int work = x.work + accelerate_work(plan) - plan->work;
+    return (record_size){x.record + accelerate_columns(plan), joint_results(plan), work};
 }
 
 static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns record) {
@@ -460,7 +454,6 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
     if (whole && plan->job->options.start_from_tail) ccd_swing(plan, start, record);
     kicks_start(record, ccd_state(plan, CCD_WATCH));
     *column(record, ccd_state(plan, CCD_SQUARE)) = real_splat(LARGEST);
-    *column(record, ccd_state(plan, CCD_STRIDE)) = one;
     real branch = real_splat(2);
     for (int t = 0; t < plan->task_count && plan->job->options.bounce; t++)
         if (plan->tasks[t].kind == IK_PLACE) branch = real_max(branch, ccd_branch(plan, record, t));
@@ -469,9 +462,7 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
         one / real_select(mask_equal(start->reach, zero), one, start->reach);
     mask straight = textbook ? mask_splat(0) : ccd_is_straight(plan, record);
     *column(record, ccd_state(plan, CCD_STRAIGHT)) = real_select(straight, one, zero);
-    for (int i = ccd_past(plan, 0); i < ccd_past(plan, ccd_pasts(plan)); i++)
-        *column(record, i) = zero;
-    *column(record, ERROR) = ccd_measure(plan, record, IN_POSE, ccd_rows(plan)).largest;
+    *column(record, ERROR) = accelerate_start(plan, ccd_acceleration(plan), record).largest;
 }
 
 static const method ccd_any = {ccd_size, ccd_begin, ccd_step, IK_NAME(joint_place), 0};

@@ -50,11 +50,11 @@ ik_inline void ccd_turn_plain(const ik_plan *plan, columns c, int slot, ccd_chai
 
 /* How far all joints turn: farther where that brings the end nearer. */
 ik_inline real ccd_stride_plain(const ik_plan *plan, columns c, const ccd_chain *chain) {
-    real *stride = column(c, ccd_state(plan, CCD_STRIDE));
+    real *stride = column(c, accelerate_stride(ccd_acceleration(plan)));
     if (plan->job->options.textbook) return real_splat(1);
     vec3 off = vec3_sub(chain->target, chain->end), then = vec3_sub(chain->target, chain->far);
     mask better = mask_less(vec3_dot(then, then), vec3_dot(off, off));
-    *stride = ccd_next_stride(*stride, better);
+    *stride = accelerate_next_stride(*stride, better);
     return real_select(better, chain->times, real_splat(1));
 }
 
@@ -95,7 +95,7 @@ ik_inline errors ccd_measure_plain(const ik_plan *plan, columns c) {
 ik_outline void ccd_start_chain(const ik_plan *plan, columns c, ccd_chain *chain) {
     chain->target = column_vec3(c, joint_task(plan, 0) + TASK_TARGET);
     chain->end = chain->far = column_vec3(c, joint_position(plan, plan->nodes[plan->tasks[0].node].slot));
-    chain->times = real_splat(1) + *column(c, ccd_state(plan, CCD_STRIDE));
+    chain->times = real_splat(1) + *column(c, accelerate_stride(ccd_acceleration(plan)));
 }
 
 ik_outline void ccd_start_link(const ik_plan *plan, columns c, const ccd_chain *chain, ccd_link *link) {

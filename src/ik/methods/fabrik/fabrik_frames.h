@@ -15,12 +15,9 @@
  * The best of all poses is the result. A body whose rotation is given starts from that, whatever its children want, and
  * then limits have their say.
  *
- * What slides does so in the passes wherever a body has turned, and at the base of the forward pass: as near as its
- * travel lets it to where the pass has what it takes along, o[c] <- the nearest to W[j]^-1 (p[c] - p[j]). Of a bone
- * that can be longer that is the length between its points, within what it may have. After the passes it slides once as
- * is best for all ends below it, exactly: along an axis v of its parent by v . sum of weight (target - end) / sum of
- * weight, as far as it may. The papers say nothing of joints that slide; this is all that `textbook` does about them,
- * too.
+ * What slides does so after the passes, as is best for all ends below it, exactly: along an axis v of its parent by v .
+ * sum of weight (target - end) / sum of weight, as far as it may. The papers say nothing of joints that slide; this is
+ * what `textbook` does about them, too.
  *
  * What ties an end to another joint, to a distance or to a plane aims it, before the passes, at the nearest place that
  * is right; where the other end can move as well, half-way, and that end, too (fabrik_ties.h).
@@ -40,7 +37,7 @@
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
- * - Where goals are about several nodes, all joints then turn together towards them (fabrik_together.h): one after the
+ * - Where goals are about several nodes, all joints then turn together towards them (fabrik_finish.h): one after the
  *   other they come near soon, but the last digits take long. Goals that can all be met are met the sooner the more
  *   alike they weigh, so they do in the passes; and in what follows these, until it is stuck.
  * - Where goals have levels a goal counts a hundredth, squared, beside one of the level before. Where that is stuck it
@@ -95,6 +92,15 @@ static real frames_weight(const ik_plan *plan, group at, const pose *start, int 
     return sum;
 }
 
+/* What all goals below node k and its own place count for. */
+static real frames_weight_below(const ik_plan *plan, group at, const pose *start, int k) {
+    const ik_node *node = &plan->nodes[k];
+    real sum = node->point >= 0 ? frames_goal_counts(plan, at, start, node->point) : real_splat(0);
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+        sum = sum + frames_weight(plan, at, start, child);
+    return sum;
+}
+
 /* The children of a node share it by their weights; equally where they have none. */
 static void frames_load_shares(const ik_plan *plan, group at, const pose *start, int k, columns record) {
     real all = real_splat(0);
@@ -116,9 +122,7 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
         vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
         target = solve_nearer(plan, start, k, target);
         weight = frames_of_heaviest(plan, at, start, node->point, weight);
-        real counts = frames_goal_counts(plan, at, start, node->point), all = counts;
-        for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-            all = all + frames_weight(plan, at, start, child);
+        real counts = frames_goal_counts(plan, at, start, node->point), all = frames_weight_below(plan, at, start, k);
         column_set_vec3(record, frames_target(plan, node->point), target);
         *column(record, frames_target_weight(plan, node->point)) = weight;
         *column(record, frames_per_distance(plan, node->point)) = solve_per_distance(plan, start, k);
@@ -131,15 +135,6 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
         weight = frames_of_heaviest(plan, at, start, node->rotation, weight);
         *column(record, frames_turned_weight(plan, node->rotation)) = weight;
     }
-}
-
-/* What all goals below node k and its own place count for. */
-static real frames_weight_below(const ik_plan *plan, group at, const pose *start, int k) {
-    const ik_node *node = &plan->nodes[k];
-    real sum = node->point >= 0 ? frames_goal_counts(plan, at, start, node->point) : real_splat(0);
-    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        sum = sum + frames_weight(plan, at, start, child);
-    return sum;
 }
 
 /* What a tie wants, and what it counts for. */
@@ -301,8 +296,6 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
         for (int g = 0; g < groups; g++)
             frames_backward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     }
-    for (int g = 0; g < groups && plan->slides; g++)
-        frames_slide_body(plan, columns_of_bundle(bundle, g), -1, vec3_splat(0, 0, 0), quat_identity());
     for (int slot = 0; slot < plan->slots; slot++)
         for (int g = 0; g < groups; g++)
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);

@@ -41,37 +41,6 @@ ik_inline vec3 frames_mean(vec3 sum, real all) {
     return vec3_scale(one / real_select(mask_equal(all, real_splat(0)), one, all), sum);
 }
 
-/* How far what node k takes along as it slides is from where the passes have it, on the whole: in the world, all of the
- * same body, which is in its place. Only what leads to a place to reach counts. */
-static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat rotation) {
-    vec3 sum = vec3_splat(0, 0, 0);
-    real all = real_splat(0);
-    for (int slot = plan->nodes[k].slot; slot < plan->slots; slot++) {
-        const int part = plan->node_of_slot[slot];
-        const ik_node *node = &plan->nodes[part];
-        if (node->owner != plan->nodes[k].owner || (!node->turns && node->point < 0 && !node->ties)) continue;
-        if (!ik_carries(plan, k, part)) continue;
-        real weight = *column(c, frames_drawn(plan, slot));
-        vec3 now = vec3_add(place, quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot))));
-        sum = vec3_add(sum, vec3_scale(weight, vec3_sub(column_vec3(c, frames_point(plan, slot)), now)));
-        all = all + weight;
-    }
-    return frames_mean(sum, all);
-}
-
-/* What slides in the body of node `owner` (-1: what nothing that turns carries), which is in its place: as near as it
- * may to where the passes have what it takes along. A bone that can be longer is then as long as the way is. */
-static void frames_slide_body(const ik_plan *plan, columns c, int owner, vec3 place, quat rotation) {
-    for (int slot = plan->slots - 1; slot >= 0; slot--) {
-        const int k = plan->node_of_slot[slot];
-        if (!plan->nodes[k].slides || plan->nodes[k].owner != owner) continue;
-        frames_slide(plan, c, k, quat_rotate(quat_conjugate(rotation), frames_away(plan, c, k, place, rotation)));
-        for (int below = slot; below < plan->slots; below++)
-            if (plan->nodes[plan->node_of_slot[below]].owner == owner)
-                frames_stretch(plan, c, plan->node_of_slot[below]);
-    }
-}
-
 /* ---- the passes */
 
 /* Where the children would have a body. */
@@ -100,7 +69,6 @@ static void frames_backward(const ik_plan *plan, columns c, int k) {
     if (node->turns) {
         quat rotation = frames_turned_back(plan, c, k);
         column_set_quat(c, frames_rotation(plan, node->slot), rotation);
-        if (plan->slides) frames_slide_body(plan, c, k, p, rotation);
         if (node->child >= 0) p = frames_pulled(plan, c, k, rotation);
     }
     if (node->point >= 0) {
@@ -133,7 +101,6 @@ static void frames_forward(const ik_plan *plan, columns c, int k) {
     quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
     if (frames_looks_at_ends(plan, k)) rotation = frames_to_ends(plan, c, k, before, rotation);
     column_set_quat(c, frames_rotation(plan, node->slot), rotation);
-    if (plan->slides) frames_slide_body(plan, c, k, column_vec3(c, frames_point(plan, node->slot)), rotation);
 }
 
 /* ---- errors */
@@ -210,4 +177,48 @@ static real frames_error(const ik_plan *plan, columns c) {
     for (int t = 0; t < plan->task_count && plan->ties; t++)
         if (frames_is_tie(&plan->tasks[t])) most = real_max(frames_tie_error(plan, c, t), most);
     return most;
+}
+
+/* The sum of the squares of all distances, by weight, where a level counts so much beside the one before; angles count
+ * as at the lever. */
+static real frames_square_beside(const ik_plan *plan, columns c, real beside) {
+    real sum = real_splat(0);
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        real weight = frames_weight_beside(plan, c, task, beside);
+        real off = frames_miss(plan, c, task);
+        sum = sum + weight * (off * off);
+    }
+    return sum;
+}
+static real frames_square(const ik_plan *plan, columns c) {
+    return frames_square_beside(plan, c, *column(c, frames_beside(plan)));
+}
+
+/* ---- poses that are kept */
+
+/* A slot of the pose from column `from` on becomes that of another, in the chosen lanes. */
+ik_inline void frames_copy_slot(const ik_plan *plan, columns c, int to, int from, int slot, mask chosen) {
+    const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
+    if (node->turns) {
+        quat now = column_quat(c, to + 4 * slot), other = column_quat(c, from + 4 * slot);
+        column_set_quat(c, to + 4 * slot, quat_select(chosen, other, now));
+    }
+    if (node->slides) {
+        int i = frames_slid_in(plan, to, slot);
+        vec3 now = column_vec3(c, i), other = column_vec3(c, frames_slid_in(plan, from, slot));
+        column_set_vec3(c, i, vec3_select(chosen, other, now));
+    }
+}
+
+static void frames_copy(const ik_plan *plan, columns c, int to, int from, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++)
+        frames_copy_slot(plan, c, to, from, slot, chosen);
+}
+
+/* The pose that is kept from a column on, in the chosen lanes; all joints hang from it. */
+static void frames_return(const ik_plan *plan, columns c, int kept, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        frames_copy_slot(plan, c, frames_rotation(plan, 0), kept, slot, chosen);
+        frames_hang(plan, c, plan->node_of_slot[slot]);
+    }
 }
