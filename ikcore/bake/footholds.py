@@ -16,9 +16,9 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
 from ikcore.bake.stances import passing
 from ikcore.feet.human import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
+from ikcore.feet.paths import spread
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
-from ikcore.feet.paths import spread
 
 _ROOM = 2.2  # metres for a leg of 0.87 m: the height of what people walk under
 WALL = 0.5  # the upward part of a normal below which it is a wall
