@@ -15,17 +15,23 @@ from ..rig.joints import Parts
 from . import knees
 
 METHODS = [
-    ("dls", "Whole Body", "All joints share the motion (damped least squares). Supports Balance"),
+    ("dls", "Whole Body", "All joints share the motion (damped least squares)"),
     ("fabrik", "Chains", "Chains are laid from pin to pin (FABRIK), for tails, ropes and tentacles"),
     ("ccd", "Joint by Joint", "Joints near a pin turn first and most (cyclic coordinate descent)"),
+]
+BALANCED = "full_body"  # the method of pins that supports balance
+PIN_METHODS = [
+    (BALANCED, "Whole Body", "All joints share the motion, the lighter ones more (full-body IK). Supports Balance"),
+    *METHODS[1:],
 ]
 FAR = 1e-3  # relative to the length of all bones: larger errors are reported
 ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
-# The library perturbs chains that stall. Out of reach all chains stall, and targets a few millimetres apart could get
-# poses half a turn apart. These methods therefore solve without perturbation; `knees.started` bends straight chains for
-# dls.
-UNSHAKEN = {"dls", "fabrik"}
+# Options by which the pose is a continuous function of the pins, beyond reach too: without perturbation of chains that
+# stall. `full_body` perturbs after 28 iterations.
+SMOOTH = {BALANCED: {"iterations": 60, "textbook": True}, "fabrik": {"textbook": True}, "ccd": {}}
+LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
+GIVES_WAY = 0.005  # weight of pins that support none, if balance is kept
 
 
 def bent(held, clip, places, sides):
@@ -49,12 +55,31 @@ def bent(held, clip, places, sides):
     if held.body and clip.pose.scales is not None:
         raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
     goals = _goals(held, clip, places)
-    freedoms = held.freedoms | sides
-    if held.method in UNSHAKEN:
+    freedoms, moving = _locked(held, clip, held.freedoms | sides)
+    if held.method != "ccd":
         chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
         clip = knees.started(clip, chains, freedoms, _away(held, clip, places))
-    made, errors = solved(clip, goals, freedoms, held.method, body=held.body, weights=held.weights, smooth=True)
+    made, errors = solved(clip, goals, freedoms, held.method, body=held.body, weights=held.weights, moving=moving)
     return made, errors[:, : len(held.pins)]
+
+
+def _locked(held, clip, freedoms):
+    """The freedoms with locked axes as limits, and the bones that move.
+
+    A bone whose locks are not all open moves about its free axes if the clip has its locked ones at rest.
+    """
+    skeleton, quat, found, moving = clip.skeleton, bridge.rotations, dict(freedoms), []
+    for name, freedom in freedoms.items():
+        stiff = [each >= 1.0 for each in getattr(freedom, "stiffness", ())]
+        if any(stiff):
+            joint, lock = skeleton.index(name), freedom.locked()
+            turned = quat.multiply(quat.conjugate(skeleton.rest.rotations[joint]), clip.pose.rotations[:, joint])
+            at_rest = lock.limit().violation(turned).max() <= LOCKED
+            found[name] = lock if at_rest else freedom
+            if name != held.body and (all(stiff) or not at_rest):
+                continue
+        moving.append(name)
+    return found, moving
 
 
 def _chain(skeleton, bone, first):
@@ -73,11 +98,11 @@ def _away(held, clip, places):
     return np.linalg.norm(places[:, :, :3, 3] - there, axis=-1).max(axis=-1)
 
 
-def solved(clip, goals, freedoms, method, *, body=None, weights=None, smooth=False):
+def solved(clip, goals, freedoms, method, *, body=None, weights=None, moving=None):
     """Solve a clip by a method of the library. Returns the clip and the errors of the goals, (frames, goals, 2).
 
     `freedoms` are limits by bone name; `body` may move anywhere; `weights` are masses of bones for goals that need
-    them. If `smooth`, goals out of reach that differ slightly give poses that differ slightly.
+    them. If only some bones are `moving`, goals out of reach that differ slightly give poses that differ slightly.
     """
     library, skeleton = bridge.library, clip.skeleton
     allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
@@ -87,53 +112,37 @@ def solved(clip, goals, freedoms, method, *, body=None, weights=None, smooth=Fal
         each = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names]
         parts += [list(numbers) for numbers in zip(*each, strict=True)]
     solve = functools.partial(library.solve, library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True)
+    solve = functools.partial(solve, workers=None)
     try:
-        pose, errors = _smooth(solve, method) if smooth else _shaken(solve)
+        found = solve(moving=moving, **SMOOTH[method] if moving else {})
+        # FABRIK leaves a chain that is nearly straight only by perturbation
+        again = solve(moving=moving) if moving and method == "fabrik" and not found.reached.all() else found
     except ValueError as error:
-        label = next(label for name, label, _ in METHODS if name == method)
+        label = next(label for name, label, _ in (*METHODS, *PIN_METHODS) if name == method)
         raise CannotBakeError(f"{label} cannot solve this: {str(error).removeprefix('limits: ')}") from error
+    pose, errors = _better(library, found, again)
     made = library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
     return made, np.nan_to_num(errors)
 
 
-def _shaken(solve):
-    """The pose and the errors, as the library solves by default."""
-    found = solve(workers=None)
-    return found.pose, found.goal_errors
-
-
-def _smooth(solve, method):
-    """The pose and the errors, without perturbation unless it reaches more."""
-    if method not in UNSHAKEN:
-        return _shaken(solve)
-    found = solve(workers=None, textbook=True)
-    if (
-        method == "fabrik" and not found.reached.all()
-    ):  # a chain that is nearly straight stays straight for many iterations
-        shaken = solve(workers=None)
-        better = (~found.reached & shaken.reached)[:, np.newaxis, np.newaxis]
-        rotations, translations = (
-            np.where(better, getattr(shaken.pose, name), getattr(found.pose, name))
-            for name in ("rotations", "translations")
-        )
-        pose = bridge.library.Pose(rotations, translations, found.pose.scales)
-        return pose, np.where(better, shaken.goal_errors, found.goal_errors)
-    return found.pose, found.goal_errors
+def _better(library, found, again):
+    """One of two solutions per frame, and its errors: the second where only that reaches the goals."""
+    better = (~found.reached & again.reached)[:, np.newaxis, np.newaxis]
+    turned, moved = (
+        np.where(better, getattr(again.pose, name), getattr(found.pose, name)) for name in ("rotations", "translations")
+    )
+    pose = library.Pose(turned, moved, found.pose.scales)
+    return pose, np.where(better, again.goal_errors, found.goal_errors)
 
 
 def _goals(held, clip, places):
-    """The goals of the pins. If balance is kept, pins that support no weight have lower priority."""
-    library, turned = bridge.library, Parts.of(places).turned
-    goals = [
-        library.Reach(
-            pin.bone,
-            places[:, n, :3, 3],
-            turned[:, n] if pin.turned else None,
-            chain=pin.first,
-            level=int(bool(held.weights) and not pin.sole),
-        )
-        for n, pin in enumerate(held.pins)
-    ]
+    """The goals of the pins. If balance is kept, pins that support no weight give way."""
+    library, turned, goals = bridge.library, Parts.of(places).turned, []
+    for n, pin in enumerate(held.pins):
+        weight = GIVES_WAY if held.weights and not pin.sole else 1.0
+        turn = turned[:, n] if pin.turned else None
+        place = places[:, n, :3, 3]
+        goals.append(library.Reach(pin.bone, place, turn, chain=pin.first, weight=weight, rotation_weight=weight))
     return goals + (_balance(held, places, turned) if held.weights else [])
 
 

@@ -14,7 +14,7 @@ from ..rig import rotations as rot
 BENT_AT_REST = np.radians(2.0)  # a smaller rest bend does not define the direction
 BENT = np.radians(20.0)  # neither does a smaller bend of a pose
 SPREAD = np.radians(45.0)  # poses whose hinge axes deviate more from their mean do not define it
-ASIDE = np.radians(15.0)  # largest lean of a lower bone out of the bend plane, unless poses exceed it
+ASIDE = np.radians(5.0)  # largest lean of a lower bone out of the bend plane, unless poses exceed it
 WIDER = 1.1  # relative to poses with the largest sideways lean: margin for those also bent backwards
 SLACK = 1e-4  # radians beyond the poses themselves, for rounding
 START = np.radians(0.5)  # initial bend of a straight joint, which a solver needs to choose a direction
