@@ -29,9 +29,10 @@ ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # Options by which the pose is a continuous function of the pins, beyond reach too: without perturbation of chains that
 # stall. `full_body` perturbs after 28 iterations.
-SMOOTH = {BALANCED: {"iterations": 60, "textbook": True}, "fabrik": {"textbook": True}, "ccd": {}}
+SMOOTH = {BALANCED: {"iterations": 28}, "fabrik": {"textbook": True}, "ccd": {}}
 LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
-GIVES_WAY = 0.005  # weight of pins that support none, if balance is kept
+ROUNDS = 2
+GIVES_WAY = 0.002  # weight of pins that support none, if balance is kept
 
 
 def bent(held, clip, places, sides):
@@ -56,10 +57,9 @@ def bent(held, clip, places, sides):
         raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
     goals = _goals(held, clip, places)
     freedoms, moving = _locked(held, clip, held.freedoms | sides)
-    if held.method != "ccd":
-        chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
-        clip = knees.started(clip, chains, freedoms, _away(held, clip, places))
-    made, errors = solved(clip, goals, freedoms, held.method, body=held.body, weights=held.weights, moving=moving)
+    chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
+    preferred = knees.preferred(clip.skeleton, chains, freedoms)
+    made, errors = solved(clip, goals, freedoms, held.method, body=held.body, weights=held.weights, moving=moving, preferred=preferred)
     return made, errors[:, : len(held.pins)]
 
 
@@ -91,14 +91,7 @@ def _chain(skeleton, bone, first):
     return names
 
 
-def _away(held, clip, places):
-    """Distance of the farthest pin from its bone, per frame."""
-    joints = [clip.skeleton.index(pin.bone) for pin in held.pins]
-    there = clip.skeleton.forward(clip.pose).positions[:, joints]
-    return np.linalg.norm(places[:, :, :3, 3] - there, axis=-1).max(axis=-1)
-
-
-def solved(clip, goals, freedoms, method, *, body=None, weights=None, moving=None):
+def solved(clip, goals, freedoms, method, *, body=None, weights=None, moving=None, preferred=None):
     """Solve a clip by a method of the library. Returns the clip and the errors of the goals, (frames, goals, 2).
 
     `freedoms` are limits by bone name; `body` may move anywhere; `weights` are masses of bones for goals that need
@@ -107,14 +100,16 @@ def solved(clip, goals, freedoms, method, *, body=None, weights=None, moving=Non
     library, skeleton = bridge.library, clip.skeleton
     allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
     limits = {name: limit for name, limit in allowed.items() if limit} or None
-    parts = [skeleton.parents, skeleton.offsets, skeleton.rest.rotations, skeleton.names, limits]
-    if weights:
-        each = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names]
-        parts += [list(numbers) for numbers in zip(*each, strict=True)]
-    solve = functools.partial(library.solve, library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True)
+    heavy = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names] if weights else []
+    masses, centres = (list(numbers) for numbers in zip(*heavy, strict=True)) if weights else (None, None)
+    parts = skeleton.parents, skeleton.offsets, skeleton.rest.rotations, skeleton.names, limits
+    body = library.Skeleton(*parts, masses, centres, preferred)
+    solve = functools.partial(library.solve, body, clip.pose, goals, method, goal_errors=True)
     solve = functools.partial(solve, workers=None)
     try:
         found = solve(moving=moving, **SMOOTH[method] if moving else {})
+        for _ in range(ROUNDS-1 if method == BALANCED else 0):
+            found = library.solve(body, found.pose, goals, method, goal_errors=True, moving=moving,workers=None, **SMOOTH[method])
         # FABRIK leaves a chain that is nearly straight only by perturbation
         again = solve(moving=moving) if moving and method == "fabrik" and not found.reached.all() else found
     except ValueError as error:
