@@ -15,17 +15,26 @@ from ..rig.joints import Parts
 from . import knees
 
 METHODS = [
-    ("dls", "Whole Body", "All joints share the motion (damped least squares). Supports Balance"),
+    ("dls", "Whole Body", "All joints share the motion (damped least squares)"),
     ("fabrik", "Chains", "Chains are laid from pin to pin (FABRIK), for tails, ropes and tentacles"),
     ("ccd", "Joint by Joint", "Joints near a pin turn first and most (cyclic coordinate descent)"),
+]
+BALANCED = "full_body"  # the method of pins that supports balance
+PIN_METHODS = [
+    (BALANCED, "Whole Body", "All joints share the motion, the lighter ones more (full-body IK). Supports Balance"),
+    *METHODS[1:],
 ]
 FAR = 1e-3  # relative to the length of all bones: larger errors are reported
 ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
-# The library perturbs chains that stall. Out of reach all chains stall, and targets a few millimetres apart could get
-# poses half a turn apart. These methods therefore solve without perturbation; `knees.started` bends straight chains for
-# dls.
-UNSHAKEN = {"dls", "fabrik"}
+# The pose is a continuous function of the pins, beyond reach too, because no chain that stalls is perturbed, as
+# `full_body` does after 28 iterations. Calls in sequence come nearer, and bend limbs faster near their full length.
+# After two, no bone turns by more than 5 degrees for a pin that moves by 0.4 % of the height. Balance has light goals,
+# which come nearer slowly.
+FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 18}
+CALLS, BALANCED_CALLS = 2, 5
+LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
+GIVES_WAY = 0.003  # weight of pins that support none, if balance is kept
 
 
 def bent(held, clip, places, sides):
@@ -49,12 +58,31 @@ def bent(held, clip, places, sides):
     if held.body and clip.pose.scales is not None:
         raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
     goals = _goals(held, clip, places)
-    freedoms = held.freedoms | sides
-    if held.method in UNSHAKEN:
-        chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
-        clip = knees.started(clip, chains, freedoms, _away(held, clip, places))
-    made, errors = solved(clip, goals, freedoms, held.method, body=held.body, weights=held.weights, smooth=True)
+    freedoms, moving = _locked(held, clip, held.freedoms | sides)
+    chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
+    preferred = knees.preferred(clip.skeleton, chains, freedoms)
+    options = {"body": held.body, "weights": held.weights, "moving": moving, "preferred": preferred}
+    made, errors = solved(clip, goals, freedoms, held.method, **options)
     return made, errors[:, : len(held.pins)]
+
+
+def _locked(held, clip, freedoms):
+    """The freedoms with locked axes as limits, and the bones that move.
+
+    A bone with some locked axes moves about the others, if the clip has no rotation about the locked ones.
+    """
+    skeleton, quat, found, moving = clip.skeleton, bridge.rotations, dict(freedoms), []
+    for name, freedom in freedoms.items():
+        stiff = [each >= 1.0 for each in getattr(freedom, "stiffness", ())]
+        if any(stiff):
+            joint, lock = skeleton.index(name), freedom.locked()
+            turned = quat.multiply(quat.conjugate(skeleton.rest.rotations[joint]), clip.pose.rotations[:, joint])
+            at_rest = lock.limit().violation(turned).max() <= LOCKED
+            found[name] = lock if at_rest else freedom
+            if name != held.body and (all(stiff) or not at_rest):
+                continue
+        moving.append(name)
+    return found, moving
 
 
 def _chain(skeleton, bone, first):
@@ -66,74 +94,74 @@ def _chain(skeleton, bone, first):
     return names
 
 
-def _away(held, clip, places):
-    """Distance of the farthest pin from its bone, per frame."""
-    joints = [clip.skeleton.index(pin.bone) for pin in held.pins]
-    there = clip.skeleton.forward(clip.pose).positions[:, joints]
-    return np.linalg.norm(places[:, :, :3, 3] - there, axis=-1).max(axis=-1)
-
-
-def solved(clip, goals, freedoms, method, *, body=None, weights=None, smooth=False):
+def solved(clip, goals, freedoms, method, *, body=None, weights=None, moving=None, preferred=None):
     """Solve a clip by a method of the library. Returns the clip and the errors of the goals, (frames, goals, 2).
 
     `freedoms` are limits by bone name; `body` may move anywhere; `weights` are masses of bones for goals that need
-    them. If `smooth`, goals out of reach that differ slightly give poses that differ slightly.
+    them. Only `moving` bones move (default: those of the chains). Compressed limbs bend to the `preferred` rotations.
     """
     library, skeleton = bridge.library, clip.skeleton
     allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
     limits = {name: limit for name, limit in allowed.items() if limit} or None
-    parts = [skeleton.parents, skeleton.offsets, skeleton.rest.rotations, skeleton.names, limits]
-    if weights:
-        each = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names]
-        parts += [list(numbers) for numbers in zip(*each, strict=True)]
-    solve = functools.partial(library.solve, library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True)
+    heavy = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names] if weights else []
+    masses, centres = (list(numbers) for numbers in zip(*heavy, strict=True)) if weights else (None, None)
+    parts = skeleton.parents, skeleton.offsets, skeleton.rest.rotations, skeleton.names, limits
+    body = library.Skeleton(*parts, masses, centres, preferred)
+    solve = functools.partial(
+        library.solve, body, goals=goals, method=method, moving=moving, goal_errors=True, workers=None
+    )
     try:
-        pose, errors = _smooth(solve, method) if smooth else _shaken(solve)
+        if method == BALANCED:
+            pose, errors = _in_calls(solve, clip.pose, BALANCED_CALLS if weights else CALLS)
+        elif method == "fabrik" and moving:
+            pose, errors = _perturbed_if_needed(solve, clip.pose)
+        else:
+            pose, errors = _found(solve(pose=clip.pose))
     except ValueError as error:
-        label = next(label for name, label, _ in METHODS if name == method)
+        label = next(label for name, label, _ in (*METHODS, *PIN_METHODS) if name == method)
         raise CannotBakeError(f"{label} cannot solve this: {str(error).removeprefix('limits: ')}") from error
     made = library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
     return made, np.nan_to_num(errors)
 
 
-def _shaken(solve):
-    """The pose and the errors, as the library solves by default."""
-    found = solve(workers=None)
-    return found.pose, found.goal_errors
+def _found(solution):
+    """The pose and the errors of a solution."""
+    return solution.pose, solution.goal_errors
 
 
-def _smooth(solve, method):
-    """The pose and the errors, without perturbation unless it reaches more."""
-    if method not in UNSHAKEN:
-        return _shaken(solve)
-    found = solve(workers=None, textbook=True)
-    if (
-        method == "fabrik" and not found.reached.all()
-    ):  # a chain that is nearly straight stays straight for many iterations
-        shaken = solve(workers=None)
-        better = (~found.reached & shaken.reached)[:, np.newaxis, np.newaxis]
-        rotations, translations = (
-            np.where(better, getattr(shaken.pose, name), getattr(found.pose, name))
-            for name in ("rotations", "translations")
-        )
-        pose = bridge.library.Pose(rotations, translations, found.pose.scales)
-        return pose, np.where(better, shaken.goal_errors, found.goal_errors)
-    return found.pose, found.goal_errors
+def _in_calls(solve, pose, count):
+    """The pose and the errors after some calls, each from the pose of the one before."""
+    found = solve(pose=pose, **FIRST)
+    for _ in range(count - 1):
+        found = solve(pose=found.pose, **NEXT)
+    return _found(found)
+
+
+def _perturbed_if_needed(solve, pose):
+    """The pose and the errors without perturbation, except in frames where only perturbation reaches the goals.
+
+    FABRIK leaves a straight chain only by perturbation.
+    """
+    found = solve(pose=pose, textbook=True)
+    if found.reached.all():
+        return _found(found)
+    again = solve(pose=pose)
+    better = (~found.reached & again.reached)[:, np.newaxis, np.newaxis]
+    turned, moved = (
+        np.where(better, getattr(again.pose, name), getattr(found.pose, name)) for name in ("rotations", "translations")
+    )
+    pose = bridge.library.Pose(turned, moved, found.pose.scales)
+    return pose, np.where(better, again.goal_errors, found.goal_errors)
 
 
 def _goals(held, clip, places):
-    """The goals of the pins. If balance is kept, pins that support no weight have lower priority."""
-    library, turned = bridge.library, Parts.of(places).turned
-    goals = [
-        library.Reach(
-            pin.bone,
-            places[:, n, :3, 3],
-            turned[:, n] if pin.turned else None,
-            chain=pin.first,
-            level=int(bool(held.weights) and not pin.sole),
-        )
-        for n, pin in enumerate(held.pins)
-    ]
+    """The goals of the pins. If balance is kept, pins that support no weight give way."""
+    library, turned, goals = bridge.library, Parts.of(places).turned, []
+    for n, pin in enumerate(held.pins):
+        weight = GIVES_WAY if held.weights and not pin.sole else 1.0
+        turn = turned[:, n] if pin.turned else None
+        place = places[:, n, :3, 3]
+        goals.append(library.Reach(pin.bone, place, turn, chain=pin.first, weight=weight, rotation_weight=weight))
     return goals + (_balance(held, places, turned) if held.weights else [])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Knees and elbows: their bend direction as a limit, and a small initial bend for solves. Without bpy.
+"""Knees and elbows: their bend direction as a limit, and the bend that compressed limbs prefer. Without bpy.
 
 A knee is named by three bones, (upper, lower, end); `end` is at the end of the lower one.
 """
@@ -14,11 +14,11 @@ from ..rig import rotations as rot
 BENT_AT_REST = np.radians(2.0)  # a smaller rest bend does not define the direction
 BENT = np.radians(20.0)  # neither does a smaller bend of a pose
 SPREAD = np.radians(45.0)  # poses whose hinge axes deviate more from their mean do not define it
-ASIDE = np.radians(15.0)  # largest lean of a lower bone out of the bend plane, unless poses exceed it
+ASIDE = np.radians(5.0)  # largest lean of a lower bone out of the bend plane, unless poses exceed it
 WIDER = 1.1  # relative to poses with the largest sideways lean: margin for those also bent backwards
 SLACK = 1e-4  # radians beyond the poses themselves, for rounding
-START = np.radians(0.5)  # initial bend of a straight joint, which a solver needs to choose a direction
-NEAR = 0.05  # relative to the length of both bones: below this pin displacement, the bend is proportional to it
+STRAIGHT = np.cos(np.radians(0.5))  # cosine of the bend of a joint that counts as straight
+PREFERRED = np.radians(150.0)  # bend of a limb compressed to nothing
 
 
 @dataclass(frozen=True)
@@ -114,35 +114,25 @@ def _radius(values, others):
     return float(np.max(np.abs(values) / np.sqrt(np.maximum(1.0 - others**2, 1e-12)), initial=0.0))
 
 
-def started(clip, chains, freedoms, away):
-    """The initial clip for a solve: exactly straight joints are bent slightly, in proportion to pin displacement.
+def preferred(skeleton, chains, freedoms):
+    """The rotations, (joints, 4), to which a compressed limb bends: of knees, and of other joints straight at rest.
 
-    In a straight chain no joint moves the end along the chain, so solvers stall. Knees bend in their direction, other
-    joints as their limits allow. If no pin is displaced, the pose is that of the clip.
+    A straight chain has no side of its own. Knees bend in their direction, other joints as their limits allow.
 
     Parameters
     ----------
-    clip : ikcore.Clip
-        The motion.
+    skeleton : ikcore.Skeleton
+        The bones.
     chains : sequence of sequences of str
         Bones from the pin up to the first of the chain.
     freedoms : dict of OneWay or ik_limits.Freedom
         Limits of the bones of chains, by name.
-    away : (frames,) array
-        Distance of the farthest pin from its bone.
     """
-    skeleton, turned, quat = clip.skeleton, clip.pose.rotations.copy(), bridge.rotations
-    inner = sorted({pair for chain in chains for pair in zip(chain[1:-1], chain[:-2], strict=True)})
-    joints, ends = (np.array([skeleton.index(pair[n]) for pair in inner], int) for n in (0, 1))
-    before, after = skeleton.offsets[joints], skeleton.offsets[ends]
-    sizes = rot.lengths_of(before) + rot.lengths_of(after)
-    cosines = rot.dot(rot.unit(before)[0], quat.rotate(turned[:, joints], rot.unit(after)[0]))
-    angles = np.maximum(START - np.arccos(np.clip(cosines, -1.0, 1.0)), 0.0)
-    for n in np.flatnonzero(angles.any(axis=0)):
-        axis, joint = freedoms[inner[n][0]].bend(after[n]), joints[n]
-        if axis is not None:
-            hinge = quat.rotate(skeleton.rest.rotations[joint], np.array(axis))
-            angle = angles[:, n] * np.minimum(away / (NEAR * sizes[n]), 1.0)
-            turned[:, joint] = quat.multiply(quat.from_axis_angle(hinge, angle), turned[:, joint])
-    pose = bridge.library.Pose(turned, clip.pose.translations, clip.pose.scales)
-    return bridge.library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
+    quat, found = bridge.rotations, skeleton.rest.rotations.copy()
+    for name, end in sorted({pair for chain in chains for pair in zip(chain[1:-1], chain[:-2], strict=True)}):
+        joint, way = skeleton.index(name), skeleton.offsets[skeleton.index(end)]
+        before, after = rot.unit(skeleton.offsets[joint])[0], rot.unit(quat.rotate(found[joint], way))[0]
+        axis = freedoms[name].bend(way)
+        if axis is not None and (isinstance(freedoms[name], OneWay) or before @ after > STRAIGHT):
+            found[joint] = quat.multiply(found[joint], quat.from_axis_angle(np.array(axis), PREFERRED))
+    return found

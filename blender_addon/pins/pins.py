@@ -19,10 +19,9 @@ from ..rig.armatures import CannotBakeError, Rig, movable
 from ..rig.ik_limits import Freedom
 from ..rig.rotations import quaternions, unit
 from . import knees
-from .full_body import METHODS
+from .full_body import BALANCED, PIN_METHODS
 
 TITLE = "Baked Pins"  # the name of baked actions
-BALANCED = "dls"  # the method that supports balance
 WIDTH = 0.35  # smallest width of a sole, relative to its length
 LIMB, EVEN = (
     0.6,
@@ -64,7 +63,7 @@ class IKCORE_PG_pins(bpy.types.PropertyGroup):
     pins: CollectionProperty(name="Pins", description="Pinned bones", type=IKCORE_PG_pin)
     active: IntProperty(name="Active Pin", description="The pin whose target is displayed")
     method: EnumProperty(
-        name="Method", description="How the body bends for its pins", items=METHODS, default="dls", update=_tell
+        name="Method", description="How the body bends for its pins", items=PIN_METHODS, default=BALANCED, update=_tell
     )
     root_bone: StringProperty(
         name="Root Bone",

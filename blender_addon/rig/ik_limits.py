@@ -32,6 +32,12 @@ class Freedom:
         """True if the bone is unrestricted."""
         return self.ranges == (None,) * 3 and not any(self.stiffness)
 
+    def locked(self):
+        """The same with axes of stiffness 1, which do not move at all, kept at rest."""
+        stiff = [each >= 1.0 for each in self.stiffness]
+        ranges = ((0.0, 0.0) if lock else each for lock, each in zip(stiff, self.ranges, strict=True))
+        return Freedom(tuple(ranges), tuple(0.0 if lock else s for lock, s in zip(stiff, self.stiffness, strict=True)))
+
     def bend(self, along):
         """The axis with the largest range, in the bone's own space, or None; `along` is the bone's direction."""
         farthest, found = 0.0, None

@@ -439,7 +439,7 @@ def test_a_bake_is_one_undo():
 
 
 @pytest.mark.parametrize("keyed", [(), ("hips", "chest", "thigh.L"), HELD])
-@pytest.mark.parametrize("method", ["dls", "fabrik", "ccd"])
+@pytest.mark.parametrize("method", ["full_body", "fabrik", "ccd"])
 def test_undo_brings_back_what_was_held_live(keyed, method):
     """Animation plays on some of its bones and pins are out of reach, so the start of a solve matters."""
     armature = rigs.person()
@@ -526,9 +526,7 @@ def bends(armature, hinge=(1, 0, 0)):
     for upper, lower, end in TRIPLES:
         hip, knee, ankle = (bones[name].head for name in (upper, lower, end))
         axis = bones[upper].matrix.to_3x3() @ bones[upper].bone.matrix_local.to_3x3().inverted() @ Vector(hinge)
-        line = (ankle - hip).normalized()
-        off = (knee - hip) - (knee - hip).dot(line) * line
-        found.append(np.copysign(off.length, (knee - hip).cross(ankle - knee).dot(axis)))
+        found.append((knee - hip).dot((ankle - hip).cross(axis).normalized()))
     return np.array(found)
 
 
@@ -554,7 +552,7 @@ def test_knees_do_not_bend_backward(step, balance):
     assert knees.min() > -1e-3
 
 
-@pytest.mark.parametrize("method", ["dls", "fabrik"])
+@pytest.mark.parametrize("method", ["full_body", "fabrik"])
 @pytest.mark.parametrize(("step", "start"), [((0.3, 0.0, 1.0), 0.1), ((1.0, 0.0, 0.0), 0.1), ((0.0, -0.3, -1.0), 0.8)])
 def test_targets_beyond_reach_make_nothing_jump(method, step, start):
     armature, targets = held_live()
@@ -563,7 +561,7 @@ def test_targets_beyond_reach_make_nothing_jump(method, step, start):
     targets["hand.L"].location += way * start
     _, turned = drag(armature, targets["hand.L"], 0.007 * way, 60)
     assert np.linalg.norm(heads(armature, "hand.L")[0] - targets["hand.L"].location) > 0.1, "the test stays in reach"
-    assert turned.max() < 15.0
+    assert turned.max() < 5.0
 
 
 def straight_legs(**shape):
@@ -594,7 +592,7 @@ def bend_knees(armature, angle, frame=None):
             bone.keyframe_insert("rotation_quaternion", frame=frame)
 
 
-@pytest.mark.parametrize("method", ["dls", "fabrik", "ccd"])
+@pytest.mark.parametrize("method", ["full_body", "fabrik", "ccd"])
 @pytest.mark.parametrize("bend", [0.0, 0.03])
 def test_straight_legs_bend_for_hips_that_come_straight_down(method, bend):
     armature = straight_legs(bend=bend)
