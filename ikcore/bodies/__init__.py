@@ -2,9 +2,10 @@
 
 from ikcore.bodies import nodes
 from ikcore.bodies.hinges import hinges_from
+from ikcore.bodies.many_legs import ManyLegsNode, many_legs
 from ikcore.bodies.ready import as_body
 
-__all__ = ["as_body", "hinges_from", "nodes"]
+__all__ = ["ManyLegsNode", "as_body", "hinges_from", "many_legs", "nodes"]
 
 
 def __dir__() -> list[str]:
