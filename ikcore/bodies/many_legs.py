@@ -32,6 +32,7 @@ class Leg(NamedTuple):
     """The joints of a leg from hip to foot."""
 
     joints: list[int]
+    tip: Array | None  # the point on the ground in the frame of the last joint, of a leg without a joint there
 
     @property
     def foot(self) -> int:
@@ -58,6 +59,10 @@ class ManyLegsNode(Node):
 
     legs : sequence of (hip, foot)
         First and last joint of each leg, names or indices. A leg has two bones or more.
+
+    tips : sequence of (3,) array_like or None, optional
+        Per leg: the point that stands on the ground, in the space of the last joint, for legs that end in a bone
+        without a joint at its tip. Such a leg may have one joint less, and its last bone does not take the slope.
 
     pelvis : str or int
         The joint that moves the body.
@@ -136,6 +141,7 @@ class ManyLegsNode(Node):
     foot_width: float = 0.0
     foot_weight: float = 1.0
     foot_rotation_weight: float = 1.0
+    tips: Sequence[ArrayLike | None] | None = None
     max_foot_angle: float = 0.6981317007977318
     reference_pose: bool = False
     min_extension: float = 0.3
@@ -162,10 +168,13 @@ class ManyLegsNode(Node):
             raise ValueError(f"min_extension: expected at most max_extension, got {self.min_extension!r}")
         if self.sides is not None and len(self.sides) != len(self.legs):
             raise ValueError(f"sides: expected one for each of {len(self.legs)} legs, got {len(self.sides)}")
+        if self.tips is not None and len(self.tips) != len(self.legs):
+            raise ValueError(f"tips: expected one for each of {len(self.legs)} legs, got {len(self.tips)}")
 
     def joints(self, skeleton: Skeleton) -> list[Leg]:
         """The joints of the legs."""
-        return [_leg(skeleton, hip, foot) for hip, foot in self.legs]
+        tips = [None] * len(self.legs) if self.tips is None else self.tips
+        return [_leg(skeleton, hip, foot, tip) for (hip, foot), tip in zip(self.legs, tips, strict=True)]
 
     def moves(self, skeleton: Skeleton) -> list[int]:
         """The joints that it may move."""
@@ -219,7 +228,7 @@ class ManyLegsNode(Node):
 
     def _solve(self, job: Job, workers: int | None) -> Solved:
         places, turns = _world(job.skeleton, job.pose)
-        legs, bounds = self.joints(job.skeleton), self._bounds(job, places)
+        legs, bounds = self.joints(job.skeleton), self._bounds(job, places, turns)
         pose = self._body(job, places, turns, bounds)
         said = np.zeros(len(pose), np.int32)
         for _ in range(self.iterations if self._feet_limited(job.skeleton) else 1):
@@ -283,7 +292,7 @@ class ManyLegsNode(Node):
         up, lows, highs = self._up(), [], []
         for number, leg in enumerate(self.joints(job.skeleton)):
             near, far = bounds[number]
-            line = moved[:, leg.joints[0]] - self._ankles(job, number, job.targets["turned"][:, number])
+            line = moved[:, leg.joints[0]] - self._end(job, leg, number, job.targets["turned"][:, number])
             above = dot(line, up)
             side = dot(line, line) - above * above
             known = job.targets["hit"][:, number] > 0
@@ -313,19 +322,23 @@ class ManyLegsNode(Node):
         for number, leg in enumerate(legs):
             near, far = bounds[number]
             hip = places[:, leg.joints[0]]
-            line = self._ankles(job, number, turn[:, number]) - hip
+            line = self._end(job, leg, number, turn[:, number]) - hip
             long = np.asarray(size(line))
             share = np.clip(long, near, far) / np.where(long > 0, long, 1)
             said |= np.where(long > far * (1 + 1e-12), int(Status.TOO_FAR), 0).astype(np.int32)
             said |= np.where(long < near * (1 - 1e-12), int(Status.TOO_NEAR), 0).astype(np.int32)
             target = (hip + share[:, np.newaxis] * line).astype(dtype)
-            if len(leg.joints) == 3:
+            above = skeleton.names[leg.joints[0]]
+            if leg.tip is not None:
+                goals.append(Reach(leg.foot, target, chain=above, offset=leg.tip))
+                moving += leg.joints
+            elif len(leg.joints) == 3:
                 side = None if self.sides is None else self.sides[number]
                 node = LegNode(leg.foot, soften=1.0, side=side)
                 found = node.solved(Job(skeleton, now, {"position": target}), workers)
                 now, said = found.pose, said | found.status
             else:
-                goals.append(Reach(leg.foot, target, chain=skeleton.names[leg.joints[0]]))
+                goals.append(Reach(leg.foot, target, chain=above))
                 moving += leg.joints[:-1]
         if goals:
             fine = PRECISE if dtype == np.float64 else 1e-5
@@ -338,8 +351,9 @@ class ManyLegsNode(Node):
         world = job.skeleton.forward(pose)
         turned = np.array(pose.rotations)
         for number, leg in enumerate(legs):
-            wanted = job.targets["turned"][:, number].astype(pose.dtype)
-            turned[:, leg.foot] = local_of(job.skeleton, world, leg.foot, wanted)
+            if leg.tip is None:
+                wanted = job.targets["turned"][:, number].astype(pose.dtype)
+                turned[:, leg.foot] = local_of(job.skeleton, world, leg.foot, wanted)
         bounded = pose.with_rotations(inside_limits(job.skeleton, turned, np.asarray(job.pose.rotations))[0])
         return bounded, _world(job.skeleton, bounded)[1][:, [leg.foot for leg in legs]]
 
@@ -370,10 +384,16 @@ class ManyLegsNode(Node):
         if self.foot_height is not None:
             heights = np.full(len(feet), float(self.foot_height))
         back = rotations.conjugate(np.asarray(world.rotations, float)[feet])
-        return np.asarray(rotations.rotate(back, -heights[:, np.newaxis] * up))
+        soles = np.asarray(rotations.rotate(back, -heights[:, np.newaxis] * up))
+        for number, leg in enumerate(self.joints(skeleton)):
+            if leg.tip is not None:
+                soles[number] = leg.tip
+        return soles
 
-    def _ankles(self, job: Job, number: int, turn: Array) -> Array:
-        """Where the foot joint is when its sole is at its place with this rotation."""
+    def _end(self, job: Job, leg: Leg, number: int, turn: Array) -> Array:
+        """Where the foot joint, or the tip, is when the sole is at its place with this rotation."""
+        if leg.tip is not None:
+            return job.targets["wanted"][:, number]
         sole = self._soles(job.skeleton)[number]
         return np.asarray(job.targets["wanted"][:, number] - rotations.rotate(turn, sole))
 
@@ -412,18 +432,20 @@ class ManyLegsNode(Node):
         yaw = rotations.swing_twist(since, np.broadcast_to(self._up(), (len(turns), 3)))[1]
         return np.asarray(rotations.multiply(yaw[:, np.newaxis], rest[[leg.foot for leg in self.joints(skeleton)]]))
 
-    def _bounds(self, job: Job, places: Array) -> list[tuple[Array, Array]]:
+    def _bounds(self, job: Job, places: Array, turns: Array) -> list[tuple[Array, Array]]:
         """Per leg: the least and the largest distance from hip to foot."""
         found = []
         for leg in self.joints(job.skeleton):
             at = [places[:, joint] for joint in leg.joints]
+            if leg.tip is not None:
+                at.append(at[-1] + rotations.rotate(turns[:, leg.foot], leg.tip))
             bones = [np.asarray(size(b - a)) for a, b in zip(at, at[1:], strict=False)]
             length, now = _mean(bones) * len(bones), np.asarray(size(at[-1] - at[0]))
             found.append((np.minimum(self.min_extension * length, now), np.maximum(self.max_extension * length, now)))
         return found
 
     def _feet_limited(self, skeleton: Skeleton) -> bool:
-        kinds = [skeleton.limits[leg.foot] for leg in self.joints(skeleton)]
+        kinds = [skeleton.limits[leg.foot] for leg in self.joints(skeleton) if leg.tip is None]
         return any(limit is not None and limit.kind != "free" for limit in kinds)
 
     def _errors(self, job: Job) -> Array | None:
@@ -433,11 +455,12 @@ class ManyLegsNode(Node):
         return np.asarray(np.max(size(points - job.targets["wanted"]) * job.targets["hit"], axis=1))
 
 
-def _leg(skeleton: Skeleton, hip: str | int, foot: str | int) -> Leg:
+def _leg(skeleton: Skeleton, hip: str | int, foot: str | int, tip: ArrayLike | None) -> Leg:
     first, last = skeleton.index(hip), skeleton.index(foot)
-    if first not in ancestors(skeleton, last)[2:]:
-        raise ValueError(f"legs: expected a foot two joints or more below {hip!r}, got {foot!r}")
-    return Leg(path(skeleton, first, last))
+    least = 2 if tip is None else 1
+    if first not in ancestors(skeleton, last)[least:]:
+        raise ValueError(f"legs: expected a foot {least} joints or more below {hip!r}, got {foot!r}")
+    return Leg(path(skeleton, first, last), None if tip is None else np.asarray(tip, float))
 
 
 def _world(skeleton: Skeleton, pose: Pose) -> tuple[Array, Array]:
