@@ -6,6 +6,7 @@ from ikcore.bodies.effort import StaticEffort, effort
 from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
+from ikcore.bodies.many_legs import ManyLegsNode, many_legs
 from ikcore.bodies.moving import Flight, Motion, flights, keep_momentum, motion_of
 from ikcore.bodies.quadruped import quadruped
 from ikcore.bodies.ranges import with_ranges
@@ -16,6 +17,7 @@ from ikcore.bodies.segments import with_masses
 __all__ = [
     "BodyReport",
     "Flight",
+    "ManyLegsNode",
     "Motion",
     "MotionBalance",
     "StaticBalance",
@@ -29,6 +31,7 @@ __all__ = [
     "hinges_from",
     "human",
     "keep_momentum",
+    "many_legs",
     "motion_of",
     "nodes",
     "quadruped",

@@ -15,7 +15,9 @@ from ikcore.bodies.nodes.limbs import LegNode
 from ikcore.bodies.nodes.node import Job, Node, Solved, run_in_turn
 from ikcore.bodies.nodes.turns import unit_share
 from ikcore.feet.detect import Feet
-from ikcore.feet.foot_placer import FootPlacer, PlacedFeet, leg_points
+from ikcore.feet.foot_placer import FootPlacer
+from ikcore.feet.leg_points import leg_points
+from ikcore.feet.placed_feet import PlacedFeet
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
