@@ -1,9 +1,9 @@
-/* What a rigid foot rests on. It is laid on the ground's own slope and sinks, first along its way and then across:
- * about what it stands on, where the weight is, until it rests on a point to either side.
+/* Rest pose of a rigid foot on the ground. The foot starts on the slope of the ground. It then sinks, tilting about its
+ * points of support below the weight, until a point on either side supports it: first along its direction, then across.
  *
  *   slope    of the ground under heel and ball
- *   gives    how far ground may come up to points from below: under the arch, and where toes bend
- *   sunk     the slope of the line over points that is the lowest where the weight is */
+ *   gives    how far the ground may rise into the foot: under the arch, and at the toe joint
+ *   sunk     the slope of the lowest line over all points, measured below the weight */
 #include "../ik.h"
 #ifndef IK_NO_CLIPS
 #include <float.h>
@@ -108,7 +108,8 @@ static void heights_at(const outline *foot, const double *slopes, double *height
         heights[side] = most[side];
 }
 
-/* Of slopes that bring it lowest the nearest to the usual one. `heights` is memory for as many. */
+/* Among the slopes that bring the foot lowest, the one nearest to the usual slope. `heights` is scratch memory of the
+ * same count. */
 static double lowest_of(const outline *foot, double *slopes, int count, double *heights) {
     double least = INFINITY, near = INFINITY, found = foot->usual;
     for (int k = count; k % BESIDE; k++)
@@ -124,9 +125,9 @@ static double lowest_of(const outline *foot, double *slopes, int count, double *
     return found;
 }
 
-/* The slope of the line over points that is the lowest at 0: it rests on one to either side. No steeper than from `low`
- * to `high`, as the ground is anywhere, or by no more than a margin: else it is over an edge, and stays on the higher
- * side. */
+/* The slope of the line over all points that is lowest at 0: a point on either side supports it. If the slope is
+ * outside `low` to `high`, the range of the ground's slopes, by more than `margin`, the foot is over an edge and stays
+ * on the higher side. */
 static double sunk(const outline *foot, double low, double high, double margin, double *slopes, double *heights) {
     int count = 0, kept = 0;
     for (int first = 0; first < foot->count; first++)
@@ -176,8 +177,8 @@ static double range_of(const ik_rest_job *job, const double *own, const double *
     return steepest;
 }
 
-/* The slope along a direction, as the foot sinks about `middle`. From half of the steepest that feet can follow on
- * ground is less and less of a slope and more and more an edge, on whose higher side the foot stays. */
+/* The slope along a direction after the foot has sunk about `middle`. Above half of the greatest pitch that feet can
+ * follow, the ground counts more and more as an edge, and the foot stays on its higher side. */
 static double sunk_along(const ik_rest_job *job, const double *middle, const double *rise, const double *ground,
                          const double *slope, const double *along, double margin, double *memory) {
     double *at = memory, *over = at + job->count, *slopes = over + job->count, low, high, rest[3];

@@ -1,9 +1,9 @@
-/* Legs bent in closed form (ik_bend_leg_job), lanes being frames; about what they do (ik_hinges_job), how their joints
- * turn (ik_turn_leg_job), and points that go with what they hang on (ik_displace_job).
+/* Leg IK in closed form (ik_bend_leg_job); lanes are frames. Also the hinge axes of legs (ik_hinges_job), the turns of
+ * their joints (ik_turn_leg_job), and points that follow their parent joint (ik_displace_job).
  *
- *   bend_target  where it ends: no nearer to the hip than a leg folds up, no farther than it reaches
- *   bend_knee    where a knee goes: as far off the line as the sides say, to the side where it was
- *   bend_upper   how the bone above it turns
+ *   bend_target  the end of the leg: no nearer to the hip than the folded leg, no farther than its reach
+ *   bend_knee    the position of a knee, by the lengths of the sides, in the bend direction of the source
+ *   bend_upper   the turn of the bone above it
  *
  * Knees are taken from the hip down: below each the rest of the leg is one bone. */
 
@@ -33,10 +33,10 @@ typedef struct {
     int points;
     vec3 pivot;
     quat tilt;
-    vec3 upper, lower, end; /* where the body has brought the ends of the bone at work, and that of the leg */
+    vec3 upper, lower, end; /* after the pelvis offset: the ends of the present bone, and of the leg */
 } bend;
 
-/* Where the body has brought a joint. */
+/* The position of a joint after the tilt of the pelvis. */
 ik_inline vec3 bend_point(const bend *b, int joint) {
     const vec3 point = lanes_load_joint_vec3(&b->job->chain, b->at, joint);
     return b->job->tilt.data ? vec3_add(b->pivot, bake_rotate(b->tilt, vec3_sub(point, b->pivot))) : point;
@@ -111,8 +111,8 @@ static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     return vec3_add(vec3_add(hip, vec3_scale(along, line)), vec3_scale(height, side));
 }
 
-/* By the shortest way, then about itself with the plane of the leg, if that is bent. So the knee stays a hinge: it does
- * not twist against the thigh. */
+/* The turn of the upper bone: the shortest arc, then about itself with the plane of the leg, if that is bent. The knee
+ * remains a hinge and does not twist against the thigh. */
 static quat bend_upper(const bend *b, vec3 hip, vec3 knee, vec3 foot) {
     const vec3 upper = bend_bone(b), low = vec3_sub(b->end, b->lower);
     const vec3 first = vec3_sub(knee, hip), second = vec3_sub(foot, knee);

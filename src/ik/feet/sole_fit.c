@@ -83,7 +83,7 @@ ptrdiff_t ik_flat_frames(const ik_flat_frames_job *job) {
 /* --- where ----------------------------------------------------------------------------------------------------------
  */
 
-/* What of it is over the ground. */
+/* Removes the component along `up`. */
 static void level(double way[3], const double up[3]) {
     const double rise = three_dot(way, up);
     for (int axis = 0; axis < 3; axis++)

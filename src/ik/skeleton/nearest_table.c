@@ -1,9 +1,10 @@
 /* Rows of numbers in a tree, to find the nearest: J. L. Bentley, "Multidimensional binary search trees used for
  * associative searching", Communications of the ACM 18 (1975).
  *
- * A range of rows is halved across the column in which they spread most, until a part has a few. The way to a query is
- * bounded by its gaps to the ranges of a part, column by column; summed in the order in which distances are, so that
- * rounding cannot leave out the nearest row: what is found is what comparing with every row would find, to the bit. */
+ * A range of rows is halved across the column in which they spread most, until a part has a few. The distances from a
+ * query to the column ranges of a part bound the distance to its rows. They are summed in the order of the distances
+ * themselves, so that rounding cannot skip the nearest row. The result equals that of comparing all rows, to the
+ * bit. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -18,13 +19,13 @@
 
 enum { LEAF = 8 /* rows at most */ };
 
-/* Where a range is halved: the columns of its halves end and start there. */
+/* A split of a range across `column`: the left half ends at `left`, the right half starts at `right`. */
 typedef struct {
     double left, right;
     int column;
 } split;
 
-/* What is in the memory of a table: keys in the order of the tree, splits level by level, rows. */
+/* The memory of a table: keys in the order of the tree, splits level by level, row numbers. */
 typedef struct {
     double *keys;
     split *splits;

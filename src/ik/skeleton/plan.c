@@ -139,7 +139,7 @@ static int point_of(ik_plan *plan, const int *node_of_joint, int joint, const do
     return is_vector(offset) ? add_node(plan, -1, node_of_joint[joint], offset) : node_of_joint[joint];
 }
 
-/* Where masses are, and how much of them everything carries. */
+/* Adds nodes for masses, and the total mass that every node carries. */
 static void add_masses(ik_plan *plan, const int *node_of_joint) {
     const ik_skeleton *skeleton = plan->job->skeleton;
     for (int joint = 0; joint < skeleton->count; joint++) {
@@ -160,7 +160,7 @@ static void add_task(ik_plan *plan, int goal, int node, int other) {
     plan->tasks[plan->task_count++] = (ik_task){plan->job->goals[goal].kind, goal, node, other, 0, 0, {0, 0}, -1};
 }
 
-/* What is tied to another joint, to a distance, to a side of a plane or to be clear of a capsule. */
+/* Counts the ties of nodes: goals relative to another joint, distances, sides of planes, capsules to stay clear of. */
 static void add_tie(ik_plan *plan, enum ik_goal_kind kind, int node, int other) {
     if (other < 0 && kind != IK_DISTANCE && kind != IK_INSIDE && kind != IK_OUTSIDE) return;
     plan->ties = 1;
@@ -169,7 +169,7 @@ static void add_tie(ik_plan *plan, enum ik_goal_kind kind, int node, int other) 
     if (other >= 0) plan->nodes[other].ties++;
 }
 
-/* Where the bone to a node starts: at the node above, or at the node itself where there is none. */
+/* The node at which the bone to a node starts: its parent, or the node itself if it has none. */
 static int start_of(const ik_plan *plan, int node) {
     const int above = plan->nodes[node].parent;
     return above < 0 ? node : above;
@@ -227,7 +227,8 @@ static int held_by(const ik_plan *plan, const ik_task *task) {
     return -1;
 }
 
-/* What nothing moves is nobody's to do: it stands behind the others. The bones that carry it have places. */
+/* Moves tasks that no joint can change behind the others: they are judged, but methods skip them. The judge needs the
+ * positions of the bones that carry them. */
 static void part_tasks(ik_plan *plan) {
     plan->judged = plan->task_count;
     plan->task_count = 0;

@@ -4,15 +4,18 @@
  * mobility of a joint: 1 - stiffness; 0 if the step holds it.
  *
  *   rows_start      first of all, after turns_start: preparation
- *   rows_assemble   J W J^T, symmetric: a block for two tasks is a sum over the joints that move both. For a ball
- * joint, with r and s from it to the two positions, (r . s) I - s r^T rows_seen       J d: the change of a task by
- * turns and slides rows_take_off   rows minus that rows_pull       J^T y into the columns of own turns and slides
+ *   rows_assemble   J W J^T, symmetric: a block for two tasks is a sum over the joints that move both. The term of a
+ *                   ball joint is (r . s) I - s r^T, with r and s from it to the two positions.
+ *   rows_seen       J d: the change of a task by turns and slides
+ *   rows_take_off   rows minus that
+ *   rows_pull       J^T y into the columns of own turns and slides
  *   rows_turn, rows_slide_by   W times the pull at a joint
  *   rows_release    last of all: releases what the step has held */
 
-/* Columns of a step, after those of turns.h: whether a joint is held, and whether along each axis of its slide; mass
- * times position of what every node carries, as a share of the whole; for one-sided tasks 1: it counts in this step, 2:
- * it does not any more; and the rows: right sides, additional wanted values, the matrix, and room for another one. */
+/* Columns of a step, after those of turns.h. rows_fixed: whether a joint is held. rows_pinned: the same for each axis
+ * of its slide. rows_moment: mass times position of the descendants of every node, as a share of the total mass.
+ * rows_active, for one-sided tasks: 1 if the task counts in this step, 2 if it no longer does. Then the system: right
+ * sides, additional wanted values, the matrix, and room for another one. */
 ik_inline int rows_fixed(const ik_plan *plan, int slot) { return step_columns(plan) + slot; }
 ik_inline int rows_pinned(const ik_plan *plan, int slot) { return rows_fixed(plan, plan->slots) + 3 * slot; }
 ik_inline int rows_moment(const ik_plan *plan, int slot) {

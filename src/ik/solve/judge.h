@@ -232,8 +232,8 @@ static pulled solve_pulled(const ik_plan *plan, group at, const pose *world, con
     return (pulled){{turn[0], turn[1], turn[2]}, {shift[0], shift[1], shift[2]}, lever * size, size};
 }
 
-/* The turn direction about node k, in world axes, that brings its descendants nearer to their goals; of length 1 if all
- * errors are at right angles to their levers, near 0 if turning does not help. */
+/* The turn direction about node k, in world axes, that brings its descendants nearer to their goals. Its length is 1 if
+ * all errors are at right angles to their levers, and near 0 if turning does not help. */
 static vec3 solve_pull(const ik_plan *plan, group at, const pose *world, int k) {
     vec3 pull = vec3_splat(0, 0, 0);
     real most = real_splat(SMALLEST), weight;
@@ -296,8 +296,8 @@ static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int
     return mask_less(least, lost);
 }
 
-/* How much the goals of a level pull at some joint, relative to the largest possible pull: all together, as far as
- * limits let that joint follow, and each by itself. */
+/* The largest pull of a level's goals at any joint, as a share of the largest possible pull. `together`: the sum of
+ * their pulls, as far as limits let the joint follow. `apart`: the sum of the lengths of their pulls. */
 typedef struct {
     real together, apart;
 } drawn;

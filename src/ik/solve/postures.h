@@ -2,9 +2,8 @@
  * objects.
  */
 
-/* Columns of a step, after those of jacobian.h: the turn wanted for a joint; the effect of all of these on the error
- * beyond the first order; the largest turn of a joint that no row objects to; and other pulls at joints, for a turn in
- * world axes. */
+/* Columns of a step, after those of jacobian.h: the turn wanted for each joint; the second-order effect of these turns
+ * on the error; the largest turn in the null space; and other pulls at joints, as turns in world axes. */
 ik_inline int posture_wish(const ik_plan *plan, int slot) { return rows_columns(plan) + 3 * slot; }
 ik_inline int posture_bends(const ik_plan *plan) { return posture_wish(plan, plan->slots); }
 ik_inline int posture_left(const ik_plan *plan) { return posture_bends(plan) + 1; }
@@ -58,8 +57,8 @@ static inline vec3 posture_pull(const ik_plan *plan, columns c, int k) {
     return vec3_add(pull, vec3_scale(much, column_vec3(c, posture_draw(plan, plan->nodes[k].slot))));
 }
 
-/* Writes the turns into the column, cut so that their effect on the error beyond the first order is at most half of it;
- * if they have to settle, or to POSTURE_SETTLES if that is more. */
+/* Writes the wanted turns, shortened so that their second-order effect is at most half of the error. If postures have
+ * to converge, a total turn of POSTURE_SETTLES is always allowed. */
 static inline void posture_find(const ik_plan *plan, columns c, real error) {
     real sum = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {

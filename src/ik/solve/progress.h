@@ -38,7 +38,7 @@ ik_inline void watch_give_up(columns c, mask chosen) {
     *said = real_from_bits(real_bits(*said) | (chosen & mask_splat(IK_STALLED)));
 }
 
-/* Of the chosen lanes those that are to be kicked for the given time; call watch_kicked when all times are done. */
+/* The chosen lanes whose next kick is number `time`. Call watch_kicked after all numbers. */
 ik_inline mask watch_kick(columns c, int watch, mask chosen, int time) {
     return chosen & mask_equal(*column(c, watch + WATCH_KICKS), real_splat((number)time));
 }

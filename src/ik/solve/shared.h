@@ -222,7 +222,7 @@ ik_inline quat turns_own(const ik_plan *plan, columns c, int k) {
     return quat_of_vector(turns_vector(plan, c, k, turn), real_splat(LARGEST));
 }
 
-/* What turns_carry does, by the turn and slide of its own. */
+/* turns_carry with the own turn and slide of the node in a slot. */
 ik_inline void turns_try_slot(const ik_plan *plan, columns c, int slot) {
     const int k = plan->node_of_slot[slot];
     vec3 place = column_vec3(c, joint_position(plan, slot));

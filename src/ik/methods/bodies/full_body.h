@@ -8,8 +8,8 @@
  *           (2011). It is proportional to the error, not to its square, so that no step overshoots beyond reach.
  *             HASTY   With a small factor, a few steps.
  *             CALM    Again from the bodies, with a larger one.
- *           A pose that is not within the tolerance by then is put aside, and dls continues:
- *             KEEPS   from there, then from the start pose; a result counts only within the tolerance
+ *           A pose that is not within the tolerance by then is stored, and dls continues.
+ *             KEEPS   From there, then from the start pose. A result counts only within the tolerance.
  *
  * Problems with several levels of goals, or with slides below joints that turn, are solved by dls alone. */
 

@@ -1,15 +1,14 @@
-/* Cyclic coordinate descent, after a sweep: all joints go on. ccd.h has the idea.
+/* Cyclic coordinate descent: extrapolation after a sweep. ccd.h has the idea.
  *
- * Sweeps creep along valleys of the sum of squares. First of all joints go on by a stride of what the sweep has turned,
- * twice as far each time that this makes the errors less. Where it does not, there are more ways that lead on: what the
- * sweep has turned, and what each of the last steps has. By how much they change the errors is known, as they were
- * made, so it is also known where along all of them the sum of squares would have its least, were errors linear in
- * turns: a least square of a few unknowns (D. G. Anderson, "Iterative procedures for nonlinear integral equations",
- * Journal of the ACM 12, 1965). Joints go there, until that makes the errors no less: then it is strides again. */
+ * Sweeps are slow along valleys of the sum of squares. A stride repeats the turns of the sweep; its length doubles as
+ * long as it reduces the errors. When a stride fails, the directions of the sweep and of each of the last steps are
+ * combined. Their effect on the errors is known, because they have been made. If errors were linear in turns, the best
+ * combination would be the solution of a least squares problem with a few unknowns (D. G. Anderson, "Iterative
+ * procedures for nonlinear integral equations", Journal of the ACM 12, 1965). Joints take that step until it no longer
+ * reduces the errors. Then strides are used again. */
 
-/* The ways: what the sweep has turned, then what the last steps have, the latest first: as many steps as there are
- * tasks, within these bounds. A single task has no need of them: strides are enough, and stay nearer to where it
- * started. */
+/* The directions: the turns of the sweep, then those of the last steps, the latest first. The number of steps is that
+ * of the tasks, within these bounds. A single task needs strides only; their result is nearer to the start pose. */
 enum { CCD_LEAST_PAST = 4, CCD_PAST = 12, CCD_WAYS = 1 + CCD_PAST, CCD_PRODUCTS = CCD_WAYS * (CCD_WAYS + 1) / 2 };
 
 ik_inline int ccd_pasts(const ik_plan *plan) {
@@ -18,15 +17,15 @@ ik_inline int ccd_pasts(const ik_plan *plan) {
     return tasks < CCD_LEAST_PAST ? CCD_LEAST_PAST : tasks > CCD_PAST ? CCD_PAST : tasks;
 }
 
-/* Where all ways would take less than this share off the sum of squares, as where goals are in conflict, there are only
- * strides. */
+/* If all directions together would reduce the sum of squares by less than this share (goals in conflict, for example),
+ * only strides are used. */
 #define CCD_LITTLE (number)0.1
 
-/* Ways that are this much alike, by the square of the sine between what they change, are not told apart. */
+/* Directions are treated as one below this squared sine of the angle between their changes of the errors. */
 #define CCD_ALIKE (number)(IK_BITS == 64 ? 1e-8 : 1e-4)
 
-/* Of a record: the errors; and of each of the last steps its turns, in the world, its slides, along the axes of
- * parents, and by how much it has changed the errors. */
+/* Columns of a record: the errors; for each of the last steps its turns (in the world), its slides (along the axes of
+ * the parents) and its change of the errors. */
 ik_inline int ccd_rows(const ik_plan *plan) { return ccd_state(plan, CCD_STATE); }
 ik_inline int ccd_past(const ik_plan *plan, int past) {
     return ccd_rows(plan) + plan->rows + past * (3 * (plan->slots + plan->columns_of_slides) + plan->rows);
@@ -35,7 +34,7 @@ ik_inline int ccd_turned(const ik_plan *plan, int past, int slot) { return ccd_p
 ik_inline int ccd_slid(const ik_plan *plan, int past, int slot) { return ccd_turned(plan, past, plan->slots + slot); }
 ik_inline int ccd_change(const ik_plan *plan, int past) { return ccd_slid(plan, past, plan->columns_of_slides); }
 
-/* Of a step: what the sweep has turned and slid; the errors after it, and after going on. */
+/* Columns of a step: turns and slides of the sweep; the errors after it, and after the extrapolation. */
 ik_inline int ccd_swept(const ik_plan *plan, int slot) { return ccd_height(plan, plan->slots) + 3 * slot; }
 ik_inline int ccd_swept_along(const ik_plan *plan, int slot) { return ccd_swept(plan, plan->slots + slot); }
 ik_inline int ccd_rows_swept(const ik_plan *plan) { return ccd_swept_along(plan, plan->columns_of_slides); }
@@ -47,14 +46,14 @@ static errors ccd_measure(const ik_plan *plan, columns c, enum errors_when when,
 
 /* ---- how far along each way */
 
-/* By how much each way changes a number of the errors. */
+/* The change of one row of the errors by each direction. */
 static void ccd_find_changes(const ik_plan *plan, columns c, int row, real changes[CCD_WAYS]) {
     changes[0] = *column(c, ccd_rows_swept(plan) + row) - *column(c, ccd_rows(plan) + row);
     for (int past = 0; past < ccd_pasts(plan); past++)
         changes[1 + past] = *column(c, ccd_change(plan, past) + row);
 }
 
-/* The products of what the ways change with each other and with the errors. */
+/* The inner products of these changes with each other and with the errors. */
 static void ccd_find_products(const ik_plan *plan, columns c, real products[CCD_PRODUCTS], real with[CCD_WAYS]) {
     const int ways = 1 + ccd_pasts(plan);
     real changes[CCD_WAYS];
@@ -73,7 +72,8 @@ static void ccd_find_products(const ik_plan *plan, columns c, real products[CCD_
     }
 }
 
-/* Of ways as unit vectors: older ones change more. Returns by how much the sum of squares would fall. */
+/* The best factors of all directions, scaled to unit vectors because older steps are longer. Returns the decrease of
+ * the sum of squares that they predict. */
 static real ccd_find_best(const ik_plan *plan, columns c, real times[CCD_WAYS]) {
     const real zero = real_splat(0), one = real_splat(1);
     const int ways = 1 + ccd_pasts(plan);
@@ -96,8 +96,8 @@ static real ccd_find_best(const ik_plan *plan, columns c, real times[CCD_WAYS]) 
     return gain;
 }
 
-/* What has helped last: a stride by what the sweep has turned, or all ways. A single task has just strides, which
- * sweeps for it seldom need more than, and which are nearer to where it started. */
+/* The factors of the next extrapolation: a stride, or all directions, whichever helped last. A single task uses strides
+ * only. */
 static void ccd_find_times(const ik_plan *plan, columns c, real square, real times[CCD_WAYS]) {
     real *stride = column(c, ccd_state(plan, CCD_STRIDE));
     times[0] = *stride;
@@ -197,7 +197,8 @@ static void ccd_remember(const ik_plan *plan, columns c, mask went) {
     }
 }
 
-/* What has helped goes on, and what has not gives way to the other. A stride that is negative waits. */
+/* The extrapolation that helped is kept; otherwise the other kind is used next. A negative stride means that all
+ * directions are in use. */
 static void ccd_learn(const ik_plan *plan, columns c, mask better) {
     real *stride = column(c, ccd_state(plan, CCD_STRIDE)), size = real_abs(*stride);
     mask strides = mask_less(real_splat(0), *stride);
@@ -205,7 +206,7 @@ static void ccd_learn(const ik_plan *plan, columns c, mask better) {
     *stride = ccd_pasts(plan) ? real_select(~(strides ^ better), next, -next) : next;
 }
 
-/* In the chosen lanes there are no steps before. */
+/* Deletes the last steps in the chosen lanes. */
 ik_outline void ccd_forget(const ik_plan *plan, columns c, mask chosen) {
     ccd_measure(plan, c, IN_POSE, ccd_rows_then(plan));
     for (int row = 0; row < plan->rows; row++) {
@@ -216,7 +217,7 @@ ik_outline void ccd_forget(const ik_plan *plan, columns c, mask chosen) {
         *column(c, i) = real_select(chosen, real_splat(0), *column(c, i));
 }
 
-/* After a sweep, which left these errors; returns those of where all joints are then. */
+/* Extrapolates after a sweep that left these errors; returns the errors of the resulting pose. */
 static errors ccd_go_on(const ik_plan *plan, real *bundle, int g, errors now) {
     columns c = columns_of_bundle(bundle, g);
     IK_NAME(turns_start)(plan, c);
