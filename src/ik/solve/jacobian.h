@@ -48,7 +48,8 @@ ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
 
 /* ---- mobility */
 
-/* Node k turns about an axis. It is free (0), held (1), or held about its first axis (2) or two (3) alone. */
+/* The mobility of node k about an axis. rows_fixed is 0 if it is free, 1 if held, 2 or 3 if only its first axis or
+ * first two axes are held. */
 ik_inline real rows_willing(const ik_plan *plan, columns c, int k, int axis) {
     const real fixed = *column(c, rows_fixed(plan, plan->nodes[k].slot)), zero = real_splat(0);
     mask held = mask_less(zero, fixed);
@@ -57,13 +58,14 @@ ik_inline real rows_willing(const ik_plan *plan, columns c, int k, int axis) {
     return real_select(held, zero, real_splat(1 - (number)plan->nodes[k].limit->stiffness[axis]));
 }
 
-/* A node slides along an axis of its parent. */
+/* The mobility of a node's slide along an axis of its parent. */
 ik_inline real rows_slides(const ik_plan *plan, columns c, int slot, int axis) {
     real unit = *column(c, joint_lever(plan));
     return unit * unit * (real_splat(1) - *column(c, rows_pinned(plan, slot) + axis));
 }
 
-/* A one-sided task counts if it is violated, or would be by the step; but not if it would hold back. */
+/* Whether a one-sided task counts: it is violated, or the step would violate it, and its pull does not point away from
+ * the allowed side. */
 ik_inline mask rows_is_active(const ik_plan *plan, columns c, int task) {
     return mask_equal(*column(c, rows_active(plan, task)), real_splat(1));
 }
@@ -84,7 +86,7 @@ ik_inline real rows_scale(const ik_plan *plan, columns c, int task) {
 
 ik_inline void rows_add(columns c, int at, vec3 v) { column_set_vec3(c, at, vec3_add(column_vec3(c, at), v)); }
 
-/* Mass times position of what every node carries. */
+/* Mass times position of the descendants of every node. */
 static inline void rows_weigh(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_vec3(c, rows_moment(plan, slot), vec3_splat(0, 0, 0));

@@ -24,7 +24,7 @@ typedef struct {
     real least, most;
 } span;
 
-/* From a position in that space to the nearest one that the node may have. */
+/* The vector from a position in that space to the nearest one in the node's travel. */
 static span solve_travel_span(const ik_plan *plan, const pose *world, int k, vec3 place) {
     const vec3 low = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 0)), place);
     const vec3 high = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 1)), place);
@@ -91,8 +91,8 @@ static mask solve_has_side(const ik_plan *plan, group at, const ik_task *task) {
     return ~mask_equal(vec3_size(normal), real_splat(0));
 }
 
-/* Up from node k to the start of its chain, or to the joint that also carries the chain to another node: their
- * positions are fixed. The bones on the way are added. */
+/* Climbs from node k to the start of its chain, or to the joint that also carries the chain to another node. Adds the
+ * bones on the way. */
 static int solve_climb(const ik_plan *plan, const pose *world, int k, int other, chain_reach *bones) {
     while (plan->nodes[k].moves && !(other >= 0 && ik_carries(plan, plan->nodes[k].parent, other))) {
         real length = vec3_length(solve_bone(plan, world, k));
@@ -184,7 +184,7 @@ static verdict solve_judge(const ik_plan *plan, group at, const pose *world, rea
     if (distances && !angles && !plan->slides) v.has_length &= mask_less(zero, v.reach) | ~v.missed;
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(iterations, most) & mask_splat(IK_ITERATION_LIMIT);
-    /* Bones that are too short explain everything, unless something else holds a chain. */
+    /* Bones that are too short explain every miss, unless limits or slides restrict a chain. */
     if (!plan->limited && !plan->slides) flags &= v.open | mask_splat(~IK_STALLED);
     mask said = v.said | flags, why = mask_splat(~IK_OFF_BALANCE); /* it names the missed goal, not the reason */
     said |= mask_zero(said & why) & ended;

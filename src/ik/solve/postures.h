@@ -1,5 +1,4 @@
-/* Postures: the turns of joints towards their preferred rotations, as far as no row of the Jacobian (jacobian.h)
- * objects.
+/* Postures: the turns of joints towards their preferred rotations, in the null space of the Jacobian (jacobian.h).
  */
 
 /* Columns of a step, after those of jacobian.h: the turn wanted for each joint; the second-order effect of these turns
@@ -81,7 +80,8 @@ static inline void posture_find(const ik_plan *plan, columns c, real error) {
     *column(c, posture_bends(plan)) = real_splat(0.5f) * length * sum * sum;
 }
 
-/* The part of the wanted turns that no row objects to; z has what rows subtract from it. Own turns and slides are lost.
+/* Measures the largest wanted turn in the null space; z has the part that rows subtract. Overwrites own turns and
+ * slides.
  */
 static inline void posture_measure(const ik_plan *plan, columns c, const real *z, int step) {
     real *left = column(c, posture_left(plan));

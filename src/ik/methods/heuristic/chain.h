@@ -94,11 +94,11 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
 /* The bend direction, a unit vector perpendicular to `line`, carried along from the present line to the end. For a
  * straight chain it points to where the chain lies now. The second argument is the sum of the joint positions relative
  * to the base. */
-static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, vec3 line) {
+static vec3 chain_side(const ik_plan *plan, vec3 joints, vec3 end, real reach, vec3 line) {
     const real tiny = real_splat(TINY_SINE) * reach;
     direction now = vec3_direction(end);
     vec3 from = vec3_select(mask_less(tiny, now.length), now.unit, line);
-    direction across = vec3_direction(vec3_sub(belly, vec3_scale(vec3_dot(belly, from), from)));
+    direction across = vec3_direction(vec3_sub(joints, vec3_scale(vec3_dot(joints, from), from)));
     mask is_bent = mask_less(real_splat((number)plan->slots) * tiny, across.length);
     direction lies = vec3_direction(vec3_sub(from, vec3_scale(vec3_dot(from, line), line)));
     mask is_beside = mask_less(real_splat(TINY_SINE), lies.length);
@@ -232,15 +232,15 @@ static mask chain_curve(const ik_plan *plan, const aimed_chain *chain, mask off,
     const real one = real_splat(1);
     const mask drawn = off & chain_at_edge(chain, edge.drawn);
     if (!mask_any(drawn)) return drawn;
-    vec3 end = vec3_splat(0, 0, 0), belly = end;
+    vec3 end = vec3_splat(0, 0, 0), joints = end;
     for (int slot = 1; slot < plan->slots; slot++) {
         end = vec3_add(end, column_vec3(record, bones + 3 * slot));
-        belly = vec3_add(belly, end);
+        joints = vec3_add(joints, end);
     }
     chain_form form = {.from = vec3_direction(end).unit};
     real closeness = real_max(one + vec3_dot(form.from, chain->line), real_splat(TINY_SINE));
     form.both = vec3_scale(one / closeness, vec3_add(form.from, chain->line));
-    form.side = chain_side(plan, belly, end, chain->reach.sum, chain->line);
+    form.side = chain_side(plan, joints, end, chain->reach.sum, chain->line);
     const mask draws = chain_draws(plan, chain, drawn, &form, end, bones, record);
     const mask chosen = draws | (off & chain_at_edge(chain, edge.arched));
     real steepness = real_sqrt(chain_square(plan, chain, &form, bones, record)), at = real_splat(0);

@@ -128,7 +128,7 @@ static void circle_step(const ik_plan *plan, real *bundle, int groups) {
 
 /* Two vectors of a chain as it is bent: the sum of its joints, and the area between it and the line to its end. */
 typedef struct {
-    vec3 belly, area;
+    vec3 joints, area;
 } circle_bent;
 
 static circle_bent circle_bent_of(const ik_plan *plan, columns record) {
@@ -138,7 +138,7 @@ static circle_bent circle_bent_of(const ik_plan *plan, columns record) {
         vec3 bone = column_vec3(record, chain_bone(slot));
         bent.area = vec3_add(bent.area, vec3_cross(at, bone));
         at = vec3_add(at, bone);
-        bent.belly = vec3_add(bent.belly, at);
+        bent.joints = vec3_add(bent.joints, at);
     }
     return bent;
 }
@@ -146,7 +146,7 @@ static circle_bent circle_bent_of(const ik_plan *plan, columns record) {
 /* The unit vector to the target; where that is the base, as the chain now ends: or if it is closed, as a circle. */
 static vec3 circle_line(const circle_bent *bent, vec3 end, direction target, real reach) {
     const real rounding = real_splat(4 * EPSILON) * reach;
-    direction now = vec3_direction(end), ring = vec3_direction(vec3_cross(bent->area, bent->belly));
+    direction now = vec3_direction(end), ring = vec3_direction(vec3_cross(bent->area, bent->joints));
     vec3 otherwise = vec3_select(mask_less(rounding, now.length), now.unit, ring.unit);
     return vec3_select(mask_less(rounding, target.length), target.unit, otherwise);
 }
@@ -175,7 +175,7 @@ static void circle_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, circle_column(plan, CIRCLE_LONGEST)) = longest;
     *column(record, circle_column(plan, CIRCLE_CHORD)) = chord;
     column_set_vec3(record, circle_column(plan, CIRCLE_LINE), line);
-    column_set_vec3(record, circle_column(plan, CIRCLE_SIDE), chain_side(plan, bent.belly, end, sum, line));
+    column_set_vec3(record, circle_column(plan, CIRCLE_SIDE), chain_side(plan, bent.joints, end, sum, line));
     *tolerance = real_splat(CIRCLE_CLOSED) * sum;
     real off = vec3_length(vec3_sub(target, end)); /* the bones are not on an arc yet, however near the end is */
     *error = real_select(counts, real_max(off, *tolerance + *tolerance), zero);
