@@ -4,7 +4,7 @@
 #ifndef IK_NO_SKELETON
 #include "goals.h"
 
-/* Whether a goal is about something below a joint, or the joint. */
+/* Whether a goal is about a joint or one of its descendants. */
 static int hangs_from(const ik_skeleton *skeleton, const ik_goal *goal, int joint) {
     return is_weighed(goal) || is_ancestor(skeleton, joint, goal->joint) ||
            (goal->relative && is_ancestor(skeleton, joint, goal->other));
@@ -125,7 +125,7 @@ static const char *check_joints(const ik_skeleton *skeleton, const ik_goal *goal
     return NULL;
 }
 
-/* Two goals that would be for the same. */
+/* Returns a sentence if two goals are for the same thing. */
 static const char *check_pair(const ik_goal *before, const ik_goal *goal) {
     if (before->kind != goal->kind || before->joint != goal->joint || before->relative || goal->relative) return NULL;
     if (goal->kind == IK_TURN) return "a joint has two rotations to reach";
@@ -156,7 +156,7 @@ static const char *check_chains(const ik_solve_job *job, const ik_goal *goal, un
     return wrong;
 }
 
-/* Whether goals are about one point of one joint, and no two alike; a posture is about none. */
+/* Whether all goals except postures are about one point of one joint, and no two are of one kind. */
 static int has_one_end(const ik_solve_job *job) {
     const ik_goal *first = NULL;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {

@@ -64,13 +64,13 @@ typedef struct {
 
 static double key(const builder *b, int32_t row, int column) { return b->keys[(ptrdiff_t)row * b->columns + column]; }
 
-/* Rows with the same number stand by their own. */
+/* Rows with equal numbers are ordered by their index. */
 static int is_before(const builder *b, int column, int32_t row, int32_t other) {
     double x = key(b, row, column), y = key(b, other, column);
     return x < y || (x == y && row < other);
 }
 
-/* In which they spread most, of several the first. */
+/* The column with the largest spread; of equal ones the first. */
 static int widest(const builder *b, const int32_t *order, int count) {
     int widest = 0;
     double most = -1;
@@ -90,8 +90,8 @@ static void swap(int32_t *order, int i, int j) {
     order[i] = order[j], order[j] = row;
 }
 
-/* Brings the row that belongs at place `wanted` there, and those before it before it (C. A. R. Hoare, "Find", 1961).
- * The pivot is as good as random, so no order of rows is a bad one on purpose. */
+/* Quickselect (C. A. R. Hoare, "Find", 1961): moves the row of rank `wanted` to its place, and all smaller ones before
+ * it. The pivot is pseudo-random, so no order of rows is systematically bad. */
 static void find(const builder *b, int column, int32_t *order, int count, int wanted) {
     uint32_t random = 2463534242u;
     for (int first = 0, last = count - 1; first < last;) {
@@ -156,7 +156,7 @@ typedef struct {
     int columns, count, found;
     double query[IK_TABLE_COLUMNS];
     double gaps[IK_TABLE_COLUMNS];  /* to the part at hand */
-    double most;                    /* the square beyond which no row counts */
+    double most;                    /* squared distance above which rows are ignored */
     near nearest[IK_TABLE_NEAREST]; /* so far, in their order */
 } search;
 
@@ -171,7 +171,7 @@ static int comes_before(near one, near other) {
     return one.square < other.square || (one.square == other.square && one.row < other.row);
 }
 
-/* Puts a row in its place among the nearest; the last of them falls out where they are enough. */
+/* Inserts a row among the nearest, and drops the last one if there are enough. */
 static void insert(search *s, near one) {
     if (s->found == s->count && !comes_before(one, s->nearest[s->count - 1])) return;
     int at = s->found < s->count ? s->found++ : s->count - 1;
@@ -216,7 +216,7 @@ static void descend(search *s, size_t node, int levels, int first, int count) {
     }
 }
 
-/* Whether all of it can be computed with. */
+/* Loads a query; returns whether its numbers are usable. */
 static int load_query(search *s, const ik_rows *queries, ptrdiff_t item) {
     const char *row = (const char *)queries->data + item * queries->stride;
     for (int column = 0; column < s->columns; column++) {

@@ -88,6 +88,6 @@ typedef struct {
 } errors;
 
 /* `beside` is the factor of a level relative to the one before. `rows`, unless NULL, gets the scaled errors. Compiled
- * with the frame (shared.h). */
+ * once (shared.h). */
 ik_hidden errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when when, real beside, real *rows,
                                          int step);

@@ -32,7 +32,7 @@ ik_inline int joint_angle(const ik_plan *plan, int slot) { return joint_lever(pl
 ik_inline int joint_above(const ik_plan *plan, int base) { return joint_angle(plan, plan->slots) + 4 * base; }
 ik_inline int joint_posture(const ik_plan *plan, int slot) { return joint_above(plan, plan->bases) + 5 * slot; }
 
-/* The number of columns, including those of the frame. */
+/* The number of columns, including those of the loop. */
 ik_inline int joint_columns(const ik_plan *plan) {
     return plan->rests ? joint_posture(plan, plan->columns_of_postures) : joint_angle(plan, 0);
 }
@@ -115,7 +115,7 @@ ik_inline void joint_set_wanted(columns record, int at, const ik_task *task, con
     column_set_quat(record, at, task->kind == IK_TURN ? wanted->rotation : all);
 }
 
-/* The wanted values of a task that is not simple, and its tolerance as a distance or angle. Compiled with the frame
+/* The wanted values of a task that is not simple, and its tolerance as a distance or angle. Compiled once
  * (shared.h). */
 ik_hidden real IK_NAME(joint_load_any)(const ik_plan *plan, group at, const pose *start, const ik_task *task,
                                        task_wanted *wanted, real *weight);
@@ -134,7 +134,7 @@ static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
 /* ---- input and output */
 
 /* The start pose, moved into its limits, and the wanted values of all tasks: the first call of a method's `begin`. It
- * also sets TOLERANCE if there are only rotations. Compiled with the frame (shared.h). */
+ * also sets TOLERANCE if there are only rotations. Compiled once (shared.h). */
 ik_hidden void IK_NAME(joint_load)(const ik_plan *plan, group at, const pose *start, columns record);
 
 /* A method's `place`. */

@@ -1,4 +1,4 @@
-/* The frame of every iterative method: lanes that finish are filled again at once.
+/* The loop of every iterative method: lanes that finish are filled again at once.
  *
  * Iteration counts have a long tail, so lanes that wait for the slowest lane of their vector would waste four fifths of
  * the work. Here every lane of a bundle holds one item, and takes the next one when that is done. A bundle has GROUPS
@@ -14,7 +14,7 @@
  *   again    from the found pose, if uneven scales changed bones as joints turned
  *   frames   all of it for every frame of a sequence
  *
- * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
+ * A record is a column of numbers an item: first those of the loop (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
  * near 1, and positions are relative to the first node. A lane never looks at another, so the bits of an item do not
  * depend on its neighbours. */

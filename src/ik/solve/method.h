@@ -1,5 +1,5 @@
-/* The interface between a method and the frame (loop.h). The frame is compiled once, a method in its family; they meet
- * in the two functions at the end. parts.h lists the building blocks of methods. */
+/* The interface between a method and the loop (loop.h). The loop is compiled once, a method in its family. They are
+ * connected by the two functions at the end. parts.h lists the building blocks of methods. */
 #include "../forms/rotations.h"
 #include "../forms/limits/limit.h"
 #include "../forms/skeleton.h"
@@ -24,7 +24,7 @@ enum record {
 };
 
 typedef struct {
-    int columns; /* of a record, including those of the frame */
+    int columns; /* of a record, including those of the loop */
     int results; /* of those, the number that finish needs */
     int work;    /* columns of a bundle only, after those, from plan->work on: no data of an item */
     int state; /* the last columns of the results that are kept from frame to frame of an item. They are 0 in the first

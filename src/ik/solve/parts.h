@@ -1,5 +1,5 @@
-/* The building blocks of iterative methods, besides the interface of the frame (method.h). A part uses those
- * before it, and costs nothing if it is not used; long functions are in shared.h, compiled once.
+/* The building blocks of iterative methods, besides the interface to the loop (method.h). A part uses those before it,
+ * and costs nothing if it is not used. Long functions are in shared.h, compiled once.
  *
  *   random.h       numbers without a pattern. The loop uses them as well, so pose.h includes it.
  *   progress.h     detects stalls

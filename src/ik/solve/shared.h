@@ -1,5 +1,4 @@
-/* Long parts of methods that are the same for all of them: compiled once, with the frame. They are described at their
- * declarations. */
+/* Long functions that all methods use, compiled once, with the loop. They are described at their declarations. */
 
 /* ---- loading tasks (joints.h) */
 

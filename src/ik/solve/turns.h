@@ -8,8 +8,8 @@
  *   turns_try      the positions of nodes after all own turns and slides
  *   turns_accept   the pose becomes that, in the lanes that want it; others keep theirs to the bit
  *
- * These are compiled with the frame (shared.h), which shakes joints by them as well (kicks.h).
- * An own turn is a rotation vector in the world; of a hinge the angle alone. A slide is along the axes of the parent.
+ * These are compiled once (shared.h), where perturbations (kicks.h) use them as well. An own turn is a rotation vector
+ * in the world; of a hinge the angle alone. A slide is along the axes of the parent.
  */
 
 /* Columns of a step, per joint: the effect of all turns on its rotation and its position; its own turn and slide; its
