@@ -27,7 +27,7 @@ class Plant:
     start, end : float
         Seconds, both included. They may lie before the clip begins or after it ends.
     position : (3,) array
-        Where it stands, in the world.
+        Its position in the world.
     """
 
     point: str

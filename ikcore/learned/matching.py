@@ -32,7 +32,7 @@ class MotionMatching:
     Parameters
     ----------
     clips : list of Clip
-        With the same skeleton, frame rate and up axis.
+        Clips of one skeleton, frame rate and up axis.
     joints : list of str or int
         The joints whose positions and velocities count, for example the feet.
     root : str or int, optional

@@ -289,8 +289,8 @@ def sns(
 ) -> Solution:
     """Solve by saturation in the null space: joints stop at their limits, and others replace their motion.
 
-    If too few joints are left for that, the effectors move less far in a step, but straight to their targets, or as
-    near as possible if there is no straight way. `scaling=False` goes as near as possible at once (IKTC).
+    If too few joints are left for that, the effectors move less far in a step, but straight to their targets. If there
+    is no straight way, they move as near as possible. `scaling=False` goes as near as possible at once (IKTC).
 
     Examples
     --------

@@ -90,7 +90,7 @@ class Solver:
     skeleton : Skeleton
         The skeleton.
     goals : list of Goal
-        What should be reached; an ellipsis stands for an array that comes with the call.
+        The goals; an ellipsis stands for an array that is passed in each call.
     method : str, optional
         One of `methods`, or ``"auto"``, as in `solve`. The attribute has the name of the chosen method.
     translations : bool, optional

@@ -136,19 +136,19 @@ typedef struct ik_status_flag {
 extern const ik_status_flag ik_status_flags[];
 
 /* The instruction set in use: "scalar", "base" (16-byte vectors: SSE2, NEON), "avx2" or "avx512". All give the same
- * bits. The best one is chosen on first use. ik_use_isa("avx2") chooses avx2, or the next lower one that is compiled
- * and that this processor has. ik_use_isa(NULL) returns to the best. Returns the name now in use, or NULL for an
- * unknown name, which changes nothing. Safe from any thread. A running batch keeps its instruction set; for curves,
- * those that are solved together keep theirs. */
+ * bits. The best one is chosen on first use. A call of ik_use_isa("avx2") chooses avx2, or the next lower one that is
+ * compiled and that this processor has. NULL returns to the best. Returns the name now in use, or NULL for an unknown
+ * name, which changes nothing. Safe from any thread. A running batch keeps its instruction set; for curves, those that
+ * are solved together keep theirs. */
 const char *ik_use_isa(const char *name);
 const char *ik_isa(void);
 
 /* The limb: two bones, root-mid and mid-end, reach for a target by turning at root and mid. Closed form, exact wherever
  * the target can be reached; elsewhere the limb stretches straight or folds towards it.
  *
- * The first of these that is defined decides the bend: towards `pole`, a point that is not on the line through root and
- * target; towards `bend`, a direction; the present bend, carried along by the shortest arc from the old root-end line
- * to the new one; a fixed direction.
+ * The limb bends towards `pole`, a point; if there is none, or it is on the line through root and target, towards
+ * `bend`, a direction. Otherwise it keeps its present bend, carried along by the shortest arc from the old root-end
+ * line to the new one. A straight limb without any of these bends in a fixed direction.
  *
  * root_delta and mid_delta are world-space rotations to apply to the input pose. Let W be the world rotation of a
  * joint's parent in that pose. The joint's local rotation becomes (W^-1 delta W) local. The mid bone has then turned by
@@ -1114,7 +1114,7 @@ IK_METHODS(IK_METHOD_PROTOTYPES)
  * Weights are shares, 0 to 1. A limb that stretches has longer bones in `moved`: the translations of mid and tip. A
  * PLACE with an offset cannot stretch and is refused then, because no bone leads to its point.
  *
- * ik_aims has a LOOK without other_offset for every joint; its chain is the joint alone. The joint turns as by ik_aim.
+ * ik_aims has a LOOK without offset for every joint; its chain is the joint alone. The joint turns as by ik_aim.
  * A pole needs the axis `up`. A joint whose limit is a hinge turns about its own axis only. `error` is the distance of
  * the position from the ray. */
 #define IK_FORM_PROTOTYPES(name, function, taken, doc)                                                                 \

@@ -119,8 +119,8 @@ ik_inline real solve_counts_for(const ik_plan *plan, columns c, real reach) {
     return real_select(mask_less(zero, reach) & mask_less(zero, tolerance), tolerance / own, one);
 }
 
-/* The two functions of every method, which SOLVE_METHOD(name) defines at the end of its header. name_method returns
- * NULL if it does not support the plan on these vectors; narrower vectors then do. */
+/* The two functions of every method, which SOLVE_METHOD(name) defines at the end of its header. If name_method does not
+ * support the plan on these vectors it returns NULL; narrower vectors then do. */
 #define METHOD_DOORS(name, takes, doc)                                                                                 \
     ik_hidden record_size IK_NAME(name##_size)(const ik_plan *plan);                                                   \
     ik_hidden const method *IK_NAME(name##_method)(const ik_plan *plan);

@@ -1,8 +1,9 @@
 /* Postures: the turns of joints towards their preferred rotations, in the null space of the Jacobian (jacobian.h).
  */
 
-/* Columns of a step, after those of jacobian.h: the turn wanted for each joint; the second-order effect of these turns
- * on the error; the largest turn in the null space; and other pulls at joints, as turns in world axes. */
+/* Columns of a step, after those of jacobian.h. First come the wanted turn of each joint, and the second-order effect
+ * of all wanted turns on the error. Then follow the largest turn in the null space, and other pulls at joints, as turns
+ * in world axes. */
 ik_inline int posture_wish(const ik_plan *plan, int slot) { return rows_columns(plan) + 3 * slot; }
 ik_inline int posture_bends(const ik_plan *plan) { return posture_wish(plan, plan->slots); }
 ik_inline int posture_left(const ik_plan *plan) { return posture_bends(plan) + 1; }

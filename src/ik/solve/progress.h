@@ -13,8 +13,8 @@ ik_inline void watch_start(columns c, int watch) {
     *column(c, watch + WATCH_IDLE) = *column(c, watch + WATCH_KICKS) = real_splat(0);
 }
 
-/* Of the lanes that count, those that are hopeless, or whose value `patience` steps have not brought below this share
- * of the least. Their counts are reset. */
+/* Stuck lanes among those that count: hopeless ones, and those whose value `patience` steps have not brought below this
+ * share of the least. Their counts are reset. */
 ik_inline mask watch_is_stuck(columns c, int watch, mask counts, real value, real share, real patience, mask hopeless) {
     const real zero = real_splat(0), one = real_splat(1);
     real *idle = column(c, watch + WATCH_IDLE), *least = column(c, watch + WATCH_LEAST);

@@ -1,9 +1,9 @@
 /* Limits of speed: how far joints move from one solution to the next. Every joint goes towards the method's answer as
  * far as its speed and its acceleration allow, and such that it can come to rest there.
  *
- * V is the longest step, and A the largest difference between two steps. c is the last step. d is the motion from the
- * last solution to the answer: a rotation vector for a ball, the angle about the axis for a hinge, a translation for a
- * slide. d is changed in this order:
+ * V is the longest step, and A the largest difference between two steps. c is the last step. The motion from the last
+ * solution to the answer is d: a rotation vector for a ball, the angle about the axis for a hinge, a translation for a
+ * slide. It is changed in this order:
  *
  *   rest    In n steps, each by A shorter than the one before and the last by A at most, a joint moves n (n + 1) / 2 A.
  *           A distance r below that, but above that of n - 1 steps, has the first step r / n + (n - 1) / 2 A. d is cut

@@ -24,8 +24,8 @@ ik_inline int ccd_pasts(const ik_plan *plan) {
 /* Directions are treated as one below this squared sine of the angle between their changes of the errors. */
 #define CCD_ALIKE (number)(IK_BITS == 64 ? 1e-8 : 1e-4)
 
-/* Columns of a record: the errors; for each of the last steps its turns (in the world), its slides (along the axes of
- * the parents) and its change of the errors. */
+/* Columns of a record: the errors, then the data of each of the last steps. These are its turns (in the world), its
+ * slides (along the axes of the parents) and its change of the errors. */
 ik_inline int ccd_rows(const ik_plan *plan) { return ccd_state(plan, CCD_STATE); }
 ik_inline int ccd_past(const ik_plan *plan, int past) {
     return ccd_rows(plan) + plan->rows + past * (3 * (plan->slots + plan->columns_of_slides) + plan->rows);

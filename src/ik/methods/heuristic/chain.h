@@ -120,9 +120,9 @@ typedef struct {
 
 enum { CHAIN_ROUNDS = 5 };
 
-/* The leans of bones off the line to the target, as shares of their length: `own` times their present leans off the
- * line to the chain's end, plus `arc` times the leans of an arc. The latter fall linearly along the chain, from 1 to
- * -1. */
+/* The leans of bones off the line to the target, as shares of their length. They are `own` times the present leans off
+ * the line to the chain's end, plus `arc` times the leans of an arc. The latter fall linearly along the chain, from 1
+ * to -1. */
 typedef struct {
     vec3 from, both, side; /* the line now; that and the line to the target, for what is carried along */
     real own, arc;

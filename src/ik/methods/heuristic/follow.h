@@ -17,7 +17,7 @@
  * curved so that it ends there (chain.h). Near full reach, bones take up little of the pull. Therefore d starts as a
  * multiple of the error, the stride. It triples after an iteration that leaves more than half of the error, halves
  * after one that leaves less, and is 1 after the error has grown. The tip moves by at most a fifth of the reach that
- * way, and by at most eight times its first error: longer moves would change chains of few bones, and sequences, too
+ * way, and by at most eight times its first error. Longer moves would change chains of few bones, and sequences, too
  * much. Each time the error has grown, this bound falls by a tenth. The best of all poses is the result. */
 
 /* FOLLOW_SLOW: the stride grows if an iteration leaves more than this share of the error. FOLLOW_MOST: the longest
