@@ -93,7 +93,7 @@ typedef struct ik_rows {
 /* Bytes from one number of a row to the next; a number has `size` bytes. */
 static inline ptrdiff_t ik_step(const ik_rows *rows, size_t size) { return rows->step ? rows->step : (ptrdiff_t)size; }
 
-/* A list of `count` rows for every item: row k of an item stands k * next bytes after its first, which is in `rows`. */
+/* A list of `count` rows for every item: row k of an item starts k * next bytes after its first, which is in `rows`. */
 typedef struct ik_lists {
     ik_rows rows;
     ptrdiff_t next;
@@ -321,8 +321,8 @@ typedef struct ik_spline_job {
     ik_lists positions;  /* (3) afterwards, by forward kinematics from deltas, the root's place and stretches */
     ik_lists stretches;  /* numbers: of every bone the factor of its length; of the last joint 1 */
     ik_rows status;      /* int32_t */
-    ik_rows error;       /* the largest distance from a joint to its place on the curve, as that came to the root; to
-                            the curve's end where it goes on beyond */
+    ik_rows error; /* largest distance from a joint to its point on the moved curve, or to the curve's end for joints
+                      beyond it */
 } ik_spline_job;
 
 /* Tolerance of status 0: 1e-12 of the size of chain and curve, the larger of the two, or 1e-5. */
@@ -333,37 +333,38 @@ void ik_spline_f32(const ik_spline_job *job, ptrdiff_t count);
  * bones is distributed among them by their weights. The first and the last joint keep their world rotation, and every
  * bone its direction: the joints in between only roll about their bones.
  *
- * A joint's twist is that of rest^-1 local about its own bone, from minus half a turn to half a turn; beyond it jumps
- * to the other end. After a swing of half a turn there is none. Bones in line at rest get exactly the distributed
- * twists, to rounding; others approximately, the better the straighter they are. */
+ * A joint's twist is that of rest^-1 local about its own bone, from -pi to pi; beyond pi it jumps to -pi. After a swing
+ * of half a turn the twist is 0. Bones in line at rest get exactly the distributed twists, to rounding. Other bones get
+ * them approximately, the better the straighter the chain is. */
 typedef struct ik_spread_twist_job {
     ik_lists rotations; /* (4) local, of joints each the child of the one before, from the root on; of any length */
     ik_lists rests;     /* (4) the same at rest */
-    ik_lists axes;      /* (3) where each joint's bone points, in its own space, any length. One without length, as that
-                           of the last may be, goes on as the bone before; where none has one it is NO_LENGTH */
-    ik_lists weights;   /* numbers, as many, the first of which counts for nothing; count 0: all alike. A negative one
-                           counts as 0. If all are 0 nothing moves (PARTIAL_INFLUENCE) */
-    ik_lists solved;    /* (4) local; may be the very rows of rotations */
-    ik_lists twists;    /* numbers: what each joint has been handed out, radians; of the first 0 */
-    ik_rows status;     /* int32_t */
+    ik_lists axes; /* (3) direction of each joint's bone, in its own space, of any length. A zero one, usually the last,
+                      continues the bone before; if all are zero the item has NO_LENGTH */
+    ik_lists weights; /* numbers, as many; the first is ignored. count 0: equal weights. A negative one counts as 0. If
+                         all are 0 nothing moves (PARTIAL_INFLUENCE) */
+    ik_lists solved;  /* (4) local; may be the very rows of rotations */
+    ik_lists twists;  /* numbers: the twist given to each joint, radians; 0 for the first */
+    ik_rows status;   /* int32_t */
 } ik_spread_twist_job;
 
 void ik_spread_twist_f64(const ik_spread_twist_job *job, ptrdiff_t count);
 void ik_spread_twist_f32(const ik_spread_twist_job *job, ptrdiff_t count);
 
-/* Rotations, as quaternions (w, x, y, z) of any length but zero, which stands for no rotation. A quaternion whose
- * squared length is 1 within a few roundings is used unchanged; any other is normalised first. Only multiply and
- * conjugate are the plain products. Results have unit length. An item with a NaN or infinity in any of its inputs has
- * NaN in all of its outputs. A direction that has to be made up is always the same.
+/* Rotations, as quaternions (w, x, y, z) of any length; zero stands for no rotation. A quaternion whose squared length
+ * is 1 within a few roundings is used unchanged; any other is normalised first. Only multiply and conjugate are the
+ * plain products. Results have unit length. An item with a NaN or infinity in any of its inputs has NaN in all of its
+ * outputs. A direction that the input does not define is always the same one.
  *
- * "canonical" below: w >= 0, and where w is 0 the first of x, y, z that is not is positive. */
+ * "canonical" below: w >= 0; if w is 0, the first nonzero one of x, y, z is positive. */
 
 /* Two quaternions: a * b, which applies b first. */
 typedef struct ik_quat_multiply_job {
     ik_rows a, b, product; /* (4) */
 } ik_quat_multiply_job;
 
-/* The inverse of a unit quaternion; the same with unit length; that, canonical. */
+/* Conjugate: the inverse of a unit quaternion. Normalize: the same rotation with unit length. Canonical: normalised and
+ * canonical. */
 typedef struct ik_quat_conjugate_job {
     ik_rows q, out; /* (4) */
 } ik_quat_conjugate_job;
@@ -375,16 +376,17 @@ typedef struct ik_quat_rotate_job {
     ik_rows v, out; /* (3) */
 } ik_quat_rotate_job;
 
-/* The smallest rotation that takes the direction a to b; of a zero vector, none. Opposite directions are half a turn
- * about `axis`, made perpendicular to a; where that is impossible or no axis is given, about some perpendicular. */
+/* The smallest rotation that takes the direction a to b; the identity for a zero vector. Opposite directions are half a
+ * turn about `axis`, made perpendicular to a. If that is impossible, or no axis is given, it is about any
+ * perpendicular. */
 typedef struct ik_quat_shortest_arc_job {
     ik_rows a, b; /* (3) */
     ik_rows axis; /* (3) optional */
     ik_rows q;    /* (4) w >= 0 */
 } ik_quat_shortest_arc_job;
 
-/* Rotation vector (axis times angle) to quaternion: w < 0 beyond half a turn. Back: at most half a turn; of half a turn
- * the canonical one of the two. */
+/* Rotation vector (axis times angle) to quaternion: w < 0 beyond half a turn. The inverse gives at most half a turn;
+ * for exactly half a turn the canonical one of the two. */
 typedef struct ik_quat_exp_job {
     ik_rows v; /* (3) */
     ik_rows q; /* (4) */
@@ -580,19 +582,18 @@ typedef struct ik_joint {
     double preferred[4]; /* the local rotation that it turns to in the null space of goals, of unit length */
     double compliance; /* how far the joint opens under a force that pulls it apart, length per unit of force; 0: not at
                           all. For methods with masses */
-    double cap;        /* the most that it turns at a visit of a method that turns one joint after the other, radians;
-                          0: as far as is best */
+    double cap; /* its largest turn per visit of a method that turns one joint after the other, radians; 0: unlimited */
 } ik_joint;
 
-/* A skeleton: joints with parents, in any order. Everything is in the joint's parent's space; a root's in the world's.
- * A pose gives every joint a local rotation, and where it likes its own translation (in place of the offset) and
+/* A skeleton: joints with parents, in any order. Everything is in the space of the joint's parent; that of a root in
+ * the world. A pose gives every joint a local rotation, and optionally a translation (in place of the offset) and a
  * scale. */
 typedef struct ik_skeleton {
     int count;
     const int *parents;     /* -1: a root */
     const int *order;       /* the joints, every parent before its children, as ik_skeleton_order finds them, */
-    const int *rank;        /* and the place of every joint in that */
-    const double *offsets;  /* (3) each: where the joint is at rest */
+    const int *rank;        /* and the index of every joint in that */
+    const double *offsets;  /* (3) each: position of the joint at rest */
     const double *rests;    /* (4) each: its local rotation at rest, of unit length */
     const ik_limit *limits; /* one each; NULL: all free */
     const ik_joint *joints; /* one each; NULL: no masses, no caps, and rest is preferred */
