@@ -75,7 +75,7 @@ class Origin:
     Attributes
     ----------
     frames : int
-        Of the clip.
+        The number of frames of the clip.
     ground : str
         The fingerprint of the ground, `Ground.fingerprint`.
     floor : {"level", "ground"}
@@ -89,7 +89,7 @@ class Origin:
     contacts : mapping of (str, str) to (n, 2) array of int
         By leg and point of the sole: the intervals of frames in which it is in contact.
     confidence : mapping of (str, str) to float
-        Of these contacts.
+        The confidence of these contacts.
     stances : tuple of Stance
         Those that the bake placed.
     treadmill : (frames, 3) array, optional

@@ -40,7 +40,7 @@ class MotionMatching:
     times : list of float, optional
         Times ahead, in seconds, at which the path counts. Frames too near to the end of their clip have no row.
     weights : dict, optional
-        Of "positions", "velocities", "travel", "path" and "facing" (default: 1 each).
+        Weights of "positions", "velocities", "travel", "path" and "facing" (default: 1 each).
     transition : float, optional
         The cost of a jump: how much nearer than the present row another row must be, as squared distances.
 
