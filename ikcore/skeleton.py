@@ -63,14 +63,14 @@ class Skeleton:
         Preferred local rotations (w, x, y, z), of any length, approached in the null space of all goals, as by the
         option `posture` of `dls` (default: rest).
     caps : (joints,) array_like, optional
-        The most that every joint turns each time that a method visits it which turns one joint after the other, as
-        `ccd` does, in radians (default: 0, as far as is best).
+        Largest turn of every joint per visit in radians, for methods that turn one joint after the other, such as `ccd`
+        (default: 0, unlimited).
     inertias : (joints, 3, 3) array_like, optional
         The inertia of every mass about its centre, in the axes of the joint: symmetric, in the unit of mass times
         length squared (default: 0, all of it is at the centre).
     compliances : (joints,) array_like, optional
-        How far every joint gives way to what pulls it apart, in length for each unit of force (default: 0, not at all).
-        For methods with masses: all others refuse it.
+        How far every joint opens under a force that pulls it apart, in length for each unit of force (default: 0, not
+        at all). For methods with masses: all others refuse it.
 
     Examples
     --------

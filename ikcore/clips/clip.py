@@ -306,7 +306,7 @@ class Clip:
         Parameters
         ----------
         clips : sequence of Clip
-            Of one skeleton, rate, axis and unit.
+            Clips of one skeleton, rate, axis and unit.
 
         Returns
         -------

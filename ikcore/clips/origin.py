@@ -28,7 +28,7 @@ class Pivot:
     start, stop : int
         Its first frame, and the first one after it.
     places : (1, 3) or (stop - start, 3) array
-        Where the point is in the finished pose: once if it stays there, else in every frame.
+        Positions of the point in the finished pose: one if it is constant, otherwise one per frame.
     """
 
     point: str
@@ -46,7 +46,7 @@ class Stance:
     leg : str
         Which one.
     pivots : tuple of Pivot
-        What it turned about, one after the other.
+        The pivots of the stance, one after the other.
     level : float
         The height of the ground under its main pivot.
     """
@@ -75,11 +75,11 @@ class Origin:
     Attributes
     ----------
     frames : int
-        Of the clip.
+        The number of frames of the clip.
     ground : str
         The fingerprint of the ground, `Ground.fingerprint`.
     floor : {"level", "ground"}
-        What the source was made for: a level floor, or this ground.
+        The ground that the source was made for: a level floor, or this ground.
     settings : mapping of str
         Those of the bake, as numbers, names and None.
     tolerance : float
@@ -89,7 +89,7 @@ class Origin:
     contacts : mapping of (str, str) to (n, 2) array of int
         By leg and point of the sole: the intervals of frames in which it is in contact.
     confidence : mapping of (str, str) to float
-        Of these contacts.
+        The confidence of these contacts.
     stances : tuple of Stance
         Those that the bake placed.
     treadmill : (frames, 3) array, optional

@@ -27,7 +27,7 @@ class Plant:
     start, end : float
         Seconds, both included. They may lie before the clip begins or after it ends.
     position : (3,) array
-        Where it stands, in the world.
+        Its position in the world.
     """
 
     point: str
@@ -45,8 +45,8 @@ class Sample:
     clip : Clip
         The motion.
     soles : dict of str to (str, (3,) array)
-        Of the points "LeftHeel", "LeftBall", "LeftToe" and those on the right: the joint that carries it, and where it
-        is in that joint's space.
+        The points "LeftHeel", "LeftBall", "LeftToe" and those on the right: the joint that carries the point, and its
+        position in the space of that joint.
     plants : tuple of Plant
         All that touch the time of the clip, by their start.
     """

@@ -32,7 +32,7 @@ class MotionMatching:
     Parameters
     ----------
     clips : list of Clip
-        With the same skeleton, frame rate and up axis.
+        Clips of one skeleton, frame rate and up axis.
     joints : list of str or int
         The joints whose positions and velocities count, for example the feet.
     root : str or int, optional
@@ -40,7 +40,7 @@ class MotionMatching:
     times : list of float, optional
         Times ahead, in seconds, at which the path counts. Frames too near to the end of their clip have no row.
     weights : dict, optional
-        Of "positions", "velocities", "travel", "path" and "facing" (default: 1 each).
+        Weights of "positions", "velocities", "travel", "path" and "facing" (default: 1 each).
     transition : float, optional
         The cost of a jump: how much nearer than the present row another row must be, as squared distances.
 

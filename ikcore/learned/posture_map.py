@@ -26,8 +26,9 @@ def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 
     """Poses on a grid fitted to known poses, for `Postures`: fewer, smoother, and within limits.
 
     In each step the node nearest to a pose moves towards it, and its neighbours too, by decreasing amounts. All nodes
-    are then moved into the limits. A node is left out if it won no pose in the last quarter of the steps, if it is
-    three times as far from the poses it won as the median node, or if limits moved it by more than 5 degrees.
+    are then moved into the limits. A node is left out if it won no pose in the last quarter of the steps, or if limits
+    moved it by more than 5 degrees. It is also left out if it is three times as far from the poses it won as the median
+    node.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ ABOUT_TIME = (
 
 
 def about_paths(measured: Measured, source: Measured | None) -> str:
-    """What the paths of feet show."""
+    """Facts about the paths of feet."""
     words = "From the side, along the way they travel. Where a point of the sole is in the ground its path is red."
     return words + " Before is dashed, and carried up and down with the pelvis." * moves_source(measured, source)
 

@@ -91,7 +91,7 @@ class Found(NamedTuple):
 
 
 # A block is one call of the core. Blocks of this size keep its lanes full, except in the last batch of lanes of each
-# call. With fewer items than the smallest block, two threads are no faster than one.
+# call. Below the smallest block, two threads are no faster than one.
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 

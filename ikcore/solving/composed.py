@@ -1,7 +1,7 @@
 """Methods written in Python: a function from poses to poses becomes a row in the table of methods.
 
-The function proposes poses. The rest is as for every method: goals and options are checked, unusable items keep their
-pose, joints that no goal moves keep theirs, limits hold, and the core judges the result.
+The function proposes poses. The rest is as for every method. Goals and options are checked, and limits hold. Unusable
+items, and joints that no goal moves, keep their pose. The core judges the result.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ def spring(
 ) -> Solution:
     """Solve by springs along the bones of a chain, and where wanted from its joints to tip and base, which shape it.
 
-    For one chain without limits. The more bones, the more iterations, about the square. With springs to tip and base it
-    comes near the target, but usually not onto it; another method can do the rest (`stages`).
+    For one chain without limits. The more bones, the more iterations, about the square. Springs to tip and base bring
+    it near the target, but usually not onto it; another method can do the rest (`stages`).
 
     Examples
     --------

@@ -76,8 +76,8 @@ def transpose(
     """Solve by the transpose of the Jacobian: errors pull at joints like forces; the step length is the best one.
 
     No equations are solved, so it is always stable. It is slow if some directions move much farther than others, as
-    near full reach. Use `dls` to reach targets, and this method for comparisons. With `loops` it is feedback inverse
-    kinematics: residual errors pull again before joints turn.
+    near full reach. Use `dls` to reach targets, and this method for comparisons. Several `loops` make it feedback
+    inverse kinematics: residual errors pull again before joints turn.
 
     Examples
     --------
@@ -123,7 +123,8 @@ def pinv(
 
     Few iterations far from singular poses such as a stretched arm. Near them joints would turn without bounds.
     Therefore small singular values are left out, or damped one by one with `filtering`, and steps that increase the
-    error are taken back; `textbook=True` keeps them. With `gain` a step removes only a share of the error (CLIK).
+    error are taken back; `textbook=True` keeps them. A `gain` below 1 removes only a share of the error in a step
+    (CLIK).
 
     Examples
     --------
@@ -288,8 +289,8 @@ def sns(
 ) -> Solution:
     """Solve by saturation in the null space: joints stop at their limits, and others replace their motion.
 
-    If too few joints are left for that, the effectors move less far in a step, but straight to their targets, or as
-    near as possible if there is no straight way. `scaling=False` goes as near as possible at once (IKTC).
+    If too few joints are left for that, the effectors move less far in a step, but straight to their targets. If there
+    is no straight way, they move as near as possible. `scaling=False` goes as near as possible at once (IKTC).
 
     Examples
     --------

@@ -34,9 +34,9 @@ def full_body(
 ) -> Solution:
     """Solve by rigid bodies with masses that goals draw (XPBD), then meet the goals by damped least squares.
 
-    For whole bodies: who gives way is decided by masses, inertia and stiffness. A root moves where its limit has a
+    For whole bodies: masses, inertia and stiffness decide which joints move. A root moves if its limit has a
     `position`; `as_body` gives it one. The first number of `history` is the residual before the finish, `error` the one
-    after it. Where goals are out of reach the pose stays a continuous function of them.
+    after it. If goals are out of reach, the pose is still a continuous function of them.
 
     Examples
     --------

@@ -54,11 +54,11 @@ class Solution:
         `Status` flags; 0 means that all goals are reached. INPUT_OUTSIDE alone means that they are reached from a start
         pose outside limits.
     history : (..., iterations + 1) array or None
-        With ``history=True``: the largest distance that the method sees, in units of length, before the first iteration
-        and after each; NaN beyond the last. The distance of a chain is multiplied by the longest reach over its own
-        reach, because its tolerance is smaller by this factor. A chain without length counts as 0.
+        Given ``history=True``: the largest distance that the method sees, in units of length, before the first
+        iteration and after each; NaN beyond the last. The distance of a chain is multiplied by the longest reach over
+        its own reach, because its tolerance is smaller by this factor. A chain without length counts as 0.
     goal_errors : (..., goals, 2) array or None
-        With ``goal_errors=True``: the distance and the angle by which every goal is missed. NaN if the goal does not
+        Given ``goal_errors=True``: the distance and the angle by which every goal is missed. NaN if the goal does not
         ask for it. For a `Posture`, the residual angle.
     """
 

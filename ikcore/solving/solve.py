@@ -90,7 +90,7 @@ class Solver:
     skeleton : Skeleton
         The skeleton.
     goals : list of Goal
-        What should be reached; an ellipsis stands for an array that comes with the call.
+        The goals; an ellipsis stands for an array that is passed in each call.
     method : str, optional
         One of `methods`, or ``"auto"``, as in `solve`. The attribute has the name of the chosen method.
     translations : bool, optional
@@ -109,7 +109,7 @@ class Solver:
     >>> rotations.shape, status
     ((2, 4, 4), array([0, 0], dtype=int32))
 
-    Where joints slide it returns their translations:
+    Translations of sliding joints are returned as well:
 
     >>> rail = ik.Limit.locked(position=[[-1, 0, 0], [1, 0, 0]])
     >>> crane = ik.Skeleton([-1, 0, 1], [[0, 2, 0], [0, -1, 0], [0, -1, 0]], limits={0: rail})
@@ -122,7 +122,7 @@ class Solver:
     >>> print(status)
     0
 
-    With dask, and with xarray::
+    Examples for dask and for xarray::
 
         dask.array.apply_gufunc(solve_arm, solve_arm.signature, rotations, targets,
                                 output_dtypes=(float, float, np.int32))

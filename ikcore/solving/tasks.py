@@ -278,7 +278,7 @@ def may_of(skeleton: Skeleton, moving: Moving) -> bytes | None:
             raise TypeError(f"moving: expected a joint or a list of joints, got {shown(moving)}") from None
         chosen = {index_of(skeleton, joint, f"moving[{index}]") for index, joint in enumerate(listed)}
     if not chosen:
-        raise ValueError("moving: expected one or more joints, got none; leave it out to let goals say who moves")
+        raise ValueError("moving: expected one or more joints, got none; leave it out if goals decide what moves")
     return bytes((MAY_TURN | MAY_SLIDE) * (joint in chosen) for joint in range(len(skeleton)))
 
 

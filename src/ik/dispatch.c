@@ -1,7 +1,7 @@
 /* Chooses the instruction set and runs batches on it.
  *
- * ik_use_isa and ik_isa manage the choice; the public function of every solver, made from the list in solvers.h, picks
- * the kernel for its batch and enters the default floating-point mode around it. */
+ * ik_use_isa and ik_isa manage the choice. The public function of every solver is generated from the list in solvers.h.
+ * It picks the kernel for its batch and enters the default floating-point mode around it. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ typedef struct {
 #define IK_PAIR(isa) {&ik_kernels_##isa##_f32, &ik_kernels_##isa##_f64}
 #endif
 
-/* What is compiled, ascending. */
+/* The compiled instruction sets, ascending. */
 static const isa_level levels[] = {
     {SCALAR, IK_PAIR(scalar)},
 #ifdef IK_HAS_BASE

@@ -1,8 +1,8 @@
 /* ikcore: inverse kinematics for characters and chains, in C17 without dependencies.
  *
- * Add all .c files of this folder and of those in it to a project and include this header; no compiler flags are
- * needed for right results (README.md names those for speed, and the few that would spoil them). There is no
- * allocation, no printing, and no state but the instruction set in use.
+ * Add all .c files of this folder and its subfolders to a project and include this header. Results are right without
+ * any compiler flags; README.md names flags for speed, and the few flags that must not be used. There is no allocation,
+ * no printing, and no state except the instruction set in use.
  *
  * Contents
  *   ik_rows, ik_lists       rows of numbers in the caller's memory, and lists of them
@@ -79,9 +79,10 @@ extern "C" {
 #endif
 
 /* Rows of numbers. Row i of item `data` starts i * stride bytes after it; neighbouring numbers of a row are `step`
- * bytes apart; step 0 means packed (the size of a number). stride 0 gives every item the same row. data NULL means that
- * an optional input is not given, or that an output is not wanted. Every number must be aligned for its type. Inputs
- * are never written. In a job with frames, the rows of a frame start `frame` bytes after those of the frame before. */
+ * bytes apart. A step of 0 means packed (the size of a number). A stride of 0 gives every item the same row. A NULL
+ * `data` means that an optional input is not given, or that an output is not wanted. Every number must be aligned for
+ * its type. Inputs are never written. In a job with frames, the rows of a frame start `frame` bytes after those of the
+ * frame before. */
 typedef struct ik_rows {
     void *data;
     ptrdiff_t stride;
@@ -92,7 +93,7 @@ typedef struct ik_rows {
 /* Bytes from one number of a row to the next; a number has `size` bytes. */
 static inline ptrdiff_t ik_step(const ik_rows *rows, size_t size) { return rows->step ? rows->step : (ptrdiff_t)size; }
 
-/* A list of `count` rows for every item: row k of an item stands k * next bytes after its first, which is in `rows`. */
+/* A list of `count` rows for every item: row k of an item starts k * next bytes after its first, which is in `rows`. */
 typedef struct ik_lists {
     ik_rows rows;
     ptrdiff_t next;
@@ -135,22 +136,22 @@ typedef struct ik_status_flag {
 extern const ik_status_flag ik_status_flags[];
 
 /* The instruction set in use: "scalar", "base" (16-byte vectors: SSE2, NEON), "avx2" or "avx512". All give the same
- * bits. The best one is chosen on first use; ik_use_isa("avx2") lowers the choice to avx2 or the next lower one
- * that is compiled and that this processor has, ik_use_isa(NULL) takes the best again. Returns the name now in use, or
- * NULL for an unknown name, which changes nothing. Safe from any thread. A running batch keeps its instruction set; for
- * curves, those that are solved together keep theirs. */
+ * bits. The best one is chosen on first use. A call of ik_use_isa("avx2") chooses avx2, or the next lower one that is
+ * compiled and that this processor has. NULL returns to the best. Returns the name now in use, or NULL for an unknown
+ * name, which changes nothing. Safe from any thread. A running batch keeps its instruction set; for curves, those that
+ * are solved together keep theirs. */
 const char *ik_use_isa(const char *name);
 const char *ik_isa(void);
 
 /* The limb: two bones, root-mid and mid-end, reach for a target by turning at root and mid. Closed form, exact wherever
  * the target can be reached; elsewhere the limb stretches straight or folds towards it.
  *
- * The limb bends towards `pole`, a point; without one, or where it lies on the line through root and target, towards
- * `bend`, a direction; then as the limb is bent now, carried along by the shortest arc from the old root-end line to
- * the new; then anywhere, always the same way.
+ * The limb bends towards `pole`, a point; if there is none, or it is on the line through root and target, towards
+ * `bend`, a direction. Otherwise it keeps its present bend, carried along by the shortest arc from the old root-end
+ * line to the new one. A straight limb without any of these bends in a fixed direction.
  *
- * root_delta and mid_delta are world-space rotations to apply to the pose that came in: with W the world rotation of a
- * joint's parent in that pose, the joint's local rotation becomes (W^-1 delta W) local. The mid bone has then turned by
+ * root_delta and mid_delta are world-space rotations to apply to the input pose. Let W be the world rotation of a
+ * joint's parent in that pose. The joint's local rotation becomes (W^-1 delta W) local. The mid bone has then turned by
  * root_delta * mid_delta. The mid joint turns about the limb's own hinge, so the bones keep their twist; a straight
  * limb has no hinge yet and the root takes the shortest arc. Deltas have w >= 0.
  *
@@ -184,10 +185,9 @@ typedef struct ik_two_bone_job {
     ik_rows positions[3];  /* (3) each: root, mid and end afterwards, by forward kinematics from the deltas */
     ik_rows status;        /* int32_t */
     ik_rows error;         /* distance from end to target afterwards; NaN where an input is not finite */
-    ik_rows flip;          /* the angle between the direction that decides the bend (pole or bend) and the line through
-                              root and target, 0 to pi/2: at 0 the limb would flip. pi/2 where neither is given, NaN
-                               where an input is not finite */
-    ik_rows stretch;       /* the factor of the bone lengths */
+    ik_rows flip;    /* 0 to pi/2: the angle from the line through root and target to the pole or bend in use. At 0 the
+                        limb would flip. pi/2 if neither is given, NaN if an input is not finite */
+    ik_rows stretch; /* the factor of the bone lengths */
 } ik_two_bone_job;
 
 /* Solve `count` items of doubles, or floats. Tolerance of status 0: 1e-12 of the reach, or 1e-5. An output may be the
@@ -214,12 +214,12 @@ void ik_two_bone_2d_f32(const ik_two_bone_2d_job *job, ptrdiff_t count);
  * ray from `offset`, which need not be the joint's position, along `forward`; both are in the joint's own space, as
  * `up` is.
  *
- * The joint turns by the shortest arc; given `up` and `pole` (a point) it also turns about the line from joint to
- * target, until up is on the pole's side of it. If either is on that line, it does not (POLE_UNDEFINED).
+ * The joint turns by the shortest arc. If `up` and `pole` (a point) are given, it also turns about the line from joint
+ * to target, until up is on the pole's side of it. If either is on that line, it does not (POLE_UNDEFINED).
  *
- * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it, as near as it
- * can where it comes towards the joint, and with the target behind it where it leads away. On a target on the joint
- * every ray counts as pointing: only pole and twist turn it. A forward axis of length zero is NO_LENGTH.
+ * A target nearer to the joint than the distance of the ray cannot be hit (TOO_NEAR). A ray that comes towards the
+ * joint then passes the target as near as it can; a ray that leads away has the target behind it. For a target on the
+ * joint every ray counts as pointing: only pole and twist turn it. A forward axis of length zero is NO_LENGTH.
  *
  * delta is the world-space rotation to apply: with W the joint's world rotation, that becomes delta W. w >= 0. */
 typedef struct ik_aim_job {
@@ -245,11 +245,11 @@ void ik_aim_f32(const ik_aim_job *job, ptrdiff_t count);
 /* Aiming over several joints: spine, neck and head turn together so that an axis of the last joint points at the
  * target. The axis is a ray as in ik_aim_job: `rotation`, `forward`, `offset` and `up` belong to the last joint.
  *
- * `joints` are listed from the root to the tip; what lies between two of them goes along with the first. Each takes a
- * share of the turn by its weight, the shortest way; given `up` and `pole` also of the roll that brings up to the
- * pole's side of the line from the last joint that has a weight to the target (POLE_UNDEFINED as in ik_aim_job). The
- * ray then meets the target exactly, but where it is nearer to that last joint than the ray passes by (TOO_NEAR). One
- * joint alone turns as ik_aim turns it.
+ * `joints` are listed from the root to the tip; joints between two of them move along with the first. Each takes a
+ * share of the turn by its weight, by the shortest arc. If `up` and `pole` are given, it also takes a share of a roll
+ * about the line to the target from the last joint with a weight. The roll brings up to the pole's side (POLE_UNDEFINED
+ * as in ik_aim_job). The ray then meets the target exactly, except if the target is nearer to that last joint than the
+ * ray is (TOO_NEAR). One joint alone turns as ik_aim turns it.
  *
  * Given `reference`, the ray stays within a cone about it, of (1 - clamp) pi to each side. A target outside is looked
  * at as far as the cone allows (AT_LIMIT); a clamp_start below 1 lets the ray give way smoothly before (SOFTENED) and
@@ -285,18 +285,19 @@ void ik_look_f64(const ik_look_job *job, ptrdiff_t count);
 void ik_look_f32(const ik_look_job *job, ptrdiff_t count);
 
 /* A chain laid along a curve: a tail, a spine, a rope. The root stands at the curve's start, and every other joint at
- * the first place further on where the curve is a bone's length away from the joint before. Where the curve ends before
- * the chain the rest goes straight on along its end (TOO_SHORT).
+ * the first place further on where the curve is a bone's length away from the joint before. If the curve is shorter
+ * than the chain, the other bones continue straight along its end (TOO_SHORT).
  *
  * The curve is a chain of cubic Bezier pieces that share their ends: start, two handles, end and so on, 1 + 3 pieces
- * points. It is looked along in sixteen steps a piece: what leaves and comes back within one of them is not seen.
+ * points. It is searched in sixteen steps per piece. A crossing out of and back into range within one step is not
+ * found.
  *
  * From bone to bone the chain turns by the shortest arc, so that it never rolls of itself. The roll about the bones is
- * that of the first, that of the last less it shared out by the length in between, and the tilt where a bone begins.
- * Given an axis, a direction that is fixed to the first or to the last bone, in the world as the pose comes in, the
- * roll of that bone brings it to the side of `up`, a direction in the world. Where it does not say (both may be along
- * the bone) it counts as not given (POLE_UNDEFINED). The last without the first rolls from 0 on, the first without the
- * last rolls all bones alike, a single bone has the roll of the last.
+ * that of the first, that of the last less it shared out by the length in between, and the tilt where a bone begins. An
+ * axis is a direction fixed to the first or to the last bone, in the world of the input pose. The roll of that bone
+ * brings it to the side of `up`, a direction in the world. If that is undefined (either may be along the bone) the axis
+ * counts as not given (POLE_UNDEFINED). The last without the first rolls from 0 on, the first without the last rolls
+ * all bones alike, a single bone has the roll of the last.
  *
  * Given shares, the chain is stretched over the whole curve instead, measured along it: bone k gets the share that its
  * number has in their sum. A bone that has no length keeps none.
@@ -320,8 +321,8 @@ typedef struct ik_spline_job {
     ik_lists positions;  /* (3) afterwards, by forward kinematics from deltas, the root's place and stretches */
     ik_lists stretches;  /* numbers: of every bone the factor of its length; of the last joint 1 */
     ik_rows status;      /* int32_t */
-    ik_rows error;       /* the largest distance from a joint to its place on the curve, as that came to the root; to
-                            the curve's end where it goes on beyond */
+    ik_rows error; /* largest distance from a joint to its point on the moved curve, or to the curve's end for joints
+                      beyond it */
 } ik_spline_job;
 
 /* Tolerance of status 0: 1e-12 of the size of chain and curve, the larger of the two, or 1e-5. */
@@ -332,37 +333,38 @@ void ik_spline_f32(const ik_spline_job *job, ptrdiff_t count);
  * bones is distributed among them by their weights. The first and the last joint keep their world rotation, and every
  * bone its direction: the joints in between only roll about their bones.
  *
- * A joint's twist is that of rest^-1 local about its own bone, from minus half a turn to half a turn; beyond it jumps
- * to the other end. After a swing of half a turn there is none. Bones in line at rest get exactly the distributed
- * twists, to rounding; others approximately, the better the straighter they are. */
+ * A joint's twist is that of rest^-1 local about its own bone, from -pi to pi; beyond pi it jumps to -pi. After a swing
+ * of half a turn the twist is 0. Bones in line at rest get exactly the distributed twists, to rounding. Other bones get
+ * them approximately, the better the straighter the chain is. */
 typedef struct ik_spread_twist_job {
     ik_lists rotations; /* (4) local, of joints each the child of the one before, from the root on; of any length */
     ik_lists rests;     /* (4) the same at rest */
-    ik_lists axes;      /* (3) where each joint's bone points, in its own space, any length. One without length, as that
-                           of the last may be, goes on as the bone before; where none has one it is NO_LENGTH */
-    ik_lists weights;   /* numbers, as many, the first of which counts for nothing; count 0: all alike. A negative one
-                           counts as 0. If all are 0 nothing moves (PARTIAL_INFLUENCE) */
-    ik_lists solved;    /* (4) local; may be the very rows of rotations */
-    ik_lists twists;    /* numbers: what each joint has been handed out, radians; of the first 0 */
-    ik_rows status;     /* int32_t */
+    ik_lists axes; /* (3) direction of each joint's bone, in its own space, of any length. A zero one, usually the last,
+                      continues the bone before; if all are zero the item has NO_LENGTH */
+    ik_lists weights; /* numbers, as many; the first is ignored. count 0: equal weights. A negative one counts as 0. If
+                         all are 0 nothing moves (PARTIAL_INFLUENCE) */
+    ik_lists solved;  /* (4) local; may be the very rows of rotations */
+    ik_lists twists;  /* numbers: the twist given to each joint, radians; 0 for the first */
+    ik_rows status;   /* int32_t */
 } ik_spread_twist_job;
 
 void ik_spread_twist_f64(const ik_spread_twist_job *job, ptrdiff_t count);
 void ik_spread_twist_f32(const ik_spread_twist_job *job, ptrdiff_t count);
 
-/* Rotations, as quaternions (w, x, y, z) of any length but zero, which stands for no rotation. One whose squared length
- * is within a few roundings of 1 is taken as it is, any other is brought to unit length first; only multiply and
- * conjugate are the plain products. Results have unit length. An item with a NaN or infinity in any of its inputs has
- * NaN in all of its outputs. A direction that has to be made up is always the same.
+/* Rotations, as quaternions (w, x, y, z) of any length; zero stands for no rotation. A quaternion whose squared length
+ * is 1 within a few roundings is used unchanged; any other is normalised first. Only multiply and conjugate are the
+ * plain products. Results have unit length. An item with a NaN or infinity in any of its inputs has NaN in all of its
+ * outputs. A direction that the input does not define is always the same one.
  *
- * "canonical" below: w >= 0, and where w is 0 the first of x, y, z that is not is positive. */
+ * "canonical" below: w >= 0; if w is 0, the first nonzero one of x, y, z is positive. */
 
 /* Two quaternions: a * b, which applies b first. */
 typedef struct ik_quat_multiply_job {
     ik_rows a, b, product; /* (4) */
 } ik_quat_multiply_job;
 
-/* The inverse of a unit quaternion; the same with unit length; that, canonical. */
+/* Conjugate: the inverse of a unit quaternion. Normalize: the same rotation with unit length. Canonical: normalised and
+ * canonical. */
 typedef struct ik_quat_conjugate_job {
     ik_rows q, out; /* (4) */
 } ik_quat_conjugate_job;
@@ -374,16 +376,17 @@ typedef struct ik_quat_rotate_job {
     ik_rows v, out; /* (3) */
 } ik_quat_rotate_job;
 
-/* The smallest rotation that takes the direction a to b; of a zero vector, none. Opposite directions are half a turn
- * about `axis`, made perpendicular to a; where that is impossible or no axis is given, about some perpendicular. */
+/* The smallest rotation that takes the direction a to b; the identity for a zero vector. Opposite directions are half a
+ * turn about `axis`, made perpendicular to a. If that is impossible, or no axis is given, it is about any
+ * perpendicular. */
 typedef struct ik_quat_shortest_arc_job {
     ik_rows a, b; /* (3) */
     ik_rows axis; /* (3) optional */
     ik_rows q;    /* (4) w >= 0 */
 } ik_quat_shortest_arc_job;
 
-/* Rotation vector (axis times angle) to quaternion: w < 0 beyond half a turn. Back: at most half a turn; of half a turn
- * the canonical one of the two. */
+/* Rotation vector (axis times angle) to quaternion: w < 0 beyond half a turn. The inverse gives at most half a turn;
+ * for exactly half a turn the canonical one of the two. */
 typedef struct ik_quat_exp_job {
     ik_rows v; /* (3) */
     ik_rows q; /* (4) */
@@ -445,8 +448,8 @@ typedef struct ik_quat_from_6d_job {
 /* Three turns: about axes[0] by the first angle, then about axes[1] as that turn has left it, then so about axes[2].
  * The axes are unit vectors, each perpendicular to its neighbours, so the third is the first again (or its opposite),
  * or perpendicular to both. The angles of a rotation: the outer ones in [-pi, pi], the middle one in [0, pi] where the
- * third axis is the first, else in [-pi/2, pi/2]. Where the middle one makes first and third axis coincide (gimbal
- * lock) the third angle is 0. */
+ * third axis is the first, else in [-pi/2, pi/2]. If the middle one makes first and third axis coincide (gimbal lock),
+ * the third angle is 0. */
 typedef struct ik_quat_to_euler_job {
     ik_rows q;       /* (4) */
     ik_rows axes[3]; /* (3) each */
@@ -459,8 +462,8 @@ typedef struct ik_quat_from_euler_job {
 } ik_quat_from_euler_job;
 
 /* The rotation about the origin that brings a list of points nearest to its targets: least sum of weight times squared
- * distance, and that distance's weighted root mean square. Never a reflection. Where several rotations are equally good
- * (points on a line through the origin, no points at all, a mirror image) it is the smallest of them; canonical. */
+ * distance, and that distance's weighted root mean square. Never a reflection. If several rotations are equally good
+ * (points on a line through the origin, no points at all, a mirror image), it is the smallest of them; canonical. */
 typedef struct ik_quat_best_fit_job {
     ik_lists points, targets; /* (3) each; lists of the same count */
     ik_lists weights;         /* numbers, as many; count 0: all 1. A negative one counts as 0 */
@@ -540,19 +543,19 @@ typedef struct ik_limit {
     double angles[3][2];   /* EULER: lowest and highest about each of those axes */
     double stiffness[3];   /* about the axes of the frame: 0 moves freely, 1 not at all */
     int slides;            /* not 0: the joint may move along the axes of its parent's space, as far as */
-    double position[3][2]; /* lowest and highest say, relative to its offset; infinite: any way. So the translation of
-                              a root is from offset + lowest to offset + highest, whatever pose comes in. Where it does
-                              not slide a pose's translation stays what it is */
-    double speed[2]; /* of frames that follow each other: how fast the joint may turn, radians a second, and slide,
-                        lengths a second; 0: as fast as it likes */
-    double acceleration[2]; /* and by how much that may change in a second */
+    double position[3][2]; /* lowest and highest say, relative to its offset; infinite: any way. The translation of a
+                              root is from offset + lowest to offset + highest, whatever the input pose is. A joint that
+                              does not slide keeps its translation */
+    double speed[2]; /* largest speed of turns, radians a second, and of slides, lengths a second, in jobs with frames;
+                        0: no limit */
+    double acceleration[2]; /* largest change of these speeds in a second; 0: no limit */
     int first_cone, cones;  /* KUSUDAMA: its first of the skeleton's cones, whose axes are in the frame, and how many:
                                1 to IK_CONES */
 } ik_limit;
 
-/* The allowed rotation nearest to q (of a ball and a kusudama: twist and swing each the nearest), of the same sign, and
- * the angle between them; q itself, to the bit, where it is allowed or outside by no more than rounding. A limit is
- * given by its numbers, as in ik_limit; kind and axes are whole numbers. Frame, q and the axes of cones have any
+/* The allowed rotation nearest to q, of the same sign, and the angle between them. For a ball and a kusudama, twist and
+ * swing are each the nearest. A q that is allowed, or outside by no more than rounding, is returned to the bit. A limit
+ * is given by its numbers, as in ik_limit; kind and axes are whole numbers. Frame, q and the axes of cones have any
  * length; bounds that are not in order give some rotation. */
 typedef struct ik_limit_project_job {
     ik_rows q;               /* (4) relative to rest */
@@ -572,26 +575,25 @@ void ik_limit_project_f32(const ik_limit_project_job *job, ptrdiff_t count);
 
 /* Properties of a joint that do not move it by themselves. */
 typedef struct ik_joint {
-    double mass;       /* of what hangs on it and on no joint below; any unit, 0: none */
-    double centre[3];  /* of that mass, in the joint's space */
-    double inertia[6]; /* of that mass about its centre, along the axes of the joint: xx yy zz xy xz yz, in the unit of
-                          mass times length squared; 0: all of it is at the centre */
-    double preferred[4]; /* the local rotation that it is drawn to where no goal objects, of unit length */
-    double compliance;   /* how far the joint gives way to what pulls it apart, length per unit of force; 0: not at all.
-                            For methods with masses */
-    double cap;          /* the most that it turns at a visit of a method that turns one joint after the other, radians;
-                            0: as far as is best */
+    double mass;         /* of the body fixed to this joint, without joints below; any unit, 0: none */
+    double centre[3];    /* of that mass, in the joint's space */
+    double inertia[6];   /* of that mass about its centre, along the axes of the joint: xx yy zz xy xz yz, in mass times
+                            length squared; 0: a point mass */
+    double preferred[4]; /* the local rotation that it turns to in the null space of goals, of unit length */
+    double compliance; /* how far the joint opens under a force that pulls it apart, length per unit of force; 0: not at
+                          all. For methods with masses */
+    double cap; /* its largest turn per visit of a method that turns one joint after the other, radians; 0: unlimited */
 } ik_joint;
 
-/* A skeleton: joints with parents, in any order. Everything is in the joint's parent's space; a root's in the world's.
- * A pose gives every joint a local rotation, and where it likes its own translation (in place of the offset) and
+/* A skeleton: joints with parents, in any order. Everything is in the space of the joint's parent; that of a root in
+ * the world. A pose gives every joint a local rotation, and optionally a translation (in place of the offset) and a
  * scale. */
 typedef struct ik_skeleton {
     int count;
     const int *parents;     /* -1: a root */
     const int *order;       /* the joints, every parent before its children, as ik_skeleton_order finds them, */
-    const int *rank;        /* and the place of every joint in that */
-    const double *offsets;  /* (3) each: where the joint is at rest */
+    const int *rank;        /* and the index of every joint in that */
+    const double *offsets;  /* (3) each: position of the joint at rest */
     const double *rests;    /* (4) each: its local rotation at rest, of unit length */
     const ik_limit *limits; /* one each; NULL: all free */
     const ik_joint *joints; /* one each; NULL: no masses, no caps, and rest is preferred */
@@ -605,9 +607,9 @@ int ik_skeleton_order(int count, const int *parents, int *order, int *rank);
 
 /* Forward kinematics. A list has a row for every joint of the skeleton, whatever its count says. As in glTF a joint's
  * matrix is that of its parent times translation, rotation and scale, so a child of a joint with uneven scale may be
- * sheared. Its position is the image of the origin. Its rotation is the product of the local rotations. With scales it
- * is the rotation nearest to the matrix (the polar factor). If several are equally near, as for a mirrored or flattened
- * joint, it is the one nearest to the parent's rotation times the local one.
+ * sheared. Its position is the image of the origin. Its rotation is the product of the local rotations. In poses with
+ * scales it is the rotation nearest to the matrix (the polar factor). If several are equally near, as for a mirrored or
+ * flattened joint, it is the one nearest to the parent's rotation times the local one.
  *
  * World rotations have unit length. Local ones may have any; zero is none. A NaN or infinity makes NaN of everything
  * that depends on it: the joint's own rotation or position, and all of its descendants. */
@@ -698,17 +700,17 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
  *                                                   with an offset, from the joint itself
  *   POSTURE         [rotation weight]               joint; chain must lead to it, but nothing moves
  *
- * A relative goal sees its joint from another: a PLACE has its position, a TURN its rotation in the space of `other`,
- * and a LOOK or a DISTANCE has the point `other_offset` of that joint and no position. A distance of an INSIDE that is
- * not given is 0, the end of an OUTSIDE its position, a rotation of a POSTURE what its joint prefers.
- * A distance of an OUTSIDE below 0 is always met. */
+ * A relative goal is seen from another joint. A PLACE has its position, and a TURN its rotation, in the space of
+ * `other`. A LOOK or a DISTANCE has the point `other_offset` of that joint and no position. Defaults: 0 for the
+ * distance of an INSIDE, the position for the end of an OUTSIDE, the preferred rotation of the joint for a POSTURE. A
+ * distance of an OUTSIDE below 0 is always met. */
 typedef struct ik_goal {
     enum ik_goal_kind kind;
-    int joint;        /* -1: the centre of mass, of an INSIDE */
-    int chain;        /* the first joint that may turn for it: an ancestor, or the joint itself. Of goals for the centre
-                         of mass: those below it may as well; -1: all may */
-    int relative;     /* not 0: as seen from `other` */
-    int other;        /* a joint */
+    int joint;    /* -1: the centre of mass, of an INSIDE */
+    int chain;    /* the first joint that may turn for it: an ancestor, or the joint itself. For the centre of mass, all
+                     joints below it may turn as well; -1: all may */
+    int relative; /* not 0: as seen from `other` */
+    int other;    /* a joint */
     int other_chain;  /* the first joint that may turn for that one; -1: none does */
     int level;        /* goals of a level move nothing that those of levels before need */
     double offset[3]; /* the point, in the joint's space; 0: the joint. A TURN has none, but with the offset of a PLACE
@@ -882,15 +884,17 @@ typedef struct ik_options {
     X(max_step, 1, 1e-6, 4, "largest turn of a joint per iteration, in radians")
 #define IK_OPTIONS_OF_full_body(X)                                                                                     \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(sweeps, 20, 0, 1000000, "how often goals, joints and limits move the bodies, before the finish")                 \
+    X(sweeps, 20, 0, 1000000,                                                                                          \
+      "number of sweeps over goals, joints and limits, before the finish by damped least squares")                     \
     X(sub_sweeps, 0, 0, 1000000,                                                                                       \
-      "how often before each of these every limb does so on its own, up to where it branches off")                     \
-    X(relaxation, 1.3, 0.1, 1.9, "the share of its error that each goal, joint and limit takes away at a time")        \
-    X(max_angle, 0.5235987755982988, 1e-6, 4, "the most that a body turns for one of these, radians")                  \
-    X(inertia, 10, 1e-3, 1e6, "the factor of the inertia of all bodies, which makes chains stiffer")                   \
-    X(pre_pull, 1, 0, 1, "the share of the mean way to the goals that a root which slides moves at first")             \
-    X(pre_pull_turn, 0, 0, 1, "the share of the turn that brings all ends nearest to their goals, likewise")           \
-    X(pull_chain, 0, 0, 1, "the share of the way that every limb turns towards its goal at first")                     \
+      "number of sweeps over every single limb, up to its branching joint, before each of these")                      \
+    X(relaxation, 1.3, 0.1, 1.9,                                                                                       \
+      "share of its error that each goal, joint and limit removes at a time (over-relaxation above 1)")                \
+    X(max_angle, 0.5235987755982988, 1e-6, 4, "largest turn of a body by one of these, in radians")                    \
+    X(inertia, 10, 1e-3, 1e6, "factor of the inertia of all bodies; chains become stiffer with it")                    \
+    X(pre_pull, 1, 0, 1, "share of the mean offset to the goals by which a sliding root moves at first")               \
+    X(pre_pull_turn, 0, 0, 1, "share of the turn that brings all effectors nearest to their goals, likewise")          \
+    X(pull_chain, 0, 0, 1, "share of its turn towards its goal that every limb makes at first")                        \
     IK_STEPS(X, 1)
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
@@ -898,9 +902,10 @@ typedef struct ik_options {
     X(max_step, 0, 0, 4, "largest turn of a joint per sweep, in radians; 0: no limit")                                 \
     X(start_from_tail, 1, 0, 1, "sweep from the tips to the root; otherwise from the root to the tips")                \
     X(feedback, 0, 0, 1e6,                                                                                             \
-      "near the target each joint turns by a share: this times the distance, in reaches; 0: always the whole turn")    \
+      "near the target each joint makes a share of its turn: this times the error, in reaches; 0: always the whole "   \
+      "turn")                                                                                                          \
     X(bounce, 0, 0, 1,                                                                                                 \
-      "only as many joints turn, counted from the tips, as a target needs; one more when these make no progress")
+      "only as many joints turn, counted from the tips, as a target needs; one more if these make no progress")
 
 /* Options of closed forms. */
 #define IK_TWIST(X) X(twist, 0, -HUGE_VAL, HUGE_VAL, "rotation about the line to the target, in radians")
@@ -962,7 +967,7 @@ enum ik_takes {
           IK_TAKES_POLE | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,            \
       "forward and backward reaching: moves joints along lines, two passes per iteration")                             \
     X(follow, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
-      "follow the leader: the tip goes ahead and draws the bones after it, one pass per iteration")                    \
+      "follow the leader: the tip moves ahead and pulls the bones along, one pass per iteration")                      \
     X(circle, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
       "circular alignment: the chain lies on an arc from its base to the target, exactly")                             \
     X(spring, IK_TAKES_PLACE | IK_TAKES_POLE,                                                                          \
@@ -997,7 +1002,7 @@ enum ik_takes {
       (IK_TAKES_ALL & ~(IK_TAKES_UNUSUAL | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,        \
       "limited-memory BFGS within bounds: minimises the squared error, with curvature from the last steps")            \
     X(full_body, (IK_TAKES_ALL & ~IK_TAKES_UNUSUAL) | IK_REACHES,                                                      \
-      "bodies with masses are drawn by goals, then damped least squares meet these exactly (XPBD)")
+      "full body: goals pull at bodies with masses (XPBD), then damped least squares meet the goals exactly")
 #endif
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, sentence) */
@@ -1015,8 +1020,8 @@ enum ik_takes {
 enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };
 
 /* A batch of poses of one skeleton, and the goals of each. The joints that turn are those from the start of a goal's
- * chain to the goal's joint, without that joint itself if its turn changes nothing (a PLACE without offset, for
- * example). Those of them slide whose limits allow it. `moving` excludes joints for all goals at once. All other joints
+ * chain to the goal's joint. The goal's joint itself is left out if its turn changes nothing (a PLACE without offset,
+ * for example). A joint slides if its limit allows it. `moving` excludes joints for all goals at once. All other joints
  * keep their local rotation and translation to the bit. A method with IK_ALL_JOINTS moves all joints that `moving` does
  * not exclude; it needs `moved`, and takes no scales.
  *
@@ -1029,21 +1034,22 @@ enum { IK_MAY_TURN = 1, IK_MAY_SLIDE = 2 };
  * has NO_LENGTH. Uneven scales change the bones of joints below as these turn. An item that misses for this reason is
  * solved again from the pose that was found, within `iterations` altogether.
  *
- * In a job with frames, every joint that turns or slides starts from the start pose of its frame plus the correction
- * that the solution of the frame before made, less the share `release` of it. Corrections that no goal asks for fade by
- * that share per frame. Speeds and accelerations of limits bound the motion between solutions, for every method: a
- * joint goes as far towards the method's answer as they allow, and such that it can come to rest there. The first frame
- * is free. An item that cannot be used in a frame keeps its start pose; the next frame continues from its last usable
- * one.
+ * In a job with frames, a joint that turns or slides starts from the start pose of its frame plus a share, 1 -
+ * `release`, of the last correction. A correction is the difference between a solution and its start pose. Corrections
+ * that no goal asks for fade by that share per frame. Speeds and accelerations of limits bound the motion between
+ * solutions, for every method. A joint moves as far towards the method's answer as they allow, and can always come to
+ * rest there. The first frame is free. An item that cannot be used in a frame keeps its start pose; the next frame
+ * continues from its last usable one.
  *
  * These bounds hold for any targets, to rounding, because every joint keeps room to come to rest within its limit and
- * its travel. For that a ball or an Euler box brakes with four fifths of its acceleration, because its limit may lead
- * it aside, and turns no faster than it can brake in 512 frames. Before the ends of its travel a joint brakes with its
+ * its travel. A ball or an Euler box brakes with four fifths of its acceleration, because its limit may turn it aside.
+ * It turns no faster than it can brake in 512 frames. Before the ends of its travel a joint brakes with its
  * acceleration over the square root of the number of axes that have ends.
  *
- * With restarts an item that misses its goals starts again, each time from another random pose within limits, the same
- * for every item. The first attempt that reaches them is the result, otherwise the nearest. Its iterations are those of
- * all attempts, each of which has up to `iterations`. Frames and poses with scales have no restarts. */
+ * An item that misses its goals starts again up to `restarts` times. Each restart has another random pose within
+ * limits, the same for every item. The first attempt that reaches them is the result, otherwise the nearest. Its
+ * iterations are those of all attempts, each of which has up to `iterations`. Frames and poses with scales have no
+ * restarts. */
 typedef struct ik_model {
     const char *kind; /* of what follows it in memory. A method that needs another kind works without a model */
 } ik_model;
@@ -1052,11 +1058,11 @@ typedef struct ik_solve_job {
     const ik_skeleton *skeleton;
     const ik_goal *goals;
     int goal_count;
-    ik_options options;          /* those of the method, as ik_..._options gives them */
-    int frames;                  /* 0: as 1. With more, `solved` and `moved` share no rows with what comes in */
-    double fps;                  /* of them in a second; matters where a limit has a speed or an acceleration */
-    double release;              /* the share of the last correction that is taken back before each frame, 0 to 1: of a
-                                    slide by length, of a turn by (normalised) linear interpolation */
+    ik_options options; /* those of the method, as ik_..._options gives them */
+    int frames;         /* 0: as 1. For more than 1, `solved` and `moved` share no rows with the inputs */
+    double fps;         /* frames in a second; used by limits with a speed or an acceleration */
+    double release; /* the share of the last correction that is removed before each frame, 0 to 1: of a slide by length,
+                       of a turn by (normalised) linear interpolation */
     const unsigned char *moving; /* optional, of every joint: whether it may turn (IK_MAY_TURN), slide (IK_MAY_SLIDE) or
                                     both, where a goal's chain leads through it; NULL: all may. A method without limits
                                     takes no joint that may not turn between those that may; a closed form takes none
@@ -1070,15 +1076,15 @@ typedef struct ik_solve_job {
     ik_rows status;              /* int32_t */
     ik_rows error;               /* the largest distance by which a goal is missed; NaN where not finite */
     ik_rows rotation_error;      /* the largest angle, of a TURN or LOOK, radians; likewise */
-    int judge;                   /* not 0: nothing is solved. The pose that comes in is judged; where the method is
-                                    iterative, after limits have brought it in, and in frames speeds, each frame from
-                                    its own pose. Poles turn nothing. So a job on whole clips ends with this */
-    const ik_model *model;       /* optional: what a method needs beside goals: a table, weights */
-    ik_lists goal_errors; /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
-    ik_rows iterations;   /* int32_t */
-    ik_lists history;     /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
-                             iteration and after each; that of a chain times the longest reach over its own. Those
-                             beyond the last are not written */
+    int judge; /* not 0: nothing is solved, and the input pose is judged. For iterative methods it is first moved into
+                  limits, and in frames into bounds of speed, each frame from its own pose. Poles turn nothing. Used at
+                  the end of jobs on whole clips */
+    const ik_model *model; /* optional: further input of a method: a table, weights */
+    ik_lists goal_errors;  /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
+    ik_rows iterations;    /* int32_t */
+    ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
+                         iteration and after each; that of a chain times the longest reach over its own. Those
+                         beyond the last are not written */
     int (*stop)(void *context); /* optional: called by the solving thread, at least every few milliseconds and up to
                                    every few microseconds, so it must be fast. If not 0, the solve ends, without more
                                    calls. Finished items are written, of the others only the history */
@@ -1106,12 +1112,12 @@ IK_METHODS(IK_METHOD_PROTOTYPES)
  *
  * ik_limbs has a PLACE for every limb, whose chain starts two joints above; root and mid turn as ik_two_bone has it. A
  * TURN of the same joint right after it is the rotation that the joint takes then, which without one follows the limb.
- * Weights are shares, 0 to 1. Where it stretches, its bones are longer in `moved`: the translations of mid and tip. A
- * PLACE with an offset is refused then, to which no bone leads.
+ * Weights are shares, 0 to 1. A limb that stretches has longer bones in `moved`: the translations of mid and tip. A
+ * PLACE with an offset cannot stretch and is refused then, because no bone leads to its point.
  *
- * ik_aims has a LOOK for every joint, whose chain is the joint alone, without offset: it turns as ik_aim has it, with a
- * pole as far as its axis `up` says; about its own axis alone where its limit is a hinge. `error` is how far the
- * position is from the ray. */
+ * ik_aims has a LOOK without offset for every joint; its chain is the joint alone. The joint turns as by ik_aim.
+ * A pole needs the axis `up`. A joint whose limit is a hinge turns about its own axis only. `error` is the distance of
+ * the position from the ray. */
 #define IK_FORM_PROTOTYPES(name, function, taken, doc)                                                                 \
     IK_METHOD_PROTOTYPES(function, taken, doc)                                                                         \
     const char *ik_##function##_check(const ik_solve_job *job, unsigned takes);
@@ -1211,10 +1217,10 @@ void ik_nearest(const ik_nearest_job *job, ptrdiff_t first, ptrdiff_t last);
  * Two neighbouring frames that are pinned split a channel into two independent ones. A part in which `wanted` is the
  * same in all frames and keeps all bounds is returned to the bit.
  *
- * status: 0, CONFLICT (a lower bound is above the upper one: the curve goes half-way between them), ITERATION_LIMIT
- * (the curve is within the bounds, but may not be the best: rounding prevents it, the pull is too weak)
- * or NOT_FINITE (wanted or pull is NaN or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100;
- * the values are `wanted`). Numbers are doubles: where a curve is free for n frames rounding errors grow by n^4. */
+ * status is 0 or one of these. CONFLICT: a lower bound is above the upper one; the curve passes half-way between them.
+ * ITERATION_LIMIT: the curve is within the bounds, but may not be the best, because of rounding with a weak pull.
+ * NOT_FINITE: wanted or pull is NaN or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100; the
+ * values are `wanted`. Numbers are doubles: if a curve is free for n frames, rounding errors grow by n^4. */
 typedef struct ik_smooth_job {
     ptrdiff_t frames;
     double fps;         /* frames a second; above 0 */

@@ -18,8 +18,9 @@
 #elif IK_BYTES == 0 || (IK_BYTES == 16 && defined(IK_HAS_BASE)) || (IK_BYTES == 32 && defined(IK_HAS_AVX2)) ||         \
     (IK_BYTES == 64 && defined(IK_HAS_AVX512))
 
-/* gcc and clang each have their own way to say which instructions the functions below may use; neither needs a flag.
- * fma is never among them: a fused multiply-add rounds once where the other instruction sets round twice. */
+/* gcc and clang have different pragmas for the instructions that the functions below may use. No compiler flag is
+ * needed. fma is never among them, because a fused multiply-add rounds once and the other instruction sets round
+ * twice. */
 #if IK_BYTES == 32
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
@@ -34,8 +35,8 @@
 #endif
 #endif
 
-/* On 64-bit Windows gcc aligns the stack to 16 bytes at most, whatever lies on it, for functions with tables to unwind
- * them by (its bug 54412); without them to what wider vectors need. Nothing unwinds a kernel. */
+/* On 64-bit Windows gcc aligns the stack to 16 bytes at most for functions with unwind tables (gcc bug 54412). Without
+ * these tables it aligns it for wider vectors. Nothing unwinds a kernel. */
 #if defined(_WIN64) && IK_BYTES > 16 && !defined(__clang__)
 #pragma GCC optimize("no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif

@@ -1,7 +1,7 @@
 /* The closed-form solvers, each named once: X(name). From this list come the tables of kernels (solve.h), the public
  * functions (dispatch.c) and the calls the Python module makes (gufuncs.c). A solver `name` has a job ik_name_job in
- * ik.h made of nothing but ik_rows and ik_lists, a header that defines name_rows (rotation_rows.h has all the quat_
- * ones), and a gufunc of its name. */
+ * ik.h, which consists of ik_rows and ik_lists only. A header defines name_rows (rotation_rows.h for all quat_
+ * solvers), and a gufunc has its name. */
 #ifndef IK_SOLVERS_H
 #define IK_SOLVERS_H
 

@@ -5,7 +5,7 @@
  *   ()        one ik_rows
  *   (3)       one ik_rows
  *   (3,3)     three ik_rows, one for each row of the matrix
- *   (name3)   optional: size 3 if given, size 0 if not; then its data is NULL. Two of the same name belong together
+ *   (name3)   optional: size 3 if given, otherwise size 0 with NULL data. Two of one name are given together.
  *   (n,3)     one ik_lists: any number of rows
  *   (n)       one ik_lists of single numbers
  * A loop runs without the GIL and cannot raise; errors are in the status operand. */

@@ -5,8 +5,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* How a kernel hears that it should end: by a signal, which Python knows of once it is asked in its main thread; or by
- * a bytearray of which the first byte is set meanwhile. */
+/* The two ways to stop a kernel: a signal, which Python reports in its main thread when asked; or a bytearray whose
+ * first byte is set. */
 typedef struct {
     PyThreadState *thread;     /* that solves, without the GIL */
     const volatile char *byte; /* NULL: none */

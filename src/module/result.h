@@ -17,8 +17,8 @@ int add_results(PyObject *module);
 /* A new object of a subclass of Result: its fields are the numbers. NULL with an exception set. */
 PyObject *make_result(PyTypeObject *type, const gufunc *solver, int number, const item_numbers numbers);
 
-/* Writes the numbers into the arrays of an object of a subclass of Result. 0: its fields are not plain arrays of just
- * the shapes and types of a single item, and none was written. */
+/* Writes the numbers into the arrays of an object of a subclass of Result. Returns 0, and writes nothing, unless its
+ * fields are plain arrays with the shapes and types of a single item. */
 int write_result(PyObject *out, const gufunc *solver, int number, const item_numbers numbers);
 
 #endif

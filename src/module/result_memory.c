@@ -1,7 +1,7 @@
 /* The arrays of one result in one block of memory, which is kept for the next result when the last of them is freed.
  *
- * Separate arrays would go back to the system with every result, and come back page by page, each page cleared first:
- * for ten thousand limbs this takes twice as long as solving them. C libraries keep different amounts: glibc returns
+ * Separate arrays would be returned to the system with every result, and come back page by page, each page cleared. Ten
+ * thousand limbs would spend twice the time of their solve on this. C libraries keep different amounts: glibc returns
  * two results that are freed together, those of Windows and musl return everything of this size. Therefore the module
  * keeps the last few blocks itself; their number and size are limited below. */
 #include "result_memory.h"

@@ -1,9 +1,9 @@
 /* The iterative methods as Python functions: `solve`, which takes the name of the method, and `Prepared`, which takes
  * one item per call and has everything else prepared.
  *
- * Arrays must have the right shape: one number type, one item per row, or all of a single item. ikcore/solving makes
- * them and has the error messages; whatever is refused here is a bug there. Structure is checked before a kernel sees
- * it. Runs without the GIL, and ends soon after Ctrl-C. */
+ * Arrays must have one number type, and one item per row or a single item as a whole. ikcore/solving makes them and has
+ * the error messages. An array that is refused here is a bug there. Structure is checked before a kernel sees it. Runs
+ * without the GIL, and ends soon after Ctrl-C. */
 #include "module.h"
 
 #include "numpy_api.h"

@@ -28,6 +28,11 @@ AVOIDED = re.compile(
 )
 # Sentences that begin with a clause in place of a subject.
 CLAUSE_FIRST = re.compile(r"^(What|Where|With|Of|So|Else|That|By that|Whoever|Whom)\b(?! (?:is|are|does|do|can) \w+\?)")
+# Lines of docstrings: examples, lines under headings, and names of parameters with their types.
+NO_SENTENCE = re.compile(r"(?m)^[ \t]*(?:(?:>>>|\.\.\.).*|-{3,}|[\w*]+(?:, [\w*]+)* : .*)$")
+# A row of a table in a comment of C: a name, two spaces or more, its text.
+ROW = re.compile(r"(?m)^(?=  +\S+(?:[ ,]+\S+){0,4}  +\S)")
+SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(])|\s*\|\|\s*")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 
 
@@ -54,7 +59,7 @@ def paragraphs_of_python(text: str) -> Iterator[tuple[int, str]]:
                 and isinstance(first.value, ast.Constant)
                 and isinstance(first.value.value, str)
             ):
-                yield from blocks(first.lineno, re.sub(r"(?m)^\s*(>>>|\.\.\.).*$", "", first.value.value))
+                yield from blocks(first.lineno, NO_SENTENCE.sub("", first.value.value))
     # whole lines of comments next to each other, and comments after code
     starts = starts_of_lines(text)
     for match in re.finditer(r"(?:^[ \t]*#[^\n]*\n)+|(?<=  )# [^\n]*", text, re.M):
@@ -67,6 +72,7 @@ def paragraphs_of_c(text: str) -> Iterator[tuple[int, str]]:
     starts = starts_of_lines(text)
     for match in re.finditer(r"/\*(.*?)\*/|//([^\n]*)", text, re.S):
         said = re.sub(r"(?m)^\s*\* ?", "", match.group(1) or match.group(2) or "")
+        said = ROW.sub("||", said)
         yield from blocks(line_of(starts, match.start()), said)
 
 
@@ -74,7 +80,7 @@ def paragraphs_of_markdown(text: str) -> Iterator[tuple[int, str]]:
     """Paragraphs, items of lists and rows of tables, without code."""
     text = FENCE.sub(lambda code: "\n" * code.group().count("\n"), text)
     text = re.sub(r"(?m)^(\s*[-*] |\s*\d+\. |\||#)", r"\n\1", text)
-    yield from blocks(1, re.sub(r"`[^`]*`", "code", text))
+    yield from blocks(1, re.sub(r"`[^`]*`", "Code", text))
 
 
 def blocks(line: int, text: str) -> Iterator[tuple[int, str]]:
@@ -89,7 +95,7 @@ READERS = {".py": paragraphs_of_python, ".c": paragraphs_of_c, ".h": paragraphs_
 def findings(path: Path) -> Iterator[tuple[int, str, str]]:
     """The line, the kind and the sentence of everything that counts."""
     for line, text in READERS[path.suffix](path.read_text(encoding="utf-8")):
-        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`*(])", text):
+        for sentence in SENTENCES.split(text):
             if AVOIDED.search(sentence):
                 yield line, "avoided", sentence
             if CLAUSE_FIRST.match(sentence) and not sentence.endswith("?"):
@@ -134,6 +140,7 @@ def test_wording_only_becomes_plainer(folder: str) -> None:
         ("All but for one.", ["avoided"]),
         ("One " + "word " * 30 + "more.", ["long"]),
         ("What is it?", []),
+        ("One " + "word " * 15 + "ends. `Code` " + "word " * 15 + "ends.", []),
     ],
 )
 def test_what_counts(tmp_path: Path, text: str, kinds: list[str]) -> None:

@@ -12,7 +12,7 @@
  * bent backwards by more is meant to be. */
 #define IK_HINGED 0.26
 
-/* Of the length of a leg: how near to its hip it ends at least, unless it is nearer in the clip. */
+/* The least hip-ankle distance as a share of the leg length, unless it is less in the clip. */
 #define IK_FOLDED 0.25
 
 #endif

@@ -1,9 +1,9 @@
-/* What a rigid foot rests on. It is laid on the ground's own slope and sinks, first along its way and then across:
- * about what it stands on, where the weight is, until it rests on a point to either side.
+/* Rest pose of a rigid foot on the ground. The foot starts on the slope of the ground. It then sinks, tilting about its
+ * points of support below the weight, until a point on either side supports it: first along its direction, then across.
  *
  *   slope    of the ground under heel and ball
- *   gives    how far ground may come up to points from below: under the arch, and where toes bend
- *   sunk     the slope of the line over points that is the lowest where the weight is */
+ *   gives    how far the ground may rise into the foot: under the arch, and at the toe joint
+ *   sunk     the slope of the lowest line over all points, measured below the weight */
 #include "../ik.h"
 #ifndef IK_NO_CLIPS
 #include <float.h>
@@ -24,7 +24,7 @@ static const double SAME = 1e-9; /* heights that are so near to each other are t
 
 enum { BESIDE = 4 }; /* slopes that are tried side by side */
 
-/* Memory for slopes that are tried at most: of two points each, the usual one and the bounds; in whole blocks. */
+/* The largest number of trial slopes, in whole blocks: one for each pair of points, the usual slope and the bounds. */
 static int slopes_of(int count) { return (count * (count - 1) / 2 + 3 + BESIDE - 1) / BESIDE * BESIDE; }
 
 static void away(const double *to, const double *from, double *way) {
@@ -32,7 +32,7 @@ static void away(const double *to, const double *from, double *way) {
         way[axis] = to[axis] - from[axis];
 }
 
-/* How much the height of a plane changes along each axis. */
+/* The slope of a plane along each axis. */
 static void slope_of(const double *normal, int up, double *slope) {
     const double upward = normal[up] > IK_STEEPEST ? normal[up] : IK_STEEPEST;
     for (int axis = 0; axis < 3; axis++)
@@ -41,7 +41,7 @@ static void slope_of(const double *normal, int up, double *slope) {
 
 /* --- from below --------------------------------------------------------------------------------------------------- */
 
-/* Whether the ground rises or falls from heel to ball by more than its slopes say. */
+/* Whether the ground rises or falls from heel to ball by more than its slopes explain. */
 static int has_edge(const ik_rest_job *job) {
     const int heel = job->heel, ball = job->ball;
     if (!job->hit[heel] || !job->hit[ball]) return 1;
@@ -55,8 +55,9 @@ static int has_edge(const ik_rest_job *job) {
     return !((a < b ? a : b) - more < rises && rises < (a > b ? a : b) + more);
 }
 
-/* How high the ground is at points above the place, less what it may come up to them: by the arch, and by as much as
- * toes bend. Not to heel and ball, on which a foot stands: the ball may be a little ahead of where toes bend. */
+/* Ground heights at the points relative to the place, minus the allowed rise: below the arch, and by the bend of the
+ * toes. There is no allowance at heel and ball, on which a foot stands; the ball may be a little ahead of the toe
+ * joint. */
 static void rises_of(const ik_rest_job *job, double *rise) {
     const int arched = job->heel >= 0 && job->ball >= 0 && !has_edge(job);
     double toes[3] = {0};
@@ -94,7 +95,7 @@ typedef struct {
     double usual, same;
 } outline;
 
-/* How high the lines of some slopes that all points are under are at 0: side by side, as none waits for another. */
+/* For several slopes: the height at 0 of the lowest line above all points. Slopes are processed in parallel. */
 static void heights_at(const outline *foot, const double *slopes, double *heights) {
     double most[BESIDE];
     for (int side = 0; side < BESIDE; side++)
@@ -108,7 +109,8 @@ static void heights_at(const outline *foot, const double *slopes, double *height
         heights[side] = most[side];
 }
 
-/* Of slopes that bring it lowest the nearest to the usual one. `heights` is memory for as many. */
+/* Among the slopes that bring the foot lowest, the one nearest to the usual slope. `heights` is scratch memory of the
+ * same count. */
 static double lowest_of(const outline *foot, double *slopes, int count, double *heights) {
     double least = INFINITY, near = INFINITY, found = foot->usual;
     for (int k = count; k % BESIDE; k++)
@@ -124,9 +126,9 @@ static double lowest_of(const outline *foot, double *slopes, int count, double *
     return found;
 }
 
-/* The slope of the line over points that is the lowest at 0: it rests on one to either side. No steeper than from `low`
- * to `high`, as the ground is anywhere, or by no more than a margin: else it is over an edge, and stays on the higher
- * side. */
+/* The slope of the line over all points that is lowest at 0: a point on either side supports it. If the slope is
+ * outside `low` to `high`, the range of the ground's slopes, by more than `margin`, the foot is over an edge and stays
+ * on the higher side. */
 static double sunk(const outline *foot, double low, double high, double margin, double *slopes, double *heights) {
     int count = 0, kept = 0;
     for (int first = 0; first < foot->count; first++)
@@ -145,7 +147,8 @@ static double sunk(const outline *foot, double low, double high, double margin, 
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-/* The mean of what a foot stands on: heel and ball where there is ground, else where that is highest. */
+/* The mean over the points that a foot stands on: heel and ball if there is ground, otherwise the point over the
+ * highest ground. */
 static void mean_of(const ik_rest_job *job, const double (*rows)[3], const double *rise, double *mean) {
     const int heel = job->heel >= 0 && job->hit[job->heel], ball = job->ball >= 0 && job->hit[job->ball];
     int highest = 0;
@@ -156,8 +159,8 @@ static void mean_of(const ik_rest_job *job, const double (*rows)[3], const doubl
         mean[axis] = heel && ball ? (rows[job->heel][axis] + rows[job->ball][axis]) / 2 : rows[one][axis];
 }
 
-/* The steepest and the least steep slope of the ground along a direction, of those that are no steeper than `most`, or
- * than its own. Returns how steep these are, whichever way. */
+/* The range of the ground's slopes along a direction, of those no steeper than `most` or than the foot's own slope.
+ * Returns the greatest steepness. */
 static double range_of(const ik_rest_job *job, const double *own, const double *along, double most, double *low,
                        double *high) {
     double steepest = three_size(own);
@@ -176,8 +179,8 @@ static double range_of(const ik_rest_job *job, const double *own, const double *
     return steepest;
 }
 
-/* The slope along a direction, as the foot sinks about `middle`. From half of the steepest that feet can follow on
- * ground is less and less of a slope and more and more an edge, on whose higher side the foot stays. */
+/* The slope along a direction after the foot has sunk about `middle`. Above half of the greatest pitch that feet can
+ * follow, the ground counts more and more as an edge, and the foot stays on its higher side. */
 static double sunk_along(const ik_rest_job *job, const double *middle, const double *rise, const double *ground,
                          const double *slope, const double *along, double margin, double *memory) {
     double *at = memory, *over = at + job->count, *slopes = over + job->count, low, high, rest[3];
@@ -199,7 +202,7 @@ static double sunk_along(const ik_rest_job *job, const double *middle, const dou
     return follows + (share < 1 ? share : 1) * (stays - follows);
 }
 
-/* How far points reach along a way. */
+/* The extent of the points along a direction. */
 static double reach_along(const ik_rest_job *job, const double *middle, const double *way) {
     double least = INFINITY, most = -INFINITY;
     for (int k = 0; k < job->count; k++) {
@@ -214,7 +217,7 @@ static double reach_along(const ik_rest_job *job, const double *middle, const do
 
 static double within(double x, double most) { return x < -most ? -most : x > most ? most : x; }
 
-/* The slope of a foot that has come to rest, as far as feet pitch and roll. */
+/* The slope of the resting foot, within the limits of pitch and roll. */
 static void slope_at_rest(const ik_rest_job *job, const double *rise, double *slope, double *memory) {
     double middle[3], normal[3], ground[3], up[3] = {0}, far;
     mean_of(job, job->points, rise, middle);

@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-/* The pose of a rigid foot on the ground. It starts on the plane of the ground below its heel and its ball, and tilts,
- * along its direction and across it, about the points that it stands on, until a point on either side supports it. It
- * is nowhere steeper than the ground below it. All numbers are doubles, in one block; lengths are in the unit of the
- * clip. */
+/* The pose of a rigid foot on the ground. It starts on the plane of the ground below its heel and its ball. It then
+ * tilts, along its direction and across it, about the points that it stands on, until a point on either side supports
+ * it. It is nowhere steeper than the ground below it. All numbers are doubles, in one block; lengths are in the unit of
+ * the clip. */
 typedef struct ik_rest_job {
     int count;                 /* of points: those of the sole, then those between them */
     int axis;                  /* the coordinate that is height */

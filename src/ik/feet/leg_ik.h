@@ -1,9 +1,9 @@
-/* Legs bent in closed form (ik_bend_leg_job), lanes being frames; about what they do (ik_hinges_job), how their joints
- * turn (ik_turn_leg_job), and points that go with what they hang on (ik_displace_job).
+/* Leg IK in closed form (ik_bend_leg_job); lanes are frames. Also the hinge axes of legs (ik_hinges_job), the turns of
+ * their joints (ik_turn_leg_job), and points that follow their parent joint (ik_displace_job).
  *
- *   bend_target  where it ends: no nearer to the hip than a leg folds up, no farther than it reaches
- *   bend_knee    where a knee goes: as far off the line as the sides say, to the side where it was
- *   bend_upper   how the bone above it turns
+ *   bend_target  the end of the leg: no nearer to the hip than the folded leg, no farther than its reach
+ *   bend_knee    the position of a knee, by the lengths of the sides, in the bend direction of the source
+ *   bend_upper   the turn of the bone above it
  *
  * Knees are taken from the hip down: below each the rest of the leg is one bone. */
 
@@ -33,10 +33,10 @@ typedef struct {
     int points;
     vec3 pivot;
     quat tilt;
-    vec3 upper, lower, end; /* where the body has brought the ends of the bone at work, and that of the leg */
+    vec3 upper, lower, end; /* after the pelvis offset: the ends of the present bone, and of the leg */
 } bend;
 
-/* Where the body has brought a joint. */
+/* The position of a joint after the tilt of the pelvis. */
 ik_inline vec3 bend_point(const bend *b, int joint) {
     const vec3 point = lanes_load_joint_vec3(&b->job->chain, b->at, joint);
     return b->job->tilt.data ? vec3_add(b->pivot, bake_rotate(b->tilt, vec3_sub(point, b->pivot))) : point;
@@ -57,7 +57,8 @@ ik_inline void bend_store(const bend *b, int bone, vec3 start, quat delta) {
     lanes_store_joint_quat(&b->job->deltas, b->at, bone, delta);
 }
 
-/* How far from a knee the end should be: of two bones the length of the second, of more in proportion. */
+/* The distance from a knee to the end of the leg: the length of the second of two bones; for more bones scaled in
+ * proportion to the hip-end distance. */
 static real bend_below(const bend *b, int bone, real far) {
     const real first = vec3_length(bend_bone(b));
     if (bone + 3 == b->points) return vec3_length(vec3_sub(b->end, b->lower));
@@ -74,23 +75,23 @@ static real bend_below(const bend *b, int bone, real far) {
     return bake_clip(wanted, real_max(least, real_abs(far - first)), real_min(total, far + first));
 }
 
-/* How far along the line to the end a knee is. */
+/* The position of a knee along the line from hip to end. */
 ik_inline real bend_along(real first, real second, real far) {
     return (far + bake_over((first - second) * (first + second), far)) / real_splat(2);
 }
 
-/* How far off that line. */
+/* The distance of the knee from that line. */
 ik_inline real bend_height(real first, real along) {
     return real_sqrt(real_max(first * first - along * along, real_splat(0)));
 }
 
-/* How far off it the first knee would be, were the end as near as it comes about then. */
+/* The distance of the first knee from the line if the end were nearer to the hip by `nearer`. */
 ik_inline real bend_soon(const bend *b, real first, real second, vec3 source) {
     const real far = vec3_length(source) - lanes_load_real(&b->job->nearer, b->at);
     return bend_height(first, bend_along(first, second, bake_clip(far, real_abs(first - second), first + second)));
 }
 
-/* A straight leg, or one bent slightly to the wrong side, bends the right way. */
+/* The position of a knee. A straight leg, or one bent slightly backwards, is bent forwards. */
 static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     const real zero = real_splat(0), one = real_splat(1), two = real_splat(2);
     const vec3 upper = bend_bone(b), source = vec3_sub(b->end, b->upper), way = vec3_sub(foot, hip);
@@ -111,8 +112,8 @@ static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     return vec3_add(vec3_add(hip, vec3_scale(along, line)), vec3_scale(height, side));
 }
 
-/* By the shortest way, then about itself with the plane of the leg, if that is bent. So the knee stays a hinge: it does
- * not twist against the thigh. */
+/* The turn of the upper bone: the shortest arc, then about itself with the plane of the leg, if that is bent. The knee
+ * remains a hinge and does not twist against the thigh. */
 static quat bend_upper(const bend *b, vec3 hip, vec3 knee, vec3 foot) {
     const vec3 upper = bend_bone(b), low = vec3_sub(b->end, b->lower);
     const vec3 first = vec3_sub(knee, hip), second = vec3_sub(foot, knee);
@@ -127,15 +128,15 @@ static quat bend_upper(const bend *b, vec3 hip, vec3 knee, vec3 foot) {
     return bake_multiply(bake_slerp(bake_arc(was, now), bake_eased(share)), arc);
 }
 
-/* A foot that is lifted past the hip would turn the leg over: it stays below, as far as a leg folds up, or does so in
- * the clip. */
+/* Keeps the foot ahead of the hip by the length of the folded leg, or by its distance in the clip if that is less. A
+ * foot lifted past the hip would turn the leg over. */
 static vec3 bend_unfolded(const bend *b, vec3 line) {
     const vec3 source = vec3_sub(b->end, b->upper), ahead = bake_unit(source);
     const real least = real_min(vec3_length(source), real_splat(IK_FOLDED * b->job->length));
     return vec3_add(line, vec3_scale(real_max(least - vec3_dot(line, ahead), real_splat(0)), ahead));
 }
 
-/* Before any bone is bent: where it ends. */
+/* The end of the leg: the foot's target, within reach. */
 static vec3 bend_target(const bend *b, vec3 hip, vec3 foot) {
     vec3 line = vec3_sub(foot, hip);
     if (b->job->length > 0) line = bend_unfolded(b, line);
@@ -176,7 +177,7 @@ static void bend_rows(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t las
 /* --- its joints -----------------------------------------------------------------------------------------------------
  */
 
-/* Frames that are chosen; all if nothing is said. */
+/* The chosen frames; all by default. */
 ik_inline mask turn_chosen(const ik_turn_leg_job *job, group at) {
     number chosen[LANES] = {0};
     if (!job->chosen.data) return ~mask_splat(0);
@@ -208,7 +209,7 @@ static void turn_rows(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t las
 /* --- its knees ------------------------------------------------------------------------------------------------------
  */
 
-/* Frames are added one after the other, so that all lanes come to the same. */
+/* Frames are added one after the other, so that the sum does not depend on the lanes. */
 static void hinge_rows(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last) {
     EACH_GROUP (at, first, last) {
         for (int knee = 0; knee < job->turns.count; knee++) {

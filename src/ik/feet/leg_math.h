@@ -1,4 +1,5 @@
-/* Words of the bake over real, with rotations.h: vectors, and rotations as the public ones, whose zeros are positive.
+/* Vector and quaternion helpers of the foot kernels over `real`, with rotations.h. Zeros of rotations are positive, as
+ * in the public functions.
  *
  *   bake_clip share eased             a number within bounds, 0 to 1, and from one of these to the other
  *   bake_over                         a quotient by what may be 0

@@ -29,7 +29,7 @@ static void exchange(seen *all, ptrdiff_t a, ptrdiff_t b) {
     all[a] = all[b], all[b] = one;
 }
 
-/* Puts so many first that come before all others, as `ranked` of order.c does. No two are equal. */
+/* Moves the `wanted` smallest to the front. No two are equal. */
 static void put_first(seen *all, ptrdiff_t count, ptrdiff_t wanted) {
     ptrdiff_t first = 0, last = count - 1;
     while (first < last) {
@@ -83,7 +83,7 @@ ptrdiff_t ik_flat_frames(const ik_flat_frames_job *job) {
 /* --- where ----------------------------------------------------------------------------------------------------------
  */
 
-/* What of it is over the ground. */
+/* Removes the component along `up`. */
 static void level(double way[3], const double up[3]) {
     const double rise = three_dot(way, up);
     for (int axis = 0; axis < 3; axis++)
@@ -134,7 +134,7 @@ void ik_stand_flat(ik_flat_foot *foot) {
     }
 }
 
-/* The place on the ground under another one. */
+/* The point on the ground below another one. */
 static void put_down(const ik_flat_foot *foot, ptrdiff_t frame, const double from[3], double place[3]) {
     const double *up = foot->up[frame], rise = foot->height[frame] - three_dot(from, up);
     for (int axis = 0; axis < 3; axis++)

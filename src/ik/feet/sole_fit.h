@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Frames in which a foot is flat, ascending: among the lower half those in which it moves least, in whole multiples of
- * `least`; among frames with equal motion the lower ones. NaN counts as the largest. */
+/* Frames in which a foot is flat, ascending. Among the lower half of the frames, those with the least motion are
+ * chosen, in whole multiples of `least`; among equal motions the lower ones. NaN counts as the largest. */
 typedef struct {
     ptrdiff_t frames, wanted; /* at most half of the frames, rounded up, are found */
     const double *steps;      /* (frames + 1): its motion between frames, and before and after all */

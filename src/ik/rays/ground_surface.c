@@ -15,7 +15,7 @@
 #define IK_BYTES 0
 #include "../lanes/real.h"
 
-/* What is kept of a point. */
+/* Bytes of scratch memory per point. */
 enum { PER_POINT = 4 * sizeof(double) + 2 * sizeof(int32_t) + sizeof(char) };
 
 size_t ik_surface_scratch(ptrdiff_t points) { return (size_t)points * PER_POINT; }

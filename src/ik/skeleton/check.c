@@ -1,9 +1,10 @@
-/* What is wrong with a job, in a sentence: what goals lack, and what a method does not take. */
+/* Checks of a job. Each returns a sentence with the first error (missing rows of goals, features that a method does not
+ * support), or NULL. */
 #include "../ik.h"
 #ifndef IK_NO_SKELETON
 #include "goals.h"
 
-/* Whether a goal is about something below a joint, or the joint. */
+/* Whether a goal is about a joint or one of its descendants. */
 static int hangs_from(const ik_skeleton *skeleton, const ik_goal *goal, int joint) {
     return is_weighed(goal) || is_ancestor(skeleton, joint, goal->joint) ||
            (goal->relative && is_ancestor(skeleton, joint, goal->other));
@@ -23,7 +24,7 @@ static const char *check_pole(const ik_solve_job *job, const ik_goal *goal) {
     return NULL;
 }
 
-/* A method that does not take something says so. */
+/* One sentence for each unsupported feature. */
 #define SENTENCE(name, doc) static const char refused_##name[] = doc ", which the method does not take";
 IK_TAKES(SENTENCE)
 #undef SENTENCE
@@ -32,7 +33,7 @@ static const char *refused(unsigned takes, unsigned what, const char *sentence) 
     return takes & what ? NULL : sentence;
 }
 
-/* What a method must take of the joints that move for a goal. */
+/* Checks that the method supports the joints that move for a goal. */
 static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, unsigned takes, int joint, int chain) {
     const ik_skeleton *skeleton = job->skeleton;
     const char *wrong = NULL;
@@ -124,7 +125,7 @@ static const char *check_joints(const ik_skeleton *skeleton, const ik_goal *goal
     return NULL;
 }
 
-/* Two goals that would be for the same. */
+/* Returns a sentence if two goals are for the same thing. */
 static const char *check_pair(const ik_goal *before, const ik_goal *goal) {
     if (before->kind != goal->kind || before->joint != goal->joint || before->relative || goal->relative) return NULL;
     if (goal->kind == IK_TURN) return "a joint has two rotations to reach";
@@ -135,7 +136,7 @@ static const char *check_pair(const ik_goal *before, const ik_goal *goal) {
     return NULL;
 }
 
-/* Of what moves the centre of mass. */
+/* The same for all joints that move the centre of mass. */
 static const char *check_weighed(const ik_solve_job *job, const ik_goal *goal, unsigned takes) {
     const ik_skeleton *skeleton = job->skeleton;
     const char *wrong = NULL;
@@ -155,7 +156,7 @@ static const char *check_chains(const ik_solve_job *job, const ik_goal *goal, un
     return wrong;
 }
 
-/* Whether goals are about one point of one joint, and no two alike; a posture is about none. */
+/* Whether all goals except postures are about one point of one joint, and no two are of one kind. */
 static int has_one_end(const ik_solve_job *job) {
     const ik_goal *first = NULL;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
@@ -187,7 +188,8 @@ static const char *check_look(const ik_solve_job *job, const ik_goal *goal) {
     return job->scales.rows.data ? "a goal looks, which needs poses without scales" : NULL;
 }
 
-/* Of a method that moves all joints: of each, whether the method takes its limit, and the room for what it moves. */
+/* For a method that moves all joints: checks its support for the limit of every joint, and the outputs for their
+ * motion. */
 static const char *check_all_joints(const ik_solve_job *job, unsigned takes) {
     const char *wrong = NULL;
     if (job->scales.rows.data) return "the method moves all joints, which needs poses without scales";
@@ -252,7 +254,7 @@ static int turns(const ik_skeleton *skeleton, const ik_goal *goal, int joint) {
     return goal->kind == IK_PLACE ? joint == parent || joint == skeleton->parents[parent] : joint == goal->joint;
 }
 
-/* What all goals of a closed form are, and none of them alone: of so many bones, and none for the joint of another. */
+/* Checks the goals of a closed form together: their number of bones, and that no two turn the same joint. */
 static const char *check_form(const ik_solve_job *job, unsigned takes, int bones) {
     const ik_goal *end = job->goals + job->goal_count;
     if (job->frames > 1 || job->history.rows.data || job->goal_errors.rows.data)

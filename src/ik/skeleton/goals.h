@@ -1,4 +1,4 @@
-/* What goals are about, and what joints may do: words of those who check a job (check.c) and who plan it (plan.c). */
+/* Properties of goals and joints, shared by the checks of a job (check.c) and its plan (plan.c). */
 #ifndef IK_GOALS_H
 #define IK_GOALS_H
 

@@ -1,9 +1,10 @@
 /* Rows of numbers in a tree, to find the nearest: J. L. Bentley, "Multidimensional binary search trees used for
  * associative searching", Communications of the ACM 18 (1975).
  *
- * A range of rows is halved across the column in which they spread most, until a part has a few. The way to a query is
- * bounded by its gaps to the ranges of a part, column by column; summed in the order in which distances are, so that
- * rounding cannot leave out the nearest row: what is found is what comparing with every row would find, to the bit. */
+ * A range of rows is halved across the column in which they spread most, until a part has a few. The distances from a
+ * query to the column ranges of a part bound the distance to its rows. They are summed in the order of the distances
+ * themselves, so that rounding cannot skip the nearest row. The result equals that of comparing all rows, to the
+ * bit. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -18,13 +19,13 @@
 
 enum { LEAF = 8 /* rows at most */ };
 
-/* Where a range is halved: the columns of its halves end and start there. */
+/* A split of a range across `column`: the left half ends at `left`, the right half starts at `right`. */
 typedef struct {
     double left, right;
     int column;
 } split;
 
-/* What is in the memory of a table: keys in the order of the tree, splits level by level, rows. */
+/* The memory of a table: keys in the order of the tree, splits level by level, row numbers. */
 typedef struct {
     double *keys;
     split *splits;
@@ -63,13 +64,13 @@ typedef struct {
 
 static double key(const builder *b, int32_t row, int column) { return b->keys[(ptrdiff_t)row * b->columns + column]; }
 
-/* Rows with the same number stand by their own. */
+/* Rows with equal numbers are ordered by their index. */
 static int is_before(const builder *b, int column, int32_t row, int32_t other) {
     double x = key(b, row, column), y = key(b, other, column);
     return x < y || (x == y && row < other);
 }
 
-/* In which they spread most, of several the first. */
+/* The column with the largest spread; of equal ones the first. */
 static int widest(const builder *b, const int32_t *order, int count) {
     int widest = 0;
     double most = -1;
@@ -89,8 +90,8 @@ static void swap(int32_t *order, int i, int j) {
     order[i] = order[j], order[j] = row;
 }
 
-/* Brings the row that belongs at place `wanted` there, and those before it before it (C. A. R. Hoare, "Find", 1961).
- * The pivot is as good as random, so no order of rows is a bad one on purpose. */
+/* Quickselect (C. A. R. Hoare, "Find", 1961): moves the row of rank `wanted` to its place, and all smaller ones before
+ * it. The pivot is pseudo-random, so no order of rows is systematically bad. */
 static void find(const builder *b, int column, int32_t *order, int count, int wanted) {
     uint32_t random = 2463534242u;
     for (int first = 0, last = count - 1; first < last;) {
@@ -155,7 +156,7 @@ typedef struct {
     int columns, count, found;
     double query[IK_TABLE_COLUMNS];
     double gaps[IK_TABLE_COLUMNS];  /* to the part at hand */
-    double most;                    /* the square beyond which no row counts */
+    double most;                    /* squared distance above which rows are ignored */
     near nearest[IK_TABLE_NEAREST]; /* so far, in their order */
 } search;
 
@@ -170,7 +171,7 @@ static int comes_before(near one, near other) {
     return one.square < other.square || (one.square == other.square && one.row < other.row);
 }
 
-/* Puts a row in its place among the nearest; the last of them falls out where they are enough. */
+/* Inserts a row among the nearest, and drops the last one if there are enough. */
 static void insert(search *s, near one) {
     if (s->found == s->count && !comes_before(one, s->nearest[s->count - 1])) return;
     int at = s->found < s->count ? s->found++ : s->count - 1;
@@ -215,7 +216,7 @@ static void descend(search *s, size_t node, int levels, int first, int count) {
     }
 }
 
-/* Whether all of it can be computed with. */
+/* Loads a query; returns whether its numbers are usable. */
 static int load_query(search *s, const ik_rows *queries, ptrdiff_t item) {
     const char *row = (const char *)queries->data + item * queries->stride;
     for (int column = 0; column < s->columns; column++) {

@@ -13,7 +13,7 @@ int ik_carries(const ik_plan *plan, int k, int below) {
     return below == k;
 }
 
-/* ---- what joints are to the goals */
+/* ---- marks: how joints take part in goals */
 
 enum { ON_THE_WAY = 1, TURNS = 2, SLIDES = 4 };
 
@@ -31,7 +31,7 @@ static void mark_chain(const ik_solve_job *job, int *marks, int joint, int itsel
     }
 }
 
-/* Every joint from the chain on that moves the centre of mass. */
+/* Marks every joint from the chain on that moves the centre of mass. */
 static void mark_weighed(const ik_solve_job *job, int *marks, int chain) {
     const ik_skeleton *skeleton = job->skeleton;
     for (int joint = 0; joint < skeleton->count; joint++) {
@@ -42,7 +42,7 @@ static void mark_weighed(const ik_solve_job *job, int *marks, int chain) {
     }
 }
 
-/* Every joint, and of roots that they move, whatever their limits. */
+/* Marks every joint; roots slide, whatever their limits. */
 static void mark_all(const ik_solve_job *job, int *marks) {
     const ik_skeleton *skeleton = job->skeleton;
     for (int joint = 0; joint < skeleton->count; joint++) {
@@ -94,19 +94,19 @@ static int add_node(ik_plan *plan, int joint, int parent, const double *offset) 
     return plan->count++;
 }
 
-/* About how many axes of its own a joint turns; 0: about all of the world's alike. */
+/* The number of own axes with different mobility about which a joint turns; 0: all axes are alike. */
 static int axes_of(const ik_limit *limit) {
     if (!limit || (limit->kind == IK_FREE && !is_stiff(limit))) return 0;
     return limit->kind == IK_HINGE ? 1 : 3;
 }
 
-/* Whether it may move only so fast. */
+/* Whether a node has a limit of speed or acceleration. */
 static int is_timed(const ik_skeleton *skeleton, const ik_node *node) {
     const ik_limit *limit = limit_of(skeleton, node->joint);
     return (node->turns && has_speed(limit, 0)) || (node->slides && has_speed(limit, 1));
 }
 
-/* How far a joint may slide: as its limit says, else anywhere. */
+/* The travel of a joint: that of its limit, otherwise unlimited. */
 static const double (*travel_of(const ik_skeleton *skeleton, int joint))[2] {
     static const double anywhere[3][2] = {{-HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, HUGE_VAL}};
     return is_sliding(skeleton, joint) ? skeleton->limits[joint].position : anywhere;
@@ -139,7 +139,7 @@ static int point_of(ik_plan *plan, const int *node_of_joint, int joint, const do
     return is_vector(offset) ? add_node(plan, -1, node_of_joint[joint], offset) : node_of_joint[joint];
 }
 
-/* Where masses are, and how much of them everything carries. */
+/* Adds nodes for masses, and the total mass that every node carries. */
 static void add_masses(ik_plan *plan, const int *node_of_joint) {
     const ik_skeleton *skeleton = plan->job->skeleton;
     for (int joint = 0; joint < skeleton->count; joint++) {
@@ -160,7 +160,7 @@ static void add_task(ik_plan *plan, int goal, int node, int other) {
     plan->tasks[plan->task_count++] = (ik_task){plan->job->goals[goal].kind, goal, node, other, 0, 0, {0, 0}, -1};
 }
 
-/* What is tied to another joint, to a distance, to a side of a plane or to be clear of a capsule. */
+/* Counts the ties of nodes: goals relative to another joint, distances, sides of planes, capsules to stay clear of. */
 static void add_tie(ik_plan *plan, enum ik_goal_kind kind, int node, int other) {
     if (other < 0 && kind != IK_DISTANCE && kind != IK_INSIDE && kind != IK_OUTSIDE) return;
     plan->ties = 1;
@@ -169,7 +169,7 @@ static void add_tie(ik_plan *plan, enum ik_goal_kind kind, int node, int other) 
     if (other >= 0) plan->nodes[other].ties++;
 }
 
-/* Where the bone to a node starts: at the node above, or at the node itself where there is none. */
+/* The node at which the bone to a node starts: its parent, or the node itself if it has none. */
 static int start_of(const ik_plan *plan, int node) {
     const int above = plan->nodes[node].parent;
     return above < 0 ? node : above;
@@ -227,7 +227,8 @@ static int held_by(const ik_plan *plan, const ik_task *task) {
     return -1;
 }
 
-/* What nothing moves is nobody's to do: it stands behind the others. The bones that carry it have places. */
+/* Moves tasks that no joint can change behind the others: they are judged, but methods skip them. The judge needs the
+ * positions of the bones that carry them. */
 static void part_tasks(ik_plan *plan) {
     plan->judged = plan->task_count;
     plan->task_count = 0;
@@ -250,7 +251,7 @@ static void find_moves(ik_plan *plan) {
         node->moves = stirs(plan, node->parent);
 }
 
-/* Slots for what moves, and for what else tasks are about. */
+/* Numbers the slots: nodes that move, and other nodes with tasks. */
 static void add_slots(ik_plan *plan) {
     for (int k = 0; k < plan->count; k++)
         plan->nodes[k].slot = stirs(plan, k) || plan->nodes[k].mass > 0 ? 0 : -1;
@@ -329,7 +330,7 @@ static int level_of(const ik_plan *plan, int task) {
     return lower;
 }
 
-/* Numbers the levels from 0 without gaps, and brings tasks into their order, otherwise as they stand. */
+/* Numbers the levels from 0 without gaps, and sorts tasks by level, stably. */
 static void order_levels(ik_plan *plan) {
     for (int t = 0; t < plan->task_count; t++) {
         ik_task *task = &plan->tasks[t];

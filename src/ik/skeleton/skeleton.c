@@ -24,6 +24,6 @@ int ik_skeleton_order(int count, const int *parents, int *order, int *rank) {
     return count;
 }
 
-/* Of the widest vectors, so that it serves any: IK_FORWARD_NUMBERS of them a joint, and room to align them. */
+/* Scratch size for any instruction set: IK_FORWARD_NUMBERS of the widest vectors per joint, and one for alignment. */
 size_t ik_forward_scratch(int count) { return ((size_t)count * IK_FORWARD_NUMBERS + 1) * IK_WIDEST; }
 #endif

@@ -31,14 +31,14 @@ ik_inline int accelerate_pasts(const ik_plan *plan) {
     return tasks < ACCELERATE_LEAST_PAST ? ACCELERATE_LEAST_PAST : tasks > ACCELERATE_PAST ? ACCELERATE_PAST : tasks;
 }
 
-/* Where all ways would take less than this share off the sum of squares, as where goals are in conflict, there are only
- * strides. */
+/* If all directions together would reduce the sum of squares by less than this share (goals in conflict, for example),
+ * only strides are used. */
 #define ACCELERATE_LITTLE (number)0.1
 
 /* The longest stride, in steps. */
 #define ACCELERATE_STRIDE_MOST (number)256
 
-/* Ways that are this much alike, by the square of the sine between what they change, are not told apart. */
+/* Directions are treated as one below this squared sine of the angle between their changes of the errors. */
 #define ACCELERATE_ALIKE (number)(IK_BITS == 64 ? 1e-8 : 1e-4)
 
 typedef struct {
@@ -95,7 +95,7 @@ ik_inline real accelerate_next_stride(real stride, mask better) {
 
 /* ---- how far along each way */
 
-/* By how much each way changes a number of the errors. */
+/* The change of one row of the errors by each direction. */
 static inline void accelerate_find_changes(const ik_plan *plan, acceleration x, columns c, int row,
                                            real changes[ACCELERATE_WAYS]) {
     changes[0] = *column(c, accelerate_rows_swept(plan, x) + row) - *column(c, accelerate_rows(x) + row);
@@ -103,7 +103,7 @@ static inline void accelerate_find_changes(const ik_plan *plan, acceleration x, 
         changes[1 + past] = *column(c, accelerate_change(plan, x, past) + row);
 }
 
-/* The products of what the ways change with each other and with the errors. */
+/* The inner products of these changes with each other and with the errors. */
 static inline void accelerate_find_products(const ik_plan *plan, acceleration x, columns c,
                                             real products[ACCELERATE_PRODUCTS], real with[ACCELERATE_WAYS]) {
     const int ways = 1 + accelerate_pasts(plan);
@@ -123,7 +123,8 @@ static inline void accelerate_find_products(const ik_plan *plan, acceleration x,
     }
 }
 
-/* Of ways as unit vectors: older ones change more. Returns by how much the sum of squares would fall. */
+/* The best factors of all directions, scaled to unit vectors because older steps are longer. Returns the decrease of
+ * the sum of squares that they predict. */
 static inline real accelerate_find_best(const ik_plan *plan, acceleration x, columns c, real times[ACCELERATE_WAYS]) {
     const real zero = real_splat(0), one = real_splat(1);
     const int ways = 1 + accelerate_pasts(plan);
@@ -253,7 +254,8 @@ static inline void accelerate_remember(const ik_plan *plan, acceleration x, colu
     }
 }
 
-/* What has helped goes on, and what has not gives way to the other. A stride that is negative waits. */
+/* The extrapolation that helped is kept; otherwise the other kind is used next. A negative stride means that all
+ * directions are in use. */
 static inline void accelerate_learn(const ik_plan *plan, acceleration x, columns c, mask better) {
     real *stride = column(c, accelerate_stride(x)), size = real_abs(*stride);
     mask strides = mask_less(real_splat(0), *stride);
@@ -261,7 +263,7 @@ static inline void accelerate_learn(const ik_plan *plan, acceleration x, columns
     *stride = accelerate_pasts(plan) ? real_select(~(strides ^ better), next, -next) : next;
 }
 
-/* In the chosen lanes there are no steps before. */
+/* Deletes the last steps in the chosen lanes. */
 static inline void accelerate_forget(const ik_plan *plan, acceleration x, columns c, mask chosen) {
     accelerate_measure_into(plan, c, IN_POSE, accelerate_rows_then(plan, x));
     for (int row = 0; row < plan->rows; row++) {

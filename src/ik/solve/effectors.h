@@ -33,9 +33,9 @@ ik_inline int ends_turned_side(const ik_plan *plan, int task, int k) {
     return t->kind == IK_OUTSIDE && t->node == k ? 0 : task_side(plan, task, plan->nodes[k].slot);
 }
 
-/* A look is pulled by the point of its ray that is as far from the centre of rotation as its target, so that one turn
- * brings that point there; without such a point, by the nearest one. Both are scaled to a distance of 1: the weight is
- * that of an angle. */
+/* A look is pulled at the point of its ray that is as far from the centre of rotation as the target is. One turn can
+ * bring that point to the target. If there is no such point, the nearest one is used. Both are scaled to a distance of
+ * 1: the weight is that of an angle. */
 ik_inline void ends_pull_look(const ik_plan *plan, columns c, int ends, int task, vec3 about, ends_wanted to, pull *s) {
     vec3 axis = ends_axis(plan, c, ends, task), arm = vec3_sub(column_vec3(c, ends_place(ends, task)), about);
     vec3 way = vec3_sub(to.place, about);

@@ -69,8 +69,8 @@ ik_inline vec3 rows_at(const real *rows, int step, int first, int count) {
 }
 
 /* The factor of a level relative to the one before, for squared errors. To decide whether a step is better, it starts
- * at a value that allows long steps, although they bend away from the level before, and falls as long as that prevents
- * progress. To decide which pose is best it is nearly 0. */
+ * at LEVEL_FIRST, which allows long steps despite their second-order effect on the level before. It falls as long as
+ * that effect prevents progress. To decide which pose is best, it is LEVEL_LAST. */
 #define LEVEL_FIRST (number)1e-2
 #define LEVEL_LAST  (number)1e-10
 
@@ -87,7 +87,7 @@ typedef struct {
     real largest; /* like ERROR; NaN if some number is */
 } errors;
 
-/* With the factor `beside` of a level relative to the one before. `rows`, unless NULL, gets the scaled errors. Compiled
- * with the frame (shared.h). */
+/* `beside` is the factor of a level relative to the one before. `rows`, unless NULL, gets the scaled errors. Compiled
+ * once (shared.h). */
 ik_hidden errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when when, real beside, real *rows,
                                          int step);

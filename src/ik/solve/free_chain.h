@@ -11,5 +11,5 @@ static inline int plain_is(const ik_plan *plan) {
 }
 
 /* All bones forwards; or, for a target that is too near, all bones backwards except a longest one. After joint_load; it
- * does nothing in other cases. Compiled with the frame (shared.h). */
+ * does nothing in other cases. Compiled once (shared.h). */
 ik_hidden void IK_NAME(plain_answer)(const ik_plan *plan, const pose *start, columns record);

@@ -77,7 +77,7 @@ ik_inline vec3 given_translation(const ik_solve_job *job, group at, int joint) {
 /* The share that is kept; the rest is released. */
 ik_inline real past_kept(const ik_plan *plan) { return real_splat((number)(1 - plan->job->release)); }
 
-/* That share of a correction, by linear interpolation from none; of any length. */
+/* The kept share of a correction, by linear interpolation from the identity; not of unit length. */
 static quat past_correction(const ik_plan *plan, quat correction) {
     if (plan->job->release == 0) return correction;
     const real kept = past_kept(plan);

@@ -4,15 +4,18 @@
  * mobility of a joint: 1 - stiffness; 0 if the step holds it.
  *
  *   rows_start      first of all, after turns_start: preparation
- *   rows_assemble   J W J^T, symmetric: a block for two tasks is a sum over the joints that move both. For a ball
- * joint, with r and s from it to the two positions, (r . s) I - s r^T rows_seen       J d: the change of a task by
- * turns and slides rows_take_off   rows minus that rows_pull       J^T y into the columns of own turns and slides
+ *   rows_assemble   J W J^T, symmetric: a block for two tasks is a sum over the joints that move both. The term of a
+ *                   ball joint is (r . s) I - s r^T, with r and s from it to the two positions.
+ *   rows_seen       J d: the change of a task by turns and slides
+ *   rows_take_off   rows minus that
+ *   rows_pull       J^T y into the columns of own turns and slides
  *   rows_turn, rows_slide_by   W times the pull at a joint
  *   rows_release    last of all: releases what the step has held */
 
-/* Columns of a step, after those of turns.h: whether a joint is held, and whether along each axis of its slide; mass
- * times position of what every node carries, as a share of the whole; for one-sided tasks 1: it counts in this step, 2:
- * it does not any more; and the rows: right sides, additional wanted values, the matrix, and room for another one. */
+/* Columns of a step, after those of turns.h. rows_fixed: whether a joint is held. rows_pinned: the same for each axis
+ * of its slide. rows_moment: mass times position of the descendants of every node, as a share of the total mass.
+ * rows_active, for one-sided tasks: 1 if the task counts in this step, 2 if it no longer does. Then the system: right
+ * sides, additional wanted values, the matrix, and room for another one. */
 ik_inline int rows_fixed(const ik_plan *plan, int slot) { return step_columns(plan) + slot; }
 ik_inline int rows_pinned(const ik_plan *plan, int slot) { return rows_fixed(plan, plan->slots) + 3 * slot; }
 ik_inline int rows_moment(const ik_plan *plan, int slot) {
@@ -45,7 +48,8 @@ ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
 
 /* ---- mobility */
 
-/* Node k turns about an axis. It is free (0), held (1), or held about its first axis (2) or two (3) alone. */
+/* The mobility of node k about an axis. rows_fixed is 0 if it is free, 1 if held, 2 or 3 if only its first axis or
+ * first two axes are held. */
 ik_inline real rows_willing(const ik_plan *plan, columns c, int k, int axis) {
     const real fixed = *column(c, rows_fixed(plan, plan->nodes[k].slot)), zero = real_splat(0);
     mask held = mask_less(zero, fixed);
@@ -54,13 +58,14 @@ ik_inline real rows_willing(const ik_plan *plan, columns c, int k, int axis) {
     return real_select(held, zero, real_splat(1 - (number)plan->nodes[k].limit->stiffness[axis]));
 }
 
-/* A node slides along an axis of its parent. */
+/* The mobility of a node's slide along an axis of its parent. */
 ik_inline real rows_slides(const ik_plan *plan, columns c, int slot, int axis) {
     real unit = *column(c, joint_lever(plan));
     return unit * unit * (real_splat(1) - *column(c, rows_pinned(plan, slot) + axis));
 }
 
-/* A one-sided task counts if it is violated, or would be by the step; but not if it would hold back. */
+/* Whether a one-sided task counts: it is violated, or the step would violate it, and its pull does not point away from
+ * the allowed side. */
 ik_inline mask rows_is_active(const ik_plan *plan, columns c, int task) {
     return mask_equal(*column(c, rows_active(plan, task)), real_splat(1));
 }
@@ -81,7 +86,7 @@ ik_inline real rows_scale(const ik_plan *plan, columns c, int task) {
 
 ik_inline void rows_add(columns c, int at, vec3 v) { column_set_vec3(c, at, vec3_add(column_vec3(c, at), v)); }
 
-/* Mass times position of what every node carries. */
+/* Mass times position of the descendants of every node. */
 static inline void rows_weigh(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_vec3(c, rows_moment(plan, slot), vec3_splat(0, 0, 0));

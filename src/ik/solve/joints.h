@@ -1,5 +1,5 @@
-/* The columns of a method that works on joints, all at once or one after the other: their rotations, slides and
- * positions, the wanted values of their tasks, and the length by which angles count as distances.
+/* The columns of a method that works on joints, all at once or one after the other. They hold rotations, slides and
+ * positions of joints, wanted values of tasks, and the length that converts angles to distances.
  *
  *   joint_load       from the start pose and the tasks to the columns
  *   joint_place      from the columns to the results
@@ -25,14 +25,14 @@ ik_inline int joint_end(const ik_plan *plan, int task) { return joint_task(plan,
 /* The mean bone: an angle counts as an arc of it, and sliding by it counts like turning by a radian. */
 ik_inline int joint_lever(const ik_plan *plan) { return joint_end(plan, plan->outside ? plan->task_count : 0); }
 
-/* For joints whose parents matter: the angle of a hinge from rest; the world rotation of the parent of a fixed joint,
- * by the order of such slots; for a node with a posture the local rotation and its share.
+/* Columns of plans with limits, slides or postures. joint_angle: the angle of a hinge from rest. joint_above: the world
+ * rotation of a fixed parent, in the order of such slots. joint_posture: the wanted local rotation and its share.
  */
 ik_inline int joint_angle(const ik_plan *plan, int slot) { return joint_lever(plan) + 1 + slot; }
 ik_inline int joint_above(const ik_plan *plan, int base) { return joint_angle(plan, plan->slots) + 4 * base; }
 ik_inline int joint_posture(const ik_plan *plan, int slot) { return joint_above(plan, plan->bases) + 5 * slot; }
 
-/* The number of columns, including those of the frame. */
+/* The number of columns, including those of the loop. */
 ik_inline int joint_columns(const ik_plan *plan) {
     return plan->rests ? joint_posture(plan, plan->columns_of_postures) : joint_angle(plan, 0);
 }
@@ -115,7 +115,7 @@ ik_inline void joint_set_wanted(columns record, int at, const ik_task *task, con
     column_set_quat(record, at, task->kind == IK_TURN ? wanted->rotation : all);
 }
 
-/* The wanted values of a task that is not simple, and its tolerance as a distance or angle. Compiled with the frame
+/* The wanted values of a task that is not simple, and its tolerance as a distance or angle. Compiled once
  * (shared.h). */
 ik_hidden real IK_NAME(joint_load_any)(const ik_plan *plan, group at, const pose *start, const ik_task *task,
                                        task_wanted *wanted, real *weight);
@@ -134,7 +134,7 @@ static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
 /* ---- input and output */
 
 /* The start pose, moved into its limits, and the wanted values of all tasks: the first call of a method's `begin`. It
- * also sets TOLERANCE if there are only rotations. Compiled with the frame (shared.h). */
+ * also sets TOLERANCE if there are only rotations. Compiled once (shared.h). */
 ik_hidden void IK_NAME(joint_load)(const ik_plan *plan, group at, const pose *start, columns record);
 
 /* A method's `place`. */

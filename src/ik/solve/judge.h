@@ -24,7 +24,7 @@ typedef struct {
     real least, most;
 } span;
 
-/* From a position in that space to the nearest one that the node may have. */
+/* The vector from a position in that space to the nearest one in the node's travel. */
 static span solve_travel_span(const ik_plan *plan, const pose *world, int k, vec3 place) {
     const vec3 low = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 0)), place);
     const vec3 high = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 1)), place);
@@ -91,8 +91,8 @@ static mask solve_has_side(const ik_plan *plan, group at, const ik_task *task) {
     return ~mask_equal(vec3_size(normal), real_splat(0));
 }
 
-/* Up from node k to the start of its chain, or to the joint that also carries the chain to another node: their
- * positions are fixed. The bones on the way are added. */
+/* Climbs from node k to the start of its chain, or to the joint that also carries the chain to another node. Adds the
+ * bones on the way. */
 static int solve_climb(const ik_plan *plan, const pose *world, int k, int other, chain_reach *bones) {
     while (plan->nodes[k].moves && !(other >= 0 && ik_carries(plan, plan->nodes[k].parent, other))) {
         real length = vec3_length(solve_bone(plan, world, k));
@@ -184,7 +184,7 @@ static verdict solve_judge(const ik_plan *plan, group at, const pose *world, rea
     if (distances && !angles && !plan->slides) v.has_length &= mask_less(zero, v.reach) | ~v.missed;
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(iterations, most) & mask_splat(IK_ITERATION_LIMIT);
-    /* Bones that are too short explain everything, unless something else holds a chain. */
+    /* Bones that are too short explain every miss, unless limits or slides restrict a chain. */
     if (!plan->limited && !plan->slides) flags &= v.open | mask_splat(~IK_STALLED);
     mask said = v.said | flags, why = mask_splat(~IK_OFF_BALANCE); /* it names the missed goal, not the reason */
     said |= mask_zero(said & why) & ended;
@@ -232,8 +232,8 @@ static pulled solve_pulled(const ik_plan *plan, group at, const pose *world, con
     return (pulled){{turn[0], turn[1], turn[2]}, {shift[0], shift[1], shift[2]}, lever * size, size};
 }
 
-/* The turn direction about node k, in world axes, that brings its descendants nearer to their goals; of length 1 if all
- * errors are at right angles to their levers, near 0 if turning does not help. */
+/* The turn direction about node k, in world axes, that brings its descendants nearer to their goals. Its length is 1 if
+ * all errors are at right angles to their levers, and near 0 if turning does not help. */
 static vec3 solve_pull(const ik_plan *plan, group at, const pose *world, int k) {
     vec3 pull = vec3_splat(0, 0, 0);
     real most = real_splat(SMALLEST), weight;
@@ -296,8 +296,8 @@ static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int
     return mask_less(least, lost);
 }
 
-/* How much the goals of a level pull at some joint, relative to the largest possible pull: all together, as far as
- * limits let that joint follow, and each by itself. */
+/* The largest pull of a level's goals at any joint, as a share of the largest possible pull. `together`: the sum of
+ * their pulls, as far as limits let the joint follow. `apart`: the sum of the lengths of their pulls. */
 typedef struct {
     real together, apart;
 } drawn;

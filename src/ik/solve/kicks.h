@@ -4,8 +4,8 @@
 enum { KICKS = 8 };
 
 /* How much better, in squares, a pose after a kick must be to replace the best one. In sequences it must have half the
- * error: out of reach many poses are nearly as good, for arms that are stretched and may turn about themselves, or for
- * bodies held by limits, and joints would turn back and forth between frames. Poses within tolerance always count. */
+ * error. Out of reach many poses are nearly as good: stretched arms may turn about themselves, and bodies may be held
+ * by limits. Joints would jump between such poses from frame to frame. Poses within tolerance always count. */
 ik_inline number kicks_gain(const ik_plan *plan) { return plan->past.follows ? (number)0.75 : 0; }
 
 /* After the columns of the watch: the quality of the pose that is kept aside. */

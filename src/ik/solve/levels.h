@@ -1,9 +1,9 @@
 /* Strict priorities, as in P. Baerlocher, R. Boulic, "An inverse kinematics architecture enforcing an arbitrary number
  * of strict priority levels", The Visual Computer 20 (2004): rows of a level use what the levels before leave free.
  *
- * With the rows ordered by levels, the motion of a level without the levels before it, J_i P, has the Schur complement
- * of their block as its matrix: the result of elimination. Its answer y then pulls back at the rows before by their
- * view of it, which is one substitution (the paper's projectors, applied to rows instead of joints). */
+ * Rows are ordered by levels. J_i P is the motion of level i that does not change earlier levels. Its matrix is the
+ * Schur complement of their block, which is the result of elimination. One back substitution then corrects the earlier
+ * rows for the answer y of the level. This applies the paper's projectors to rows instead of joints. */
 
 /* The present view of a level's rows, after everything that y does. */
 static inline void levels_left(rows_system s, const real *e, int first, int last, real *left) {

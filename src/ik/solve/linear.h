@@ -3,8 +3,8 @@
  *   packed           where an element is
  *   ldl_factor       L D L^T of a matrix and some damping, in place, with the reciprocals of D on the diagonal
  *   ldl_solve        with that
- *   ldl_eliminate    likewise without damping, block by block: rows that depend on those before them drop out, so that
- *   ldl_truncate     what is left is the projection onto the others
+ *   ldl_eliminate    subtracts the part of a block that earlier rows explain
+ *   ldl_truncate     factors that block without damping; rows that depend on earlier rows drop out
  *   eigen_of         eigenvalues and eigenvectors
  *   bounded_solve    least squares with bounds
  *
@@ -124,7 +124,7 @@ static inline void ldl_truncate(real *a, int step, int first, int last, const re
 /* Sweeps: six rows need 5 to 7, and 12 rows 8. */
 enum { EIGEN_SWEEPS = 16 };
 
-/* Of more rows than these many a turn is left out in the last sweeps, where it would change nothing. */
+/* Above this number of rows, the last sweeps skip turns that would change nothing. */
 enum { EIGEN_FEW = 6 };
 
 /* One turn of coordinates p < q; `vectors` has the coordinates so far as columns. */
@@ -175,7 +175,7 @@ ik_inline void eigen_by_rows(int rows, real *a, real *vectors, int step) {
 }
 
 /* The matrix becomes its eigenvalues, on the diagonal and in no order; of the matrix `vectors`, row by row, column i is
- * the unit eigenvector of the i-th. Errors are those of rounding, beside the largest eigenvalue. */
+ * the unit eigenvector of the i-th. Errors are rounding errors relative to the largest eigenvalue. */
 static inline void eigen_of(real *a, real *vectors, int step, int rows) {
     LINEAR_BY_ROWS(eigen_by_rows, rows, a, vectors, step);
 }
@@ -183,11 +183,10 @@ static inline void eigen_of(real *a, real *vectors, int step, int rows) {
 /* ---- bounds
  *
  * Minimises x^T A x / 2 - b^T x for x between low and high, by active sets: numbers at a bound are fixed, the others
- * are solved for exactly. If a solution exceeds bounds, it is followed to the first of them, which then fixes one more
- * number. Otherwise the number that its bound holds back most is freed. Every round decreases the sum, so that no set
- * occurs twice. (J. Nocedal, S. Wright, "Numerical Optimization", 16.5.) Projected Gauss-Seidel has cheaper rounds, but
- * each removes a share of the error that falls with the condition of A, and J W J^T is nearly singular for stretched
- * chains. */
+ * are solved for exactly. If the solution exceeds bounds, the numbers move towards it up to the first bound, which then
+ * fixes one more number. Otherwise the number that its bound holds back most is freed. Every round decreases the sum,
+ * so that no set occurs twice. (J. Nocedal, S. Wright, "Numerical Optimization", 16.5.) Projected Gauss-Seidel has
+ * cheaper rounds, but converges slowly if A is badly conditioned: J W J^T is nearly singular for stretched chains. */
 
 enum { BOUNDED_ROUNDS = 8 }; /* rounds per row */
 

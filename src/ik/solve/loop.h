@@ -1,20 +1,20 @@
-/* The frame of every iterative method: lanes that finish are filled again at once.
+/* The loop of every iterative method: lanes that finish are filled again at once.
  *
  * Iteration counts have a long tail, so lanes that wait for the slowest lane of their vector would waste four fifths of
- * the work. Here every lane of a bundle (GROUPS vectors, worked on together to hide the latency of root and division)
- * holds one item, and when that item is done takes the next:
+ * the work. Here every lane of a bundle holds one item, and takes the next one when that is done. A bundle has GROUPS
+ * vectors, whose instructions alternate to hide the latency of root and division.
  *
  *   load     a group of items: forward kinematics of the nodes, then the method makes a record of each
  *   take     a record -> a lane of the bundle
  *   iterate  the method's step, on all lanes
- *   put      a lane that is done -> a record of results; or, where it has not arrived and restarts are left, back to
- *            load, with the best so far
+ *   put      a lane that is done -> a record of results. An item that misses its goals and has restarts left goes
+ *            back to load, with its best attempt.
  *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
  *            and stored
  *   again    from the found pose, if uneven scales changed bones as joints turned
  *   frames   all of it for every frame of a sequence
  *
- * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
+ * A record is a column of numbers an item: first those of the loop (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
  * near 1, and positions are relative to the first node. A lane never looks at another, so the bits of an item do not
  * depend on its neighbours. */
@@ -95,7 +95,7 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
 
 /* ---- frames that follow each other */
 
-/* So many items at a time are taken through all frames. */
+/* The number of items that go through all frames together. */
 enum { SOLVE_ITEMS = 4096 };
 
 static int solve_has_frames(const ik_solve_job *job) { return job->frames > 1; }
@@ -123,7 +123,7 @@ static void solve_go_to_frame(ik_solve_job *now, ik_goal *goals, const ik_solve_
     }
 }
 
-/* What later frames look back to. */
+/* Stores the frame of every usable item, for later frames to look back to. */
 static void solve_remember(const solve *s, ptrdiff_t first, ptrdiff_t last) {
     const ik_past *past = &s->plan->past;
     for (ptrdiff_t item = first; item < last; item++) {
@@ -160,7 +160,7 @@ static void solve_frames(solve *s, const ik_solve_job *job, ik_goal *goals, ptrd
 
 /* ---- scratch memory: the plan, what frames need, then lanes */
 
-/* Of a node: position and rotation, local rotation and translation, and the scaled joint. */
+/* Numbers of a node in a pose: position and rotation, local rotation and translation, and the scaled joint. */
 enum { POSE_REALS = 14 + sizeof(scaled_joint) / sizeof(real) };
 
 ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }

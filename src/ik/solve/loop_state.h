@@ -1,4 +1,4 @@
-/* The state of a solve: the group loaded last, lanes at work, results, and items that wait. */
+/* The state of a solve: the group loaded last, lanes at work, results, and waiting items. */
 
 /* Data of an item that starts again: its best attempt. */
 enum kept {

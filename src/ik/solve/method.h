@@ -1,5 +1,5 @@
-/* The interface between a method and the frame (loop.h). The frame is compiled once, a method in its family; they meet
- * in the two functions at the end. parts.h lists the building blocks of methods. */
+/* The interface between a method and the loop (loop.h). The loop is compiled once, a method in its family. They are
+ * connected by the two functions at the end. parts.h lists the building blocks of methods. */
 #include "../forms/rotations.h"
 #include "../forms/limits/limit.h"
 #include "../forms/skeleton.h"
@@ -24,7 +24,7 @@ enum record {
 };
 
 typedef struct {
-    int columns; /* of a record, including those of the frame */
+    int columns; /* of a record, including those of the loop */
     int results; /* of those, the number that finish needs */
     int work;    /* columns of a bundle only, after those, from plan->work on: no data of an item */
     int state; /* the last columns of the results that are kept from frame to frame of an item. They are 0 in the first
@@ -70,30 +70,31 @@ typedef struct {
     void (*begin)(const ik_plan *plan, group at, const pose *start, columns record);
     /* One iteration of the first `groups` vectors of a bundle; lanes without an item are lanes like others. */
     void (*step)(const ik_plan *plan, real *bundle, int groups);
-    /* What node k, which turns or slides, is relative to its parent by its result, in place of what came in; nodes
-     * above it are in their places in `world` by then, not scaled. The frame brings it into its limit, the rotation to
-     * the side of what came in and to length 1. */
+    /* Replaces the local pose of node k, which turns or slides, by that of the result. The ancestors of k already have
+     * their final poses in `world`, not scaled. The loop then moves the node into its limit, and makes the rotation a
+     * unit quaternion with the sign of the input. */
     void (*place)(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local);
-    /* With restarts it gives up what is slow: what no start has helped is solved once more, without haste, from the
-     * pose that is given. So with restarts nothing is missed that is reached without. */
+    /* The method gives up slow items early if there are restarts. An item that no restart has solved is solved once
+     * more from the given pose, with full patience. Restarts therefore never lose a solution that is found without
+     * them. */
     int hurries;
 } method;
 
 /* Whether goals have strict priorities. */
 ik_inline int plan_has_levels(const ik_plan *plan) { return !IS_WIDE && plan->levels > 1; }
 
-/* The model of the job, where it is of that kind; else NULL. */
+/* The model of the job if it has that kind; otherwise NULL. */
 ik_inline const void *solve_model(const ik_plan *plan, const char *kind) {
     const ik_model *model = plan->job->model;
     return model && strcmp(model->kind, kind) == 0 ? model : NULL;
 }
 
-/* So much work lies between two questions whether to stop, in nodes times vectors: microseconds, or milliseconds where
- * much is done for a node. */
+/* The work between two calls of job->stop, in nodes times vectors: microseconds, or milliseconds for methods with much
+ * work per node. */
 enum { SOLVE_WORK = 1024 };
 
-/* Whether the caller wants no more, after so much work. The answer yes stays: items at work are given up, and a step
- * may end anywhere. Long loops inside a step ask as well. */
+/* Whether the caller wants to stop, asked after `work` more. Once it is true it remains true: items at work are given
+ * up, and a step may end anywhere. Long loops inside a step ask as well. */
 ik_inline int solve_stops(const ik_plan *plan, long long work) {
     const ik_solve_job *job = plan->job;
     ik_stop *stop = plan->stop;
@@ -103,14 +104,14 @@ ik_inline int solve_stops(const ik_plan *plan, long long work) {
     return stop->stopped = job->stop(job->context) != 0;
 }
 
-/* A little less than what is judged by, for the rounding on the way there. */
+/* The tolerance of methods: less than that of the judge by their rounding, at most by a quarter. */
 ik_inline number solve_within(const ik_plan *plan, double tolerance) {
     number given = (number)tolerance, rounding = 4 * plan->slots * EPSILON;
     return given - (rounding < given / 4 ? rounding : given / 4);
 }
 
-/* Where something slides a chain is as long as it is now: what a distance counts for beside TOLERANCE, by the reach
- * that it is judged by. */
+/* The factor of a distance before it is compared with TOLERANCE, for a goal that is judged by its own reach. This reach
+ * is the present length of its chain, which slides change. */
 ik_inline real solve_counts_for(const ik_plan *plan, columns c, real reach) {
     const real zero = real_splat(0), one = real_splat(1), tolerance = *column(c, TOLERANCE);
     real own = real_splat(solve_within(plan, plan->job->options.tolerance)) * reach;
@@ -118,8 +119,8 @@ ik_inline real solve_counts_for(const ik_plan *plan, columns c, real reach) {
     return real_select(mask_less(zero, reach) & mask_less(zero, tolerance), tolerance / own, one);
 }
 
-/* The doors of every method. A header of one ends with SOLVE_METHOD(name), which opens its own. A method that is NULL
- * is not of such a plan on these vectors: narrower ones have it. */
+/* The two functions of every method, which SOLVE_METHOD(name) defines at the end of its header. If name_method does not
+ * support the plan on these vectors it returns NULL; narrower vectors then do. */
 #define METHOD_DOORS(name, takes, doc)                                                                                 \
     ik_hidden record_size IK_NAME(name##_size)(const ik_plan *plan);                                                   \
     ik_hidden const method *IK_NAME(name##_method)(const ik_plan *plan);

@@ -1,20 +1,20 @@
-/* The building blocks of iterative methods, besides the interface of the frame (method.h). A part uses those
- * before it, and costs nothing if it is not used; long functions are in shared.h, compiled once.
+/* The building blocks of iterative methods, besides the interface to the loop (method.h). A part uses those before it,
+ * and costs nothing if it is not used. Long functions are in shared.h, compiled once.
  *
- *   random       numbers without a pattern: the frame has them too, so pose.h includes it
- *   watch        detects stalls
- *   pull         pulls at a rigid body, and the best turn
- *   ends         effectors, while joints turn one after the other
- *   joints       columns for turned and sliding joints and their tasks, and how they are loaded and read
- *   plain        a free chain with a position out of its reach
- *   turns        the effect of a step on joints: try, limits, accept, perturb
- *   errors       errors of tasks
- *   kicks        perturbation of joints that are stuck
- *   linear       small symmetric systems
- *   rows         the Jacobian
- *   levels       strict priorities
- *   postures     preferred rotations
- *   acceleration steps that go on: strides, and the best of the last ones */
+ *   random.h       numbers without a pattern. The loop uses them as well, so pose.h includes it.
+ *   progress.h     detects stalls
+ *   rigid_fit.h    pulls at a rigid body, and the best turn
+ *   effectors.h    effectors, while joints turn one after the other
+ *   joints.h       columns of turning and sliding joints and their tasks, and how they are loaded and read
+ *   free_chain.h   a free chain with a position out of its reach
+ *   turns.h        the effect of a step on joints: try, limits, accept, perturb
+ *   errors.h       errors of tasks
+ *   kicks.h        perturbation of joints that are stuck
+ *   linear.h       small symmetric systems
+ *   jacobian.h     the Jacobian
+ *   levels.h       strict priorities
+ *   postures.h     preferred rotations
+ *   acceleration.h  steps that are repeated: strides, and the best combination of the last ones */
 #include "method.h"
 
 #include "progress.h"

@@ -1,6 +1,6 @@
 /* Poles: chains of a solved group are turned about the line to their end, so that they bend towards their pole. */
 
-/* Square to a unit vector. */
+/* The part of a vector perpendicular to a unit vector. */
 ik_inline direction solve_across(vec3 a, vec3 along) {
     direction off = vec3_direction_of_any(vec3_sub(a, vec3_scale(vec3_dot(a, along), along)));
     off.length = real_select(mask_less(real_splat(TINY_SINE) * vec3_size(a), off.length), off.length, real_splat(0));
@@ -8,7 +8,7 @@ ik_inline direction solve_across(vec3 a, vec3 along) {
 }
 
 /* The centroid of a chain's joints relative to its first one: its side of the line is the bend direction. */
-static vec3 solve_belly(const ik_plan *plan, const ik_bend *bend, const pose *world) {
+static vec3 solve_bend_centroid(const ik_plan *plan, const ik_bend *bend, const pose *world) {
     vec3 sum = vec3_splat(0, 0, 0), base = world->positions[bend->base];
     for (int k = plan->nodes[bend->end].parent; k != bend->base; k = plan->nodes[k].parent)
         sum = vec3_add(sum, vec3_sub(world->positions[k], base));
@@ -24,7 +24,7 @@ static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, po
     mask counts = ~mask_equal(solve_weight(&goal->weight, at), zero);
     direction line = vec3_direction_of_any(vec3_sub(world->positions[bend->end], base));
     vec3 along = line.unit;
-    direction now = solve_across(solve_belly(plan, bend, world), along);
+    direction now = solve_across(solve_bend_centroid(plan, bend, world), along);
     direction wanted = solve_across(vec3_sub(pole, base), along);
     mask bent = mask_less(zero, now.length);
     mask defined = mask_less(zero, wanted.length) & mask_less(real_splat(TINY_SINE) * now.length, line.length);

@@ -8,8 +8,8 @@
 
 /* A group of items in world space, node by node. */
 typedef struct {
-    vec3 *positions;      /* scale * (position - origin); while a pose is rebuilt, as they are */
-    quat *rotations;      /* the products of the local ones, whatever the scales: what a method turns */
+    vec3 *positions;      /* scale * (position - origin); unscaled while a pose is rebuilt */
+    quat *rotations;      /* products of the local ones, without scales; methods turn these */
     scaled_joint *scaled; /* NULL where no scales are given */
     vec3 origin;          /* position of the first node that turns */
     real scale;
@@ -35,7 +35,8 @@ ik_inline quat solve_preferred(const ik_plan *plan, int k) {
     return (quat){real_splat((number)preferred[0]), vec3_of(preferred + 1)};
 }
 
-/* A locked joint where it is at rest, else its rest, on the same side. A NaN stays. */
+/* The rotation of a locked joint: the given one if it is at rest, otherwise the rest rotation with its sign. A NaN
+ * stays. */
 ik_inline quat solve_locked(const ik_plan *plan, int k, quat given) {
     const real tolerance = real_splat(LIMIT_TOLERANCE);
     quat rest = solve_rest(plan, k);
@@ -189,7 +190,7 @@ static inline void solve_pose(const ik_plan *plan, group at, pose *world) {
 
 /* ---- positions of nodes */
 
-/* In a pose, or in the columns of a method: code for either is written once. */
+/* The source of positions and rotations: a pose, or the columns of a method. Code for both is written once. */
 typedef struct {
     vec3 (*place)(const void *of, const ik_plan *plan, int k);
     quat (*rotation)(const void *of, const ik_plan *plan, int k);

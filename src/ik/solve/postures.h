@@ -1,10 +1,9 @@
-/* Postures: the turns of joints towards their preferred rotations, as far as no row of the Jacobian (jacobian.h)
- * objects.
+/* Postures: the turns of joints towards their preferred rotations, in the null space of the Jacobian (jacobian.h).
  */
 
-/* Columns of a step, after those of jacobian.h: the turn wanted for a joint; the effect of all of these on the error
- * beyond the first order; the largest turn of a joint that no row objects to; and other pulls at joints, for a turn in
- * world axes. */
+/* Columns of a step, after those of jacobian.h. First come the wanted turn of each joint, and the second-order effect
+ * of all wanted turns on the error. Then follow the largest turn in the null space, and other pulls at joints, as turns
+ * in world axes. */
 ik_inline int posture_wish(const ik_plan *plan, int slot) { return rows_columns(plan) + 3 * slot; }
 ik_inline int posture_bends(const ik_plan *plan) { return posture_wish(plan, plan->slots); }
 ik_inline int posture_left(const ik_plan *plan) { return posture_bends(plan) + 1; }
@@ -58,8 +57,8 @@ static inline vec3 posture_pull(const ik_plan *plan, columns c, int k) {
     return vec3_add(pull, vec3_scale(much, column_vec3(c, posture_draw(plan, plan->nodes[k].slot))));
 }
 
-/* Writes the turns into the column, cut so that their effect on the error beyond the first order is at most half of it;
- * if they have to settle, or to POSTURE_SETTLES if that is more. */
+/* Writes the wanted turns, shortened so that their second-order effect is at most half of the error. If postures have
+ * to converge, a total turn of POSTURE_SETTLES is always allowed. */
 static inline void posture_find(const ik_plan *plan, columns c, real error) {
     real sum = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -82,7 +81,8 @@ static inline void posture_find(const ik_plan *plan, columns c, real error) {
     *column(c, posture_bends(plan)) = real_splat(0.5f) * length * sum * sum;
 }
 
-/* The part of the wanted turns that no row objects to; z has what rows subtract from it. Own turns and slides are lost.
+/* Measures the largest wanted turn in the null space; z has the part that rows subtract. Overwrites own turns and
+ * slides.
  */
 static inline void posture_measure(const ik_plan *plan, columns c, const real *z, int step) {
     real *left = column(c, posture_left(plan));

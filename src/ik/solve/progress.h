@@ -13,8 +13,8 @@ ik_inline void watch_start(columns c, int watch) {
     *column(c, watch + WATCH_IDLE) = *column(c, watch + WATCH_KICKS) = real_splat(0);
 }
 
-/* Lanes, among those that count, that `patience` steps have not brought below this share of the least, or that are
- * hopeless. They get time again. */
+/* Stuck lanes among those that count: hopeless ones, and those whose value `patience` steps have not brought below this
+ * share of the least. Their counts are reset. */
 ik_inline mask watch_is_stuck(columns c, int watch, mask counts, real value, real share, real patience, mask hopeless) {
     const real zero = real_splat(0), one = real_splat(1);
     real *idle = column(c, watch + WATCH_IDLE), *least = column(c, watch + WATCH_LEAST);
@@ -38,7 +38,7 @@ ik_inline void watch_give_up(columns c, mask chosen) {
     *said = real_from_bits(real_bits(*said) | (chosen & mask_splat(IK_STALLED)));
 }
 
-/* Of the chosen lanes those that are to be kicked for the given time; call watch_kicked when all times are done. */
+/* The chosen lanes whose next kick is number `time`. Call watch_kicked after all numbers. */
 ik_inline mask watch_kick(columns c, int watch, mask chosen, int time) {
     return chosen & mask_equal(*column(c, watch + WATCH_KICKS), real_splat((number)time));
 }

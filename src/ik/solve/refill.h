@@ -13,7 +13,7 @@ ik_inline void solve_move(columns to, int to_lane, columns from, int from_lane, 
             target[k * step] = source[k * from_step];
 }
 
-/* Which of the group loaded another round is for: it goes by nothing but the item. */
+/* The lanes of the loaded group that need another round. This depends on the item alone. */
 static void solve_choose(solve *s) {
     mask wanted = solve_is_uneven(s->plan, &s->world);
     if (s->round && mask_any(wanted)) {
@@ -121,7 +121,7 @@ static void solve_empty(solve *s, int g, int lane) {
     s->item[g * LANES + lane] = NONE;
 }
 
-/* The work of a step on one vector: what goals have in common goes by pairs. */
+/* The work of a step on one vector. Terms that goals share grow with the number of pairs. */
 static long long solve_work(const ik_plan *plan) {
     long long tasks = plan->task_count > 1 ? plan->task_count : 1;
     return (plan->slots + 1) * tasks * tasks;
@@ -138,7 +138,7 @@ static int solve_has_next(solve *s) {
     }
 }
 
-/* The next item into a lane; false where there is none. */
+/* The next item into a lane; false if there is none. */
 static int solve_take(solve *s, int g, int lane) {
     if (!solve_has_next(s)) {
         solve_empty(s, g, lane);
@@ -213,7 +213,8 @@ static int solve_refill(solve *s, int g) {
     }
 }
 
-/* What an earlier round or frame has left in lanes that went on without an item is no item's: work starts from 0. */
+/* Fills all lanes. The work columns of lanes without an item may hold values of an earlier round or frame, so they
+ * start from 0. */
 static void solve_start(solve *s, int groups) {
     memset(s->bundle + (ptrdiff_t)GROUPS * s->size.columns, 0, (size_t)s->size.work * GROUPS * sizeof(real));
     for (int lane = 0; lane < groups * LANES; lane++)

@@ -1,7 +1,6 @@
-/* Long parts of methods that are the same for all of them: compiled once, with the frame. They are described at their
- * declarations. */
+/* Long functions that all methods use, compiled once, with the loop. They are described at their declarations. */
 
-/* ---- tasks that come in (joints.h) */
+/* ---- loading tasks (joints.h) */
 
 static vec3 joint_tamed(vec3 place, real most) {
     direction off = vec3_direction_of_any(place);
@@ -18,7 +17,7 @@ static void joint_tame(const ik_task *task, task_wanted *wanted, real reach) {
     wanted->number = real_select(mask_less(number, -most), -most, number);
 }
 
-/* A value relative to another joint, in terms of the product of rotations there. */
+/* Converts a value relative to another joint to the product of local rotations there, for poses with scales. */
 static void joint_see_product(const pose *start, const ik_task *task, task_wanted *wanted) {
     quat back = quat_conjugate(solve_apart(start, task->other));
     if (task->kind == IK_PLACE) wanted->place = quat_rotate(back, wanted->place);
@@ -66,7 +65,7 @@ static void joint_load_task(const ik_plan *plan, group at, const pose *start, in
     *column(record, to + TASK_UNIT) = real_select(counts, unit, zero);
 }
 
-/* ---- the pose that comes in (joints.h) */
+/* ---- loading the pose (joints.h) */
 
 static vec3 joint_load_slid(const ik_plan *plan, group at, const pose *start, int k) {
     if (!plan->nodes[k].slides) return vec3_splat(0, 0, 0);
@@ -222,7 +221,7 @@ ik_inline quat turns_own(const ik_plan *plan, columns c, int k) {
     return quat_of_vector(turns_vector(plan, c, k, turn), real_splat(LARGEST));
 }
 
-/* What turns_carry does, by the turn and slide of its own. */
+/* turns_carry with the own turn and slide of the node in a slot. */
 ik_inline void turns_try_slot(const ik_plan *plan, columns c, int slot) {
     const int k = plan->node_of_slot[slot];
     vec3 place = column_vec3(c, joint_position(plan, slot));
@@ -239,7 +238,7 @@ void IK_NAME(turns_try)(const ik_plan *plan, real *bundle, int groups, int first
             turns_try_slot(plan, columns_of_bundle(bundle, g), slot);
 }
 
-/* Never beyond the ends of a travel, to the bit. */
+/* Accepts slides, clamped to the ends of the travel to the bit. */
 static void turns_accept_slides(const ik_plan *plan, columns c, mask accept) {
     for (int slot = 0; slot < plan->slots; slot++)
         for (int axis = 0; axis < 3 && plan->nodes[plan->node_of_slot[slot]].slides; axis++) {
@@ -266,7 +265,7 @@ void IK_NAME(turns_accept)(const ik_plan *plan, columns c, mask accept) {
 
 /* ---- joints that are stuck (kicks.h) */
 
-/* A slide by up to as much as a turn counts, within its travel. */
+/* Perturbs a slide by up to the mean bone, within its travel. */
 static void turns_shake_slide(const ik_plan *plan, columns c, int k, vec3 by) {
     const int slot = plan->nodes[k].slot;
     column_set_vec3(c, step_slide(plan, slot), vec3_scale(*column(c, joint_lever(plan)), by));
@@ -274,7 +273,7 @@ static void turns_shake_slide(const ik_plan *plan, columns c, int k, vec3 by) {
         turns_allow_slide(plan, c, k, axis, column(c, step_slide(plan, slot) + axis));
 }
 
-/* A hinge turns to somewhere in its range. */
+/* Perturbs a hinge: any angle in its range. */
 static real turns_shake_hinge(const ik_plan *plan, columns c, int k, int time) {
     const double half = 4 * eighth_turn[0], round[2] = {-half, half};
     const ik_limit *limit = plan->nodes[k].limit;
@@ -284,7 +283,7 @@ static real turns_shake_hinge(const ik_plan *plan, columns c, int k, int time) {
     return real_splat((number)to) - *column(c, joint_angle(plan, slot));
 }
 
-/* Others turn by up to a radian; the first time all by a tenth of that. */
+/* Perturbs all joints. Joints other than hinges turn by up to a radian; the first time every joint by a tenth. */
 static void turns_shake(const ik_plan *plan, columns c, int time) {
     number share = time ? 1 : (number)0.1;
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -316,7 +315,7 @@ static void turns_exchange(columns c, int here, int aside, int count, mask keep,
     }
 }
 
-/* Keeps the pose aside in lanes `keep`, and restores the kept pose in lanes `back`. */
+/* Stores the pose in lanes `keep`, and restores the stored pose in lanes `back`. */
 static void turns_aside(const ik_plan *plan, columns c, mask keep, mask back) {
     int numbers = joint_task(plan, 0) - joint_rotation(0), aside = step_aside(plan);
     turns_exchange(c, joint_rotation(0), aside, numbers, keep, back);
@@ -346,7 +345,7 @@ mask IK_NAME(kicks_for_stuck)(const ik_plan *plan, real *bundle, int g, int watc
     return stuck;
 }
 
-/* ---- what comes out (joints.h) */
+/* ---- results (joints.h) */
 
 void IK_NAME(joint_place)(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local) {
     const ik_node *node = &plan->nodes[k];

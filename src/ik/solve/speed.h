@@ -1,15 +1,17 @@
 /* Limits of speed: how far joints move from one solution to the next. Every joint goes towards the method's answer as
  * far as its speed and its acceleration allow, and such that it can come to rest there.
  *
- * V is the longest step, A the largest difference of a step from the one before, c that one. d is the motion from the
- * last solution to the answer (for a ball a rotation vector, for a hinge its angle about the axis, for a slide a
- * translation):
+ * V is the longest step, and A the largest difference between two steps. c is the last step. The motion from the last
+ * solution to the answer is d: a rotation vector for a ball, the angle about the axis for a hinge, a translation for a
+ * slide. It is changed in this order:
  *
- *   rest    in n steps, each by A shorter than the one before and the last by A at most, a joint moves n (n + 1) / 2 A.
- *           For a distance r that is less, but more than n - 1 steps allow, the first step is r / n + (n - 1) / 2 A: d
- * is cut to that, so that joints do not overshoot the answer ball    then brought within A of c, ball    then within V
- * of 0. It is still within A of c, because c is within V room    then to a step that leaves room to come to rest within
- * the limit, whatever is asked for next. There always is such a step, because the last one left room for braking
+ *   rest    In n steps, each by A shorter than the one before and the last by A at most, a joint moves n (n + 1) / 2 A.
+ *           A distance r below that, but above that of n - 1 steps, has the first step r / n + (n - 1) / 2 A. d is cut
+ *           to that step, so that joints do not overshoot the answer.
+ *   ball    d is brought within A of c.
+ *   ball    d is brought within V of 0. It is still within A of c, because c is within V.
+ *   room    d becomes a step that leaves room to come to rest within the limit, whatever the next target is. There is
+ *           always such a step, because the last one left room for braking.
  *
  * About one axis the first of these implies the last: a joint that can come to rest at its answer can do so within its
  * limit. Room for slides with several axes, and for turns that limits lead aside, is described there.
@@ -183,8 +185,8 @@ static mask speed_hold_turn(const ik_plan *plan, group at, int k, mask known, ma
 
 /* ---- slides
  *
- * A joint brakes along each axis separately, with A over the square root of the number of axes that have walls: it can
- * then do so along all of them at once. The steps with room form a box, which contains one that may follow the last
+ * A joint brakes along each axis separately, with A over the square root of the number of axes that have walls. It can
+ * then brake along all of them at once. The steps with room form a box, which contains one that may follow the last
  * step: the last step, cut to the box. */
 
 /* How much such a joint brakes before walls. */

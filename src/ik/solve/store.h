@@ -80,20 +80,20 @@ static mask solve_is_uneven(const ik_plan *plan, const pose *world) {
     return uneven;
 }
 
-/* Where another round may help, if the bones change. */
+/* Lanes in which another round may help, if the bones change. */
 static mask solve_gains(const ik_plan *plan, const verdict *v, real iterations) {
     mask may = mask_less(iterations, real_splat((number)plan->job->options.iterations));
     return may & v->missed & v->finite & v->has_length;
 }
 
-/* Where a round has brought nothing. */
+/* Lanes that the last round has not improved. */
 static mask solve_is_no_better(const solve *s, group at, const verdict *v) {
     real error = lanes_load_option(&s->job->error, at, LARGEST) / s->results[UNSCALE];
     real angle = lanes_load_option(&s->job->rotation_error, at, 0);
     return ~mask_less(v->error + v->rotation_error, error + angle);
 }
 
-/* Whether the pose that came in has node k outside its limit, by more than the tolerances and rounding. */
+/* Whether node k of the input pose is outside its limit by more than the tolerances and rounding. */
 static mask solve_came_outside_at(const solve *s, group at, int k, real slack) {
     const ik_plan *plan = s->plan;
     const ik_node *node = &plan->nodes[k];
@@ -113,7 +113,7 @@ static mask solve_came_outside_at(const solve *s, group at, int k, real slack) {
     return outside;
 }
 
-/* The same of all nodes. A later round starts from what the first has found, which has said it. */
+/* The same for all nodes. A later round starts from a solved pose, so it keeps the flag of the first. */
 static mask solve_came_outside(const solve *s, group at, const verdict *v) {
     const ik_plan *plan = s->plan;
     mask outside = mask_splat(0);
@@ -172,7 +172,7 @@ static void solve_store_goal_error(const solve *s, group at, int goal, const ver
     lanes_store_real(&rows, at, error);
 }
 
-/* Of every goal its own error; of a posture the angle. */
+/* The error of every goal; for a posture the angle. */
 static void solve_store_goal_errors(const solve *s, group at, const verdict *v, mask keep) {
     const ik_plan *plan = s->plan;
     real weight;
@@ -199,7 +199,7 @@ ik_inline number *solve_kept_state(const solve *s, ptrdiff_t item) {
     return s->state + (item - s->plan->past.first) * s->size.state;
 }
 
-/* Into the record that is loaded: that of a frame before, or none. */
+/* Into the loaded record: the state of an earlier frame, or 0. */
 static void solve_load_state(solve *s) {
     real *into = solve_state_of(s, s->ready);
     memset(into, 0, (size_t)s->size.state * sizeof(real));

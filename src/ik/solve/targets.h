@@ -103,7 +103,8 @@ static inline task_wanted solve_wanted(const ik_plan *plan, group at, const pose
     return wanted;
 }
 
-/* With scales: from the judged rotation of a node to the product of local rotations that a method turns. */
+/* For poses with scales: the rotation from the judged rotation of a node to the product of local rotations, which
+ * methods turn. */
 ik_inline quat solve_apart(const pose *world, int k) {
     return quat_multiply(quat_conjugate(solve_rotation(world, k)), world->rotations[k]);
 }

@@ -1,9 +1,9 @@
 /* Tasks: the demands of goals as rows of numbers that should become 0, and their derivatives by motions of joints.
  * Shared by all code that judges a pose or improves it.
  *
- * A motion of one joint moves the point of a task by `shift` and rotates its descendants by `turn`. With r from the
- * joint to the point, a rotation d of the joint gives (d x r, d), and a slide u gives (u, 0). On side 1 the joint
- * carries what the task is about, on side -1 its reference joint. Relative to the reference, the task moves the
+ * A motion of one joint moves the point of a task by `shift` and rotates its descendants by `turn`. Let r be the vector
+ * from the joint to the point. A rotation d of the joint gives (d x r, d), and a slide u gives (u, 0). On side 1 the
+ * joint carries what the task is about, on side -1 its reference joint. Relative to the reference, the task moves the
  * opposite way. The rows of a relative task, in world axes, are therefore
  *
  *   PLACE            e = wanted - p             side shift
@@ -107,9 +107,9 @@ static inline vec3 task_look(const ik_plan *plan, const ik_task *task, const tas
 
 ik_inline real task_within(real x, real most) { return real_max(real_min(x, most), real_splat(0)); }
 
-/* The nearest points of the bone and the axis of an OUTSIDE, two segments: from the nearest points of the whole lines
- * to that on the axis, and on the bone. Parallel lines take the middle of the bone. If bone and axis meet, they
- * separate at right angles to both. */
+/* The nearest points of the bone and the axis of an OUTSIDE, two segments. The nearest points of the whole lines are
+ * computed first, then clamped to the axis and to the bone. Parallel lines take the middle of the bone. If bone and
+ * axis meet, they separate at right angles to both. */
 static inline void task_meet(const ik_task *task, const task_wanted *wanted, task_view *v) {
     if (IS_WIDE || task->kind != IK_OUTSIDE) return;
     const real zero = real_splat(0), half = real_splat(0.5f), one = real_splat(1);

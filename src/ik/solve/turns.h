@@ -1,19 +1,19 @@
 /* The effect of a step on joints (joints.h): each joint turns about its present position and slides, and its
- * descendants move along. With D the turn of every joint, S[j] = S[parent] D[j] is the effect of all turns on joint j,
- * and a bone from j turns by S[j]. The same holds if joints turn one after the other from the tips, because the
- * ancestors of a joint have not turned yet.
+ * descendants move along. Let D be the turn of every joint. Then S[j] = S[parent] D[j] is the effect of all turns on
+ * joint j, and a bone from j turns by S[j]. The same holds if joints turn one after the other from the tips, because
+ * the ancestors of a joint have not turned yet.
  *
  *   turns_start    first of all: the world axes of joints
  *   turns_allow    the part of a joint's own turn or slide that limits allow
  *   turns_try      the positions of nodes after all own turns and slides
  *   turns_accept   the pose becomes that, in the lanes that want it; others keep theirs to the bit
  *
- * These are compiled with the frame (shared.h), which shakes joints by them as well (kicks.h).
- * An own turn is a rotation vector in the world; of a hinge the angle alone. A slide is along the axes of the parent.
+ * These are compiled once (shared.h), where perturbations (kicks.h) use them as well. An own turn is a rotation vector
+ * in the world; of a hinge the angle alone. A slide is along the axes of the parent.
  */
 
-/* Columns of a step: what all turns together do to a joint, and where they take it; its own turn and slide; about which
- * axes it turns, if these differ; and a pose that is kept aside, which outlives the step. */
+/* Columns of a step, per joint: the effect of all turns on its rotation and its position, its own turn and slide, and
+ * its axes of rotation if these are not those of the world. A stored pose follows, which outlives the step. */
 ik_inline int step_turn(const ik_plan *plan, int slot) { return plan->work + 4 * slot; }
 ik_inline int step_place(const ik_plan *plan, int slot) { return step_turn(plan, plan->slots) + 3 * slot; }
 ik_inline int step_own(const ik_plan *plan, int slot) { return step_place(plan, plan->slots) + 3 * slot; }
@@ -42,7 +42,7 @@ ik_inline real turns_end_of_slide(const ik_plan *plan, columns c, int k, int axi
     return real_splat((number)plan->nodes[k].travel[axis][end]) / *column(c, UNSCALE);
 }
 
-/* How far a node may slide along an axis of those that it would, and whether that is less. */
+/* The part of a slide along an axis that the travel of node k allows, and whether that is less. */
 static inline mask turns_allow_slide(const ik_plan *plan, columns c, int k, int axis, real *slide) {
     const int slot = plan->nodes[k].slot;
     real now = *column(c, joint_slid(plan, slot) + axis), wanted = now + *slide;
@@ -54,7 +54,7 @@ static inline mask turns_allow_slide(const ik_plan *plan, columns c, int k, int 
 
 /* ---- try and accept */
 
-/* Where what is above takes a node that would be at `place` without, and turns by `own`. Parents first. */
+/* Moves a node, at `place` and with the turn `own`, along with the turns of its ancestors. Parents first. */
 ik_inline void turns_carry(const ik_plan *plan, columns c, int slot, vec3 place, quat own) {
     const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
     quat turn = quat_identity();

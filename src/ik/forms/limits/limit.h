@@ -106,6 +106,6 @@ ik_hidden void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_
  * is returned with w of the sign of q's w. */
 ik_hidden quat IK_NAME(limit_project)(const limit *l, quat q);
 
-/* Of an Euler box the nearer of the two rotations whose angles are its own, each moved into its range; of all other
- * kinds the same. Fast, for methods that go on. */
+/* A fast approximation for iterations. Euler box: the rotation has two sets of angles; each is moved into its ranges,
+ * and the nearer rotation is returned. All other kinds: limit_project. */
 ik_hidden quat IK_NAME(limit_clamp)(const limit *l, quat q);

@@ -1,7 +1,7 @@
-/* Rigid bodies that hang on each other: one for every joint that turns or slides, with what does not move relative to
- * it. The points of a body are its own joint, the joints and the points of goals that it carries. Its centre is their
- * mean. Without masses in the skeleton, the mass is twice the distance from the centre to the farthest point. The
- * inertia is that of a solid sphere of that radius, times the option `inertia`.
+/* Articulated rigid bodies: one for every joint that turns or slides, with the joints that are fixed to it. The points
+ * of a body are its own joint, the joints and the points of goals that it carries. Its centre is their mean. Without
+ * masses in the skeleton, the mass is twice the distance from the centre to the farthest point. The inertia is that of
+ * a solid sphere of that radius, times the option `inertia`.
  *
  * The pose that comes in stays in the columns of joints.h until bodies_store replaces it. */
 
@@ -29,7 +29,7 @@ ik_inline int body_of(const ik_plan *plan, int k) {
     return k;
 }
 
-/* ---- where joints are, as the bodies stand */
+/* ---- positions of joints by the present bodies */
 
 typedef struct {
     quat turned;
@@ -65,7 +65,7 @@ ik_inline vec3 bodies_bone(const ik_plan *plan, columns c, int k, body_frame abo
     return plan->nodes[k].moves ? vec3_add(above.place, quat_rotate(above.turned, bone)) : bone;
 }
 
-/* How far the joint of a node that slides is from its offset, within its travel. */
+/* The slide of a node's joint relative to its offset, within its travel. */
 static vec3 bodies_slid(const ik_plan *plan, columns c, int k, body_frame above, vec3 place) {
     const vec3 off = vec3_sub(place, bodies_bone(plan, c, k, above));
     vec3 slid = quat_rotate(quat_conjugate(above.turned), off);
@@ -85,7 +85,7 @@ ik_inline vec3 bodies_hung(const ik_plan *plan, columns c, int k, vec3 place) {
     return vec3_add(bone, quat_rotate(above.turned, bodies_slid(plan, c, k, above, place)));
 }
 
-/* ---- made of the pose in the columns of joints.h */
+/* ---- from the pose in the columns of joints.h to bodies */
 
 static void bodies_load_bones(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -142,7 +142,7 @@ ik_inline const ik_joint *body_joint(const ik_plan *plan, int k) {
     return joints ? &joints[plan->nodes[k].joint] : NULL;
 }
 
-/* The mass that a length stands for where some joints have masses and others do not. */
+/* Mass per length, for joints without a mass in skeletons that have some. */
 static real bodies_density(const ik_plan *plan, columns c) {
     real sum = real_splat(0), given = sum;
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -154,7 +154,7 @@ static real bodies_density(const ik_plan *plan, columns c) {
     return real_select(mask_less(real_splat(0), sum), given / real_max(sum, real_splat(SMALLEST)), real_splat(1));
 }
 
-/* From the size that stands in BODY_LIGHT to mass and inertia. */
+/* Converts the size in BODY_LIGHT to mass and inertia. */
 static void bodies_weigh(const ik_plan *plan, columns c, int k, real density) {
     const ik_joint *joint = body_joint(plan, k);
     real *light = column(c, body_column(plan, plan->nodes[k].slot, BODY_LIGHT));
@@ -193,7 +193,7 @@ static void bodies_load(const ik_plan *plan, columns c) {
         if (body_is(plan, plan->node_of_slot[slot])) bodies_weigh(plan, c, plan->node_of_slot[slot], density);
 }
 
-/* ---- and back: the rotations of bodies as limits allow them, bones as long as they were */
+/* ---- from bodies to the pose: rotations within limits, bones of their old lengths */
 
 static void bodies_store_slot(const ik_plan *plan, columns c, int slot) {
     const int k = plan->node_of_slot[slot], parent = plan->nodes[k].moves ? plan->nodes[k].parent : -1;

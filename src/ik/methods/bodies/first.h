@@ -1,7 +1,7 @@
 /* The first motion of bodies (bodies.h), before the sweeps: all follow the goals together, limbs turn towards theirs,
  * and compressed limbs bend to their preferred side. */
 
-/* Body k and all that it carries turn about a place. */
+/* Turns body k and its descendants about a point. */
 static void first_turn(const ik_plan *plan, columns c, int k, vec3 about, quat turn) {
     for (int slot = plan->nodes[k].slot; slot < plan->slots; slot++) {
         const int node = plan->node_of_slot[slot];
@@ -48,7 +48,7 @@ static void first_turn_base(const ik_plan *plan, columns c, int base) {
     first_turn(plan, c, base, mean.now, quat_weighted(turn, share));
 }
 
-/* All bodies under a base move by the mean of what their goals ask. */
+/* Moves all bodies below a base by the mean offset to their goals. */
 static void first_pull(const ik_plan *plan, columns c, int base) {
     const first_mean mean = first_mean_of(plan, c, base);
     const real share = real_splat((number)plan->job->options.pre_pull);
@@ -60,7 +60,7 @@ static void first_pull(const ik_plan *plan, columns c, int base) {
     }
 }
 
-/* A limb turns about where it branches off, towards its goal. */
+/* Turns a limb about its branching joint, towards its goal. */
 static void first_aim(const ik_plan *plan, columns c, int task) {
     const int top = sweep_limb(plan, task);
     if (!plan->nodes[top].turns) return;
@@ -79,7 +79,8 @@ static int first_prefers(const ik_plan *plan, int k) {
     return joint && plan->nodes[k].turns && memcmp(joint->preferred, rest, sizeof joint->preferred) != 0;
 }
 
-/* A limb whose goal is nearer than its end turns by that share from rest to what it prefers, on top of its pose. */
+/* Bends a limb whose goal is nearer than its end. Its joints turn from rest towards their preferred
+ * rotation, by the share of its length that the limb loses, on top of the pose. */
 static void first_bend(const ik_plan *plan, columns c, int task) {
     const real zero = real_splat(0), one = real_splat(1);
     const int node = plan->tasks[task].node;

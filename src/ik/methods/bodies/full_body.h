@@ -8,8 +8,8 @@
  *           (2011). It is proportional to the error, not to its square, so that no step overshoots beyond reach.
  *             HASTY   With a small factor, a few steps.
  *             CALM    Again from the bodies, with a larger one.
- *           A pose that is not within the tolerance by then is put aside, and dls continues:
- *             KEEPS   from there, then from the start pose; a result counts only within the tolerance
+ *           A pose that is not within the tolerance by then is stored, and dls continues.
+ *             KEEPS   From there, then from the start pose. A result counts only within the tolerance.
  *
  * Problems with several levels of goals, or with slides below joints that turn, are solved by dls alone. */
 
@@ -22,10 +22,10 @@ enum full_body_phase { HASTY = -3, CALM = -2, KEEPS = -1 }; /* values of DLS_HUR
 /* The iterations at which the first two end. */
 enum { HASTY_UNTIL = 8, CALM_UNTIL = 28 };
 
-enum { KICKED_NEVER = 1 }; /* WATCH_KICKS of lanes that were put aside: later poses count where they arrive */
+enum { KICKED_NEVER = 1 }; /* WATCH_KICKS of stored lanes: later poses count only within the tolerance */
 
-/* Damping is the error times so many mean bones, which bounds by how much a turn bends the way of an end. At least it
- * is such a share of the squared mean bone. */
+/* Factors of the damping. It is the error times HASTY_BONES or CALM_BONES mean bones, which bounds the second-order
+ * effect of a turn on an end. Its lower bound is a share of the squared mean bone. */
 #define HASTY_BONES  (number)1
 #define CALM_BONES   (number)4
 #define CALM_DAMPING (number)1e-3
@@ -80,7 +80,7 @@ ik_inline real *full_body_kicks(const ik_plan *plan, columns c) {
     return column(c, dls_state(plan, DLS_WATCH) + WATCH_KICKS);
 }
 
-/* Lanes that have not arrived calmly: their pose is put aside, and dls goes on from it. */
+/* Lanes that miss the tolerance after the phase CALM: their pose is stored, and dls continues from it. */
 static void full_body_put_aside(const ik_plan *plan, columns c, mask chosen) {
     const int pose = full_body_pose(plan), watch = dls_state(plan, DLS_WATCH), aside = step_aside(plan);
     real *best = column(c, watch + KICKS_BEST), *kicks = column(c, watch + WATCH_KICKS);
@@ -96,7 +96,7 @@ static void full_body_put_aside(const ik_plan *plan, columns c, mask chosen) {
     *phase = real_select(chosen, real_splat(KEEPS), *phase);
 }
 
-/* The chosen lanes start from a pose that was kept. */
+/* The chosen lanes start from a stored pose. */
 static void full_body_start_from(const ik_plan *plan, columns c, int from, mask chosen) {
     const int pose = full_body_pose(plan);
     real *error = column(c, ERROR);

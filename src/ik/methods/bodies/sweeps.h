@@ -1,6 +1,6 @@
-/* Sweeps over bodies (bodies.h): goals, joints and limits, each met in its turn by moving the two bodies that it is
- * between, the lighter more. M. Macklin, M. Mueller, "XPBD" (2016), and with N. Chentanez, S. Jeschke, T. Kim,
- * "Detailed rigid body simulation with extended position based dynamics" (2020); no velocities, no compliance.
+/* Sweeps over bodies (bodies.h): goals, joints and limits are satisfied one after the other. Each moves the two bodies
+ * that it connects, the lighter one more. M. Macklin, M. Mueller, "XPBD" (2016), and with N. Chentanez, S. Jeschke, T.
+ * Kim, "Detailed rigid body simulation with extended position based dynamics" (2020); no velocities, no compliance.
  *
  *   a pin     two points of two bodies should coincide. Let n point from the first to the second, r from the centre to
  *             the point, and w = 1/m + |r x n|^2 / I. An impulse p = n distance / (w1 + w2) moves the first body by

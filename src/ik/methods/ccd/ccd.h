@@ -2,31 +2,35 @@
  * kinematics problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991); C. Welman, "Inverse
  * kinematics and geometric constraints for articulated figure manipulation", Simon Fraser University (1993).
  *
- * Idea. One joint turns, all others are stiff: what it carries is a rigid body, and the turn that brings that nearest
- * to its targets is known (solve/rigid_fit.h). Then the next one. With u from the joint to an end and g to its target,
- * a joint with one place to reach takes the shortest arc from u to g, and a hinge about a, in general,
+ * Idea. One joint turns, all others are stiff: its descendants move as a rigid body. The turn that brings that body
+ * nearest to its targets has a closed form (solve/rigid_fit.h). Then the next joint turns. Let u be the vector from the
+ * joint to an effector, and g the vector to its target. For a single position, the joint turns by the shortest arc from
+ * u to g. A hinge about the axis a turns by
  *
  *   atan2(sum weight a . (u x g), sum weight (u . g - (a . u) (a . g)))
  *
- * where the axes of a rotation are ends too, and so is the ray of a look; angles count by the mean bone. A slide is the
- * mean way that is left. So no visit makes the sum of the squares larger.
+ * The axes of a rotation and the ray of a look count as effectors, too; the mean bone length converts angles to
+ * distances. A slide moves by the mean of the remaining offsets. No visit increases the sum of squared errors.
  *
  *   sweep      an iteration: every joint once, from the tips (or, without `start_from_tail`, from the root). Only the
- *              ends are carried along; the joints follow at the end, all at once (solve/turns.h)
- *   limits     the best turn that the limit allows: a joint at its limit hands on what is left to the next
- *   how far    the turn times how willingly the joint turns, 1 - stiffness, which is the bias of the sources, times
- *              `feedback` by what is left, and at most the joint's cap and `max_step` (inverse branch kinematics: B.
- *              Kenwright, "Inverse kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012)
- *   bounce     only joints near the tips turn, as many as the target needs; one more where that brings nothing, and
- *              again from the tips
- *   strides    after a sweep all joints go on by what they have just turned, and by what they turned before
- *              (solve/acceleration.h); not where it is said how far they turn
+ *              effectors move during a sweep. The joints follow at its end, all at once (solve/turns.h).
+ *   limits     the best turn that the limit allows. The next joints take the rest of the error.
+ *   step       the best turn, times the mobility (1 - stiffness, the bias of the sources), times a share that
+ * `feedback` derives from the remaining error, and at most the joint's cap and `max_step`. (B. Kenwright, "Inverse
+ *              kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012: inverse branch kinematics.)
+ *   bounce     only joints near the tips turn, as many as the target needs. A branch that makes no progress gets one
+ * more joint. The next sweep starts at the tips again. strides    after a sweep all joints repeat their last turns, and
+ * those of earlier sweeps (solve/acceleration.h). Stiffness, caps, `feedback` and `max_step` switch this off.
  *
- * Unless `textbook`: there are strides; a chain without limits whose only target is out of reach is laid towards it at
- * once, and unless it is said how far joints turn, one whose target is just within reach is bent just so that it ends
- * there (chain.h), and a long one is turned towards it as a whole first; a straight one in line with its target, where
- * no joint sees a way, is bent first; one that makes no progress is shaken, as in solve/kicks.h; and a turn that a
- * limit has changed is made only where it brings the ends nearer. */
+ * All of this is on unless `textbook` is set:
+ *
+ *   - strides;
+ *   - a chain without limits and with one target out of reach is laid straight towards it;
+ *   - unless the step is restricted: a chain with its target just within reach is curved so that it ends there
+ *     (chain.h), and a long chain is first turned towards its target as a whole;
+ *   - a straight chain in line with its target is bent first, because no joint could turn towards it;
+ *   - joints of a chain that makes no progress are perturbed, as in solve/kicks.h;
+ *   - a turn that a limit has changed is made only if it brings the effectors nearer. */
 
 /* A chain is straight where no joint sees its target farther aside than by this sine; it is bent by so many radians. */
 #define CCD_IN_LINE (number)(1e-6 + 64 * EPSILON)
@@ -51,13 +55,14 @@ enum ccd_state {
 
 ik_inline int ccd_state(const ik_plan *plan, enum ccd_state what) { return joint_columns(plan) + what; }
 
-/* Of a step: where the ends are, and of every slot how many joints turn from there to its tips. */
+/* Columns of a step: positions and rotations of the effectors; per slot, the number of turning joints from there to its
+ * tips. */
 ik_inline int ccd_ends(const ik_plan *plan) { return step_columns(plan); }
 ik_inline int ccd_height(const ik_plan *plan, int slot) { return ends_place(ccd_ends(plan), plan->task_count) + slot; }
 
 /* ---- what draws at a joint */
 
-/* What an end is drawn to. A rotation draws by three axes, which is twice its angle. */
+/* The target of an effector. A rotation is pulled at three axes, which counts its angle twice. */
 static ends_wanted ccd_wanted(const ik_plan *plan, columns c, int task) {
     task_wanted wanted = joint_wanted(plan, c, task);
     real scale = errors_scale(plan, c, task), weight = scale * scale;
@@ -74,7 +79,8 @@ static int ccd_ends_below(const ik_plan *plan, int k) {
     return count;
 }
 
-/* Where a joint is while those before it in a sweep have turned, and what these have done to its axes. */
+/* Position of a joint after the joints before it in a sweep have turned, and the rotation that these have applied to
+ * it. */
 typedef struct {
     vec3 place;
     quat above;
@@ -140,7 +146,8 @@ static vec3 ccd_resisted(const ik_plan *plan, columns c, int k, vec3 turn) {
     return sum;
 }
 
-/* The share of its way that node k turns, by how far off what it carries is. */
+/* The share of the best turn that node k makes: `feedback` times the largest error of its effectors, in longest
+ * reaches; at most 1. */
 static real ccd_share(const ik_plan *plan, columns c, int k) {
     const number feedback = (number)plan->job->options.feedback;
     real off = real_splat(0), lever = *column(c, joint_lever(plan));
@@ -186,7 +193,7 @@ static vec3 ccd_turn_hinge(const ik_plan *plan, columns c, int k, const pull *s,
     return task_scalar(ccd_hinge_within(plan, c, k, share * ccd_willing(plan->nodes[k].limit, 0) * angle));
 }
 
-/* Of any other joint, before anything above has turned. */
+/* The own turn of any other joint, in the axes it has before its ancestors turn. */
 static vec3 ccd_turn_ball(const ik_plan *plan, columns c, int k, const pull *s, real share, quat above) {
     vec3 turn = vec3_scale(share, rotation_vector(ccd_fit(plan, k, s, above)));
     turn = ccd_resisted(plan, c, k, quat_rotate(quat_conjugate(above), turn));
@@ -195,8 +202,8 @@ static vec3 ccd_turn_ball(const ik_plan *plan, columns c, int k, const pull *s, 
 
 /* ---- a sweep */
 
-/* Lanes in which node k stays as it is: where its branch is not that long, and where its limit leaves a turn that leads
- * away. */
+/* Lanes in which node k does not turn: it is above the branch in use, or its limit leaves a turn that moves the
+ * effectors away. */
 static mask ccd_stays(const ik_plan *plan, columns c, int k, const pull *s, mask over, quat turn) {
     mask stays = mask_splat(0);
     if (plan->job->options.bounce)
@@ -293,7 +300,7 @@ static void ccd_sweep(const ik_plan *plan, real *bundle, int g) {
 /* Joints go on, but not where they are to turn by so much and no more. */
 static int ccd_strides(const ik_plan *plan) { return !plan->job->options.textbook && !ccd_is_held(plan); }
 
-/* Where nothing is said of which joints turn, in which order, and how far: ccd_free_chain.h. */
+/* Whether the plan is a free chain without restrictions of the order, the joints or their steps: ccd_free_chain.h. */
 static int ccd_is_plain(const ik_plan *plan) {
     const ik_options *options = &plan->job->options;
     return plain_is(plan) && options->start_from_tail && !options->bounce && !ccd_is_held(plan);
@@ -305,15 +312,15 @@ ik_inline acceleration ccd_acceleration(const ik_plan *plan) {
 
 /* ---- what is in line with its target */
 
-/* What a straight chain would be in line with: its target; from the root the first joint brings it into line with any
- * target, so there its base. */
+/* The point that a straight chain may be in line with: its target. Sweeps from the root use its base, because their
+ * first joint brings the chain into line with any target. */
 static vec3 ccd_line_to(const ik_plan *plan, columns record, int task) {
     if (plan->job->options.start_from_tail) return joint_wanted(plan, record, task).place;
     const int base = solve_base(plan, plan->tasks[task].node); /* a walk of as many steps as there are bones */
     return column_vec3(record, joint_position(plan, plan->nodes[base].slot));
 }
 
-/* Whether the ways from node k to what its targets, all places, are for lie along that. */
+/* Whether all targets of node k are positions, and their effectors lie on the line from the node to that point. */
 static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
     mask in_line = ~mask_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
@@ -393,7 +400,7 @@ static real ccd_branch(const ik_plan *plan, columns record, int task) {
     return real_select(mask_equal(enough, zero), real_splat(LARGEST), enough);
 }
 
-/* A branch that brings nothing grows by a joint; returns the lanes where there was one left. */
+/* A branch without progress gets one more joint; returns the lanes that had one left. */
 static mask ccd_grow(const ik_plan *plan, columns c, mask off, mask idle) {
     real *branch = column(c, ccd_state(plan, CCD_BRANCH));
     mask grows = off & idle & mask_less(*branch, *column(c, ccd_height(plan, 0)));
@@ -401,7 +408,7 @@ static mask ccd_grow(const ik_plan *plan, columns c, mask off, mask idle) {
     return grows;
 }
 
-/* Lanes that make no progress on the sum of squares are shaken; returns which. */
+/* Perturbs lanes in which the sum of squares makes no progress; returns which. */
 static mask ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     columns c = columns_of_bundle(bundle, g);
     const int watch = ccd_state(plan, CCD_WATCH);

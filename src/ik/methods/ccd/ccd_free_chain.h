@@ -4,17 +4,18 @@
 /* The turn of a joint in a step, not of unit length; in place of its axes, which no joint here has. */
 ik_inline int ccd_own(const ik_plan *plan, int slot) { return step_axis(plan, slot); }
 
-/* Of a vector of lanes: the target, and where the end is, and would be if all turned so many times as far, by the
- * tangent of half the angle. */
+/* One vector of lanes: the target, the end, and the end after turns that are longer by the factor `times` (of the
+ * tangent of half the angle). */
 typedef struct {
     vec3 target, end, far;
     real times;
 } ccd_chain;
 
-/* Less than this share of their lengths is left of the way from opposite vectors to each other. */
+/* Two vectors count as opposite if w of the unnormalised turn between them is below this share of the product of their
+ * lengths. */
 #define CCD_OPPOSITE (number)0x1p-10
 
-/* A turn where u and g are nearly opposite, or one of them is nothing; and what it makes of u. */
+/* The turn if u and g are nearly opposite or one of them is 0; and u after it. */
 ik_outline void ccd_turn_opposite(mask opposite, const vec3 *u, const vec3 *g, quat *turn, vec3 *turned) {
     pull s = pull_none();
     pull_add(&s, real_splat(1), *u, *g);
@@ -23,7 +24,7 @@ ik_outline void ccd_turn_opposite(mask opposite, const vec3 *u, const vec3 *g, q
     *turned = vec3_select(opposite, quat_rotate(about, *u), *turned);
 }
 
-/* A vector by a turn that is so many times as far as one of any length. */
+/* A vector rotated by a turn, a quaternion of any length, with the tangent of half its angle multiplied by `times`. */
 ik_inline vec3 ccd_farther(quat turn, real times, vec3 a) {
     real along = turn.w * turn.w, across = times * times * vec3_dot(turn.v, turn.v);
     turn.v = vec3_scale(times, turn.v);
@@ -32,7 +33,7 @@ ik_inline vec3 ccd_farther(quat turn, real times, vec3 a) {
     return vec3_add(a, vec3_scale(real_splat(2) / (along + across), by));
 }
 
-/* The joint in a slot turns the end to the target, by the shortest arc; and where all turn farther, the end is there.
+/* The joint in a slot turns the end towards the target by the shortest arc; `far` follows the longer turns.
  */
 ik_inline void ccd_turn_plain(const ik_plan *plan, columns c, int slot, ccd_chain *chain) {
     vec3 place = column_vec3(c, joint_position(plan, slot));
@@ -48,7 +49,7 @@ ik_inline void ccd_turn_plain(const ik_plan *plan, columns c, int slot, ccd_chai
     chain->far = vec3_add(place, ccd_farther(turn, chain->times, vec3_sub(chain->far, place)));
 }
 
-/* How far all joints turn: farther where that brings the end nearer. */
+/* The factor of all turns: longer if that brings the end nearer. */
 ik_inline real ccd_stride_plain(const ik_plan *plan, columns c, const ccd_chain *chain) {
     real *stride = column(c, accelerate_stride(ccd_acceleration(plan)));
     if (plan->job->options.textbook) return real_splat(1);
@@ -58,7 +59,8 @@ ik_inline real ccd_stride_plain(const ik_plan *plan, columns c, const ccd_chain 
     return real_select(better, chain->times, real_splat(1));
 }
 
-/* What those above do to a joint: where the last one was, where it is now, how all has turned; and how far joints turn.
+/* The effect of the ancestors on a joint: position of the last one before and after, their total turn; and the factor
+ * of all turns.
  */
 typedef struct {
     vec3 before, place;
@@ -120,7 +122,7 @@ static void ccd_sweep_plain(const ik_plan *plan, real *bundle, int groups) {
             ccd_follow_plain(plan, columns_of_bundle(bundle, g), slot, &links[g]);
 }
 
-/* Where bones have changed all goes on from the root (loop.h). */
+/* ccd_step does sweeps from the root: later rounds, after bones have changed, use them (loop.h). */
 static void ccd_step_plain(const ik_plan *plan, real *bundle, int groups) {
     if (!plan->job->options.start_from_tail) {
         ccd_step(plan, bundle, groups);
@@ -135,7 +137,7 @@ static void ccd_step_plain(const ik_plan *plan, real *bundle, int groups) {
 
 /* ---- a target just within reach */
 
-/* A target as near to the edge as this has a chain so straight that sweeps creep (chain.h). */
+/* A target as near to full reach as this makes a chain so straight that sweeps are slow (chain.h). */
 static const chain_edge ccd_edge = {.drawn = (number)0.05, .arched = (number)0.05};
 
 /* Lanes in which the pose is as it came, and off its target by more than a share of the reach or what is reached. */

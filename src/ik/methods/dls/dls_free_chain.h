@@ -26,7 +26,7 @@ ik_inline mat3 dls_block_plain(const ik_plan *plan, columns c) {
     return mat3_scale(scale * scale, sum);
 }
 
-/* Where damping is given all turns are cut alike, by cutting the pull. */
+/* Constant damping: all turns are scaled down alike, by scaling the pull. */
 ik_inline vec3 dls_shorten(const ik_plan *plan, columns c, vec3 pull) {
     if (plan->job->options.damping == 0) return pull;
     vec3 tip = column_vec3(c, joint_position(plan, dls_tip(plan)));
@@ -39,7 +39,7 @@ ik_inline vec3 dls_shorten(const ik_plan *plan, columns c, vec3 pull) {
     return vec3_scale(real_min(real_splat(1), most / (largest + real_splat(TINY_LENGTH))), pull);
 }
 
-/* What pulls at the tip. */
+/* The pull at the tip: the solution of the three equations. */
 ik_inline dls_outlook dls_solve_plain(const ik_plan *plan, columns c, vec3 *pull) {
     vec3 row;
     errors e = dls_measure_plain(plan, c, column_vec3(c, joint_position(plan, dls_tip(plan))), &row);

@@ -316,7 +316,7 @@ static mask dls_mind_limits(const ik_plan *plan, columns c) {
 }
 
 /* Releases all held joints in lanes where `done`. */
-static void dls_let_go(const ik_plan *plan, columns c, mask done) {
+static void dls_free_joints(const ik_plan *plan, columns c, mask done) {
     const vec3 none = vec3_splat(0, 0, 0);
     rows_let_go(plan, c, done);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -333,7 +333,7 @@ static void dls_let_go(const ik_plan *plan, columns c, mask done) {
 
 /* Prepares the next step in lanes where `done`. */
 static void dls_release(const ik_plan *plan, columns c, mask done) {
-    dls_let_go(plan, c, done);
+    dls_free_joints(plan, c, done);
     rows_deactivate(plan, c, done);
     if (!dls_has_stages(plan)) return;
     real *stage = column(c, dls_stage(plan));
@@ -344,7 +344,7 @@ static void dls_release(const ik_plan *plan, columns c, mask done) {
 static mask dls_first_stage(const ik_plan *plan, columns c, mask others) {
     real *stage = column(c, dls_stage(plan));
     others &= mask_less(real_splat(0), *stage);
-    if (mask_any(others)) dls_let_go(plan, c, others);
+    if (mask_any(others)) dls_free_joints(plan, c, others);
     *stage = real_select(others, real_splat(1), *stage);
     return others;
 }

@@ -54,7 +54,7 @@ ik_inline real dls_foreseen(const ik_plan *plan, real square, real left) {
 }
 
 /* Finds the posture motion z and the pulls that cancel its effect on the rows. `s.again` holds the factors. */
-static void dls_find_wish(const ik_plan *plan, columns c, rows_system s, real square) {
+static void dls_find_posture(const ik_plan *plan, columns c, rows_system s, real square) {
     if (plan->job->options.manipulability > 0) manipulability_find(plan, c, s);
     for (int i = 0; i < s.rows; i++)
         s.z[i * s.step] = real_splat(0);
@@ -80,7 +80,7 @@ static void dls_project(const ik_plan *plan, columns c, rows_system s, diagonal 
         s.again[i * s.step] = s.matrix[i * s.step];
     const number share = posture_settles(plan) ? DLS_SETTLED : DLS_OPEN;
     ldl_factor(s.again, s.step, s.rows, real_splat(share) * d.largest + real_splat(TINY_LENGTH));
-    dls_find_wish(plan, c, s, square);
+    dls_find_posture(plan, c, s, square);
 }
 
 /* Solves one level. Returns the predicted squared error. */
@@ -97,7 +97,7 @@ static real dls_solve_level(const ik_plan *plan, columns c, rows_system s, real 
 }
 
 /* Clears the posture motion in lanes whose levels are not finished. */
-static void dls_drop_wish(const ik_plan *plan, columns c, rows_system s, mask waits) {
+static void dls_drop_posture(const ik_plan *plan, columns c, rows_system s, mask waits) {
     for (int i = 0; i < s.rows; i++)
         s.z[i * s.step] = real_select(waits, real_splat(0), s.z[i * s.step]);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -114,9 +114,9 @@ static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, leve
     const real zero = real_splat(0), stage = dls_has_stages(plan) ? dls_stage_now(plan, c) : zero;
     real foreseen = levels_solve(plan, c, s, answer, damping, apart, beside, stage);
     if (!posture_is_any(plan)) return foreseen;
-    dls_find_wish(plan, c, s, square);
+    dls_find_posture(plan, c, s, square);
     const mask waits = mask_less(zero, stage) & mask_less(stage, real_splat((number)(plan->levels + 1)));
-    if (dls_has_stages(plan)) dls_drop_wish(plan, c, s, waits);
+    if (dls_has_stages(plan)) dls_drop_posture(plan, c, s, waits);
     dls_add_wish(s);
     return foreseen;
 }

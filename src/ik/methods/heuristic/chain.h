@@ -1,5 +1,5 @@
-/* One free chain, from its base to the joint that is to be somewhere: what methods have in common that find how its
- * bones lie. In the plan of such a chain every slot but the first hangs from the one before. */
+/* One free chain, from its base to the joint with the target: shared by the methods that find directions of bones. In
+ * the plan of such a chain every slot but the first hangs from the one before. */
 
 /* The chain that ends at node k, and where its target is. */
 typedef struct {
@@ -44,7 +44,7 @@ static void chain_load_bones(const ik_plan *plan, const pose *start, columns rec
     }
 }
 
-/* Where the end of the chain should be, seen from its base; where the goal counts for nothing, where it is. */
+/* The target of the chain's end relative to its base; the end itself if the goal has a weight of 0. */
 static vec3 chain_target(const ik_plan *plan, group at, const pose *start, mask *counts) {
     const int k = plan->node_of_slot[plan->slots - 1];
     real weight;
@@ -58,12 +58,13 @@ static void chain_set_bone(columns record, int slot, mask chosen, vec3 bone) {
     column_set_vec3(record, chain_bone(slot), vec3_select(chosen, bone, before));
 }
 
-/* Of the reach: a chain as flat as this is in line with its target. */
+/* Shares of the reach. CHAIN_FLAT: the largest distance of joints from the line to the target that counts as in line.
+ * CHAIN_WIDE: the least base-target distance on which an arc is built. */
 #define CHAIN_FLAT (number)1e-6
 #define CHAIN_WIDE (number)0.125
 
-/* A chain in line with its target starts as an arc to it, about as high as a triangle of its length; of some width,
- * were the target its base, or it would be another line. */
+/* A chain in line with its target starts as an arc towards it. Its height is about that of a triangle with the chain's
+ * length. CHAIN_WIDE keeps it an arc if the target is at the base. */
 static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns record) {
     const real one = real_splat(1), sum = chain->reach.sum, distance = chain->distance;
     real off = real_splat(0), at = off;
@@ -85,18 +86,19 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
 
 /* ---- a chain that is nearly straight
  *
- * Near full reach what steps gain grows ever less, and where they put bends turns joints far: the sine of a bend goes
- * as the root of what the target is short of the reach. But there the answer is known. How bones lean off the line from
- * base to target adds up to nothing, whatever their lengths; so it does drawn out or in, all by one factor, and one
- * number is left to be found. What comes in bent stays as it is bent, or nearly so; what is straight becomes an arc. */
+ * Near full reach steps converge slowly, and small steps turn joints far: the sine of a bend grows with the root of
+ * (reach - distance of the target). But the answer has a simple form there. A bone's lean is its part perpendicular to
+ * the line from base to target. The leans add up to 0, and still do so after scaling by one factor. This factor is the
+ * only unknown. A bent chain keeps its shape, or nearly so; a straight chain becomes an arc. */
 
-/* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is; of
- * a straight one to where it lies. The second argument is the sum of the joints relative to the base. */
-static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, vec3 line) {
+/* The bend direction, a unit vector perpendicular to `line`, carried along from the present line to the end. For a
+ * straight chain it points to where the chain lies now. The second argument is the sum of the joint positions relative
+ * to the base. */
+static vec3 chain_side(const ik_plan *plan, vec3 joints, vec3 end, real reach, vec3 line) {
     const real tiny = real_splat(TINY_SINE) * reach;
     direction now = vec3_direction(end);
     vec3 from = vec3_select(mask_less(tiny, now.length), now.unit, line);
-    direction across = vec3_direction(vec3_sub(belly, vec3_scale(vec3_dot(belly, from), from)));
+    direction across = vec3_direction(vec3_sub(joints, vec3_scale(vec3_dot(joints, from), from)));
     mask is_bent = mask_less(real_splat((number)plan->slots) * tiny, across.length);
     direction lies = vec3_direction(vec3_sub(from, vec3_scale(vec3_dot(from, line), line)));
     mask is_beside = mask_less(real_splat(TINY_SINE), lies.length);
@@ -104,34 +106,34 @@ static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, ve
     return vec3_select(is_bent, vec3_across(vec3_carried(across.unit, from, line), line), straight);
 }
 
-/* Of the reach, by how much a target is short of it where a chain is drawn out or in that starts near, and where one is
- * laid on an arc wherever it starts: the first is more. */
+/* Shares of the reach by which a target is short of it. Below `drawn`, a chain that starts near the target has its
+ * leans scaled. Below `arched`, which is less, any chain is laid on an arc. */
 typedef struct {
     number drawn, arched;
 } chain_edge;
 
-/* Of the reach: how far from its target a chain is that starts near it. Bones that lean by less than this sine have no
- * shape, and by more than that the chain is not nearly straight. */
+/* CHAIN_NEAR, a share of the reach: a chain starts near its target below this distance. CHAIN_STRAIGHT and CHAIN_STEEP,
+ * sines of leans: below the first a chain has no shape, above the second it is not nearly straight. */
 #define CHAIN_NEAR     (number)0.25
 #define CHAIN_STRAIGHT (number)0x1p-8
 #define CHAIN_STEEP    (number)0.9
 
 enum { CHAIN_ROUNDS = 5 };
 
-/* How the bones of a chain lean off the line to its target, in shares of their length: by so much of how they lean off
- * the line to the end of the chain now, and so much of an arc's leans, which are evenly less along the chain and then
- * to the other side. */
+/* The leans of bones off the line to the target, as shares of their length. They are `own` times the present leans off
+ * the line to the chain's end, plus `arc` times the leans of an arc. The latter fall linearly along the chain, from 1
+ * to -1. */
 typedef struct {
     vec3 from, both, side; /* the line now; that and the line to the target, for what is carried along */
     real own, arc;
 } chain_form;
 
-/* Where a bone is on its chain: 1 were it all at the base, -1 at the end. */
+/* The place of a bone's middle on its chain: 1 at the base, -1 at the end. */
 ik_inline real chain_share(const aimed_chain *chain, real at, real length) {
     return real_splat(1) - (at + at + length) / chain->reach.sum;
 }
 
-/* Of a bone whose start is so far along its chain. */
+/* The lean of a bone that starts at `at`, a length along its chain. */
 ik_inline vec3 chain_lean(const aimed_chain *chain, const chain_form *form, vec3 bone, real length, real at) {
     vec3 off = vec3_sub(bone, vec3_scale(vec3_dot(bone, form->from), form->from));
     vec3 carried = vec3_sub(off, vec3_scale(vec3_dot(off, chain->line), form->both));
@@ -139,8 +141,8 @@ ik_inline vec3 chain_lean(const aimed_chain *chain, const chain_form *form, vec3
     return vec3_add(own, vec3_scale(form->arc * chain_share(chain, at, length), form->side));
 }
 
-/* Of leans that are drawn out to `square` of their square: by how much the chain is shorter than its reach, what that
- * changes by with `square`, and the square of the largest. */
+/* For leans whose squares are multiplied by `square`: how much shorter than its reach the chain is, the derivative of
+ * that by `square`, and the largest squared lean, before scaling. */
 typedef struct {
     real lost, change, most;
 } chain_loss;
@@ -163,12 +165,13 @@ static chain_loss chain_loss_of(const ik_plan *plan, const aimed_chain *chain, c
     return sum;
 }
 
-/* By how much the square of all leans is drawn out for the chain to end at its target: what they go across adds up to
- * nothing whatever that is, and along the line they lose what the target is short of the reach:
+/* The factor of all squared leans with which the chain ends at its target. Across the line leans add up to 0 for any
+ * factor. Along the line the chain has to lose the missing length:
  *
  *   sum of length (1 - sqrt(1 - square lean^2)) = reach - distance
  *
- * It is convex, and all but a line while leans are small: Newton's method comes down to the root from the line's. */
+ * The left side is convex, and nearly linear for small leans. Newton's method descends to the root from that of the
+ * linear equation. */
 static real chain_square(const ik_plan *plan, const aimed_chain *chain, const chain_form *form, int bones,
                          columns record) {
     const real zero = real_splat(0), missing = chain->reach.sum - chain->distance;
@@ -188,8 +191,8 @@ ik_inline mask chain_at_edge(const aimed_chain *chain, number share) {
     return ~mask_less(missing, real_splat(-16 * EPSILON) * sum) & mask_less(missing, real_splat(share) * sum);
 }
 
-/* A chain that is drawn out becomes the more of an arc, the less of what it was short of the reach is left: or a single
- * bend, which takes up all of that, would close at once in the end. Drawn in it stays as it is bent. */
+/* A chain that straightens becomes more of an arc the nearer it is to full reach. Otherwise a single bend, which takes
+ * up all of the missing length, would close abruptly at the end. A chain that contracts keeps its shape. */
 static void chain_blend(const aimed_chain *chain, vec3 end, chain_form *form) {
     const real one = real_splat(1), sum = chain->reach.sum, tiny = real_splat(TINY_LENGTH) * sum;
     real now = real_max(sum - vec3_length(end), tiny), then = real_max(sum - chain->distance, tiny);
@@ -197,9 +200,9 @@ static void chain_blend(const aimed_chain *chain, vec3 end, chain_form *form) {
     form->arc = (one - form->own) * real_sqrt(real_splat(6) * now / sum); /* that of many bones */
 }
 
-/* Of the lanes at the edge those in which a chain starts near its target, and is nearly straight there and here: of all
- * that brings it there drawing out how it is bent changes least, and joints turn as the target moves. In all others,
- * and where it is straight, so that there is nothing to draw out, it is an arc. */
+/* Lanes at the edge in which a chain starts near its target and is nearly straight both now and there. Scaling its
+ * leans changes its pose least, and joints follow the target smoothly. All other chains, and straight ones, which have
+ * no leans to scale, become arcs. */
 static mask chain_draws(const ik_plan *plan, const aimed_chain *chain, mask edge, chain_form *form, vec3 end, int bones,
                         columns record) {
     const real sum = chain->reach.sum, zero = real_splat(0), one = real_splat(1);
@@ -221,23 +224,23 @@ static mask chain_draws(const ik_plan *plan, const aimed_chain *chain, mask edge
     return kept | (draws & ~bent);
 }
 
-/* In lanes that are `off`, and nearly straight where their target is, the chain is bent just so that it ends there: in
- * its own shape; or where it has none, or the target is short of the reach by less than a share of that, on an arc to
- * the side where it is bent. Its bones are in columns from `bones` on. Returns these lanes. */
+/* In lanes that are `off`, and whose target is near full reach, the chain is curved so that it ends at its target. It
+ * keeps its own shape if it starts near and has one. Otherwise it becomes an arc in its bend direction if the target is
+ * within `edge.arched` of full reach. Its bones are in columns from `bones` on. Returns the changed lanes. */
 static mask chain_curve(const ik_plan *plan, const aimed_chain *chain, mask off, chain_edge edge, int bones,
                         columns record) {
     const real one = real_splat(1);
     const mask drawn = off & chain_at_edge(chain, edge.drawn);
     if (!mask_any(drawn)) return drawn;
-    vec3 end = vec3_splat(0, 0, 0), belly = end;
+    vec3 end = vec3_splat(0, 0, 0), joints = end;
     for (int slot = 1; slot < plan->slots; slot++) {
         end = vec3_add(end, column_vec3(record, bones + 3 * slot));
-        belly = vec3_add(belly, end);
+        joints = vec3_add(joints, end);
     }
     chain_form form = {.from = vec3_direction(end).unit};
     real closeness = real_max(one + vec3_dot(form.from, chain->line), real_splat(TINY_SINE));
     form.both = vec3_scale(one / closeness, vec3_add(form.from, chain->line));
-    form.side = chain_side(plan, belly, end, chain->reach.sum, chain->line);
+    form.side = chain_side(plan, joints, end, chain->reach.sum, chain->line);
     const mask draws = chain_draws(plan, chain, drawn, &form, end, bones, record);
     const mask chosen = draws | (off & chain_at_edge(chain, edge.arched));
     real steepness = real_sqrt(chain_square(plan, chain, &form, bones, record)), at = real_splat(0);
@@ -255,7 +258,7 @@ static mask chain_curve(const ik_plan *plan, const aimed_chain *chain, mask off,
 
 /* ---- from bones to joints */
 
-/* A bone as it is drawn along, and what it hands on. */
+/* A bone after its outer end was pulled by `drawn`, and the pull that it passes on. */
 ik_inline vec3 chain_swing(vec3 bone, real length, vec3 *drawn) {
     vec3 v = vec3_add(bone, *drawn);
     v.x = v.x + real_splat(TINY_LENGTH); /* for one that is drawn onto its joint */

@@ -2,26 +2,26 @@
  * (A. Aristidou, J. Lasenby, Y. Chrysanthou, A. Shamir, "Inverse kinematics techniques in computer graphics: a survey",
  * Computer Graphics Forum 37, 2018, section 3); here for bones of any lengths, near and far, and in space.
  *
- * Idea. The bones and the line from the base to the target are the sides of a polygon whose corners lie on a circle. A
- * side s of a circle of diameter D is seen under the angle asin(s / D) from the rest of it, and these angles of all
- * sides add up to half a turn. Of the longest side L that angle can be acute or obtuse; let it be pi - g, so that
- * D = L / sin g, and g in (0, pi) is all that is not known:
+ * Idea. The bones and the line from the base to the target are the sides of a polygon whose corners lie on a circle.
+ * The inscribed angle over a side s of a circle of diameter D is asin(s / D). The inscribed angles of all sides add up
+ * to pi. The angle of the longest side L can be acute or obtuse. Let it be pi - g, so that D = L / sin g. Then g in (0,
+ * pi) is the only unknown:
  *
  *   h(g) = sum over all other sides of asin(s / L sin g) - g = 0
  *
- * h is concave, as L is the longest; it is 0 at g = 0, which is the chain on a line, and rises there if the target is
- * in reach; at pi it is -pi. So there is one other root, and Newton's method comes down to it from the right: first
- * from pi, and then in g^2 and h / g, which near full reach is a line where h is a cubic. The sum of angles is the
- * angle of a product of complex numbers sqrt(1 - x^2) + i x, so it takes a root and a division a bone and one arc
- * tangent.
+ * h is concave, because L is the longest side. It is 0 at g = 0 (the chain on a line), rises there if the target is in
+ * reach, and is -pi at pi. Therefore it has one other root, and Newton's method descends to it from the right. It
+ * starts at pi and works on h / g as a function of g^2, which is linear near full reach, where h is cubic. The sum of
+ * angles is the angle of a product of complex numbers sqrt(1 - x^2) + i x. It takes one root and one division for each
+ * bone, and one arc tangent.
  *
  * Bones are then laid one after the other, in the plane of the line and the side to which the chain is bent; a pole
  * turns it on. A target out of reach has g = 0: the straight chain, or the one folded along its longest bone.
  *
- * It iterates until the polygon is closed to rounding, whatever `tolerance` is, because little time would be saved. As
- * a step of Newton's squares what is left, the one that finds it below CIRCLE_CLOSED is the last. */
+ * It iterates until the polygon is closed to rounding, whatever `tolerance` is, because little time would be saved. A
+ * step of Newton's method squares the error, so the step that finds an error below CIRCLE_CLOSED is the last. */
 
-/* Of the reach. */
+/* The gap of the polygon at which the last step is made, as a share of the reach. */
 #define CIRCLE_CLOSED (number)(IK_BITS == 64 ? 0x1p-34 : 0x1p-14)
 
 /* The columns of a record; lengths are scaled. */
@@ -61,8 +61,8 @@ ik_inline cosine_sine circle_unit(cosine_sine a) {
 typedef struct {
     cosine_sine angle; /* g */
     real longest, per_diameter;
-    cosine_sine sum; /* of the angles of the sides that were added, as if all were acute, */
-    real change;     /* and what it changes by with 1 / D */
+    cosine_sine sum; /* of the inscribed angles of the sides so far, as if all were acute */
+    real change;     /* derivative of `sum` by 1 / D */
 } circle_polygon;
 
 ik_inline circle_polygon circle_of(const ik_plan *plan, columns c) {
@@ -72,14 +72,14 @@ ik_inline circle_polygon circle_of(const ik_plan *plan, columns c) {
     return (circle_polygon){at, longest, at.sine / longest, {one, zero}, zero};
 }
 
-/* The angle that a side is seen under if it is acute. Its cosine from that of the longest: sqrt(1 - x^2) would be of
- * little use where x is near 1. */
+/* The inscribed angle of a side if it is acute. Its cosine comes from that of the longest side, because sqrt(1 - x^2)
+ * is inaccurate for x near 1. */
 ik_inline cosine_sine circle_half(const circle_polygon *p, real side) {
     real shorter = (p->longest - side) * (p->longest + side) * (p->per_diameter * p->per_diameter);
     return (cosine_sine){real_sqrt(p->angle.cosine * p->angle.cosine + shorter), side * p->per_diameter};
 }
 
-/* What that angle changes by with 1 / D. */
+/* The derivative of that angle by 1 / D. */
 ik_inline real circle_change(real side, cosine_sine half) { return side / (half.cosine + real_splat(EPSILON)); }
 
 ik_inline void circle_add(circle_polygon *p, real side) {
@@ -92,13 +92,13 @@ ik_inline void circle_add(circle_polygon *p, real side) {
 ik_inline void circle_newton(const ik_plan *plan, columns c, circle_polygon *p) {
     const real one = real_splat(1);
     real *g = column(c, circle_column(plan, CIRCLE_ANGLE));
-    cosine_sine longest = circle_half(p, p->longest); /* which was added and has no part in h */
+    cosine_sine longest = circle_half(p, p->longest); /* it is in `sum`, but not in h */
     cosine_sine open = circle_difference(circle_difference(p->sum, longest), p->angle);
     real h = real_atan2(open.sine, open.cosine), change = p->change - circle_change(p->longest, longest);
     real slope = change * p->angle.cosine / p->longest - one;
     *column(c, ERROR) = p->longest * real_abs(h) / (p->angle.sine + real_splat(TINY_LENGTH));
     real by = slope * *g - h, share = (by - h - h) / by;
-    share = real_min(real_max(share, real_splat(0x1p-6f)), one + one); /* where rounding is all there is */
+    share = real_min(real_max(share, real_splat(0x1p-6f)), one + one); /* for steps that are only rounding */
     *g = *g * real_sqrt(share);
 }
 
@@ -128,7 +128,7 @@ static void circle_step(const ik_plan *plan, real *bundle, int groups) {
 
 /* Two vectors of a chain as it is bent: the sum of its joints, and the area between it and the line to its end. */
 typedef struct {
-    vec3 belly, area;
+    vec3 joints, area;
 } circle_bent;
 
 static circle_bent circle_bent_of(const ik_plan *plan, columns record) {
@@ -138,7 +138,7 @@ static circle_bent circle_bent_of(const ik_plan *plan, columns record) {
         vec3 bone = column_vec3(record, chain_bone(slot));
         bent.area = vec3_add(bent.area, vec3_cross(at, bone));
         at = vec3_add(at, bone);
-        bent.belly = vec3_add(bent.belly, at);
+        bent.joints = vec3_add(bent.joints, at);
     }
     return bent;
 }
@@ -146,7 +146,7 @@ static circle_bent circle_bent_of(const ik_plan *plan, columns record) {
 /* The unit vector to the target; where that is the base, as the chain now ends: or if it is closed, as a circle. */
 static vec3 circle_line(const circle_bent *bent, vec3 end, direction target, real reach) {
     const real rounding = real_splat(4 * EPSILON) * reach;
-    direction now = vec3_direction(end), ring = vec3_direction(vec3_cross(bent->area, bent->belly));
+    direction now = vec3_direction(end), ring = vec3_direction(vec3_cross(bent->area, bent->joints));
     vec3 otherwise = vec3_select(mask_less(rounding, now.length), now.unit, ring.unit);
     return vec3_select(mask_less(rounding, target.length), target.unit, otherwise);
 }
@@ -175,7 +175,7 @@ static void circle_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, circle_column(plan, CIRCLE_LONGEST)) = longest;
     *column(record, circle_column(plan, CIRCLE_CHORD)) = chord;
     column_set_vec3(record, circle_column(plan, CIRCLE_LINE), line);
-    column_set_vec3(record, circle_column(plan, CIRCLE_SIDE), chain_side(plan, bent.belly, end, sum, line));
+    column_set_vec3(record, circle_column(plan, CIRCLE_SIDE), chain_side(plan, bent.joints, end, sum, line));
     *tolerance = real_splat(CIRCLE_CLOSED) * sum;
     real off = vec3_length(vec3_sub(target, end)); /* the bones are not on an arc yet, however near the end is */
     *error = real_select(counts, real_max(off, *tolerance + *tolerance), zero);
@@ -183,16 +183,16 @@ static void circle_begin(const ik_plan *plan, group at, const pose *start, colum
 
 /* ---- the bones on the circle */
 
-/* The angle that a side is seen under, of the longest acute or obtuse. */
+/* The inscribed angle of a side; that of the longest may be obtuse. */
 ik_inline cosine_sine circle_half_of(const circle_polygon *p, real side, mask is_longest) {
     cosine_sine half = circle_half(p, side);
     half.cosine = real_select(is_longest, real_splat(0) - p->angle.cosine, half.cosine);
     return half;
 }
 
-/* From the base on. The first bone starts along the tangent of the circle, which is as far off the line as half of the
- * arc turns: half a turn less what the chord is seen under. Along a bone it turns by the angle that that is seen under,
- * and after it by as much. */
+/* Bones from the base on. The first bone starts along the tangent of the circle. The angle from the line to the tangent
+ * is pi minus the inscribed angle of the chord. A bone turns off the tangent at its start by its inscribed angle; the
+ * tangent at its end is off the bone by the same angle. */
 static void circle_lay(const ik_plan *plan, columns c) {
     const vec3 line = column_vec3(c, circle_column(plan, CIRCLE_LINE));
     const vec3 side = column_vec3(c, circle_column(plan, CIRCLE_SIDE));

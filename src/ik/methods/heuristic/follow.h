@@ -1,27 +1,28 @@
-/* Follow the leader: what is drawn along by its tip, as a rope is. J. Brown, J.-C. Latombe, K. Montgomery, "Real-time
+/* Follow the leader: a chain that is pulled by its tip, like a rope. J. Brown, J.-C. Latombe, K. Montgomery, "Real-time
  * knot-tying simulation", The Visual Computer 20 (2004), for a rope whose other end is free; here the base stays.
  *
- * Idea. The tip moves by what it is off, and every bone, from there to the base, swings after the joint below it as
- * that moves. A bone that is drawn along by d ends where it may, at its length, and hands on what is left to the next:
+ * Idea. The tip moves by its error. Every bone, from the tip to the base, then follows the joint at its outer end. A
+ * bone whose outer end is pulled by d keeps its length, and passes the rest of d on to the next bone:
  *
- *   drawn       v <- bone + d
+ *   pull        v <- bone + d
  *   the bone    bone <- length v / |v|
- *   handed on   d <- v - bone
+ *   the rest    d <- v - bone
  *
- * What arrives at the base would draw that along, too. As it stays, the whole chain is put back on it, so that is what
- * the tip is off next time. |d| never grows from bone to bone, by the triangle inequality; so the error never does from
- * iteration to iteration. That is the first half of an iteration of FABRIK and costs no more, and it is enough.
+ * The rest at the base would move the base. The base is fixed, so the whole chain is moved back to it, and the rest is
+ * the next error of the tip. By the triangle inequality |d| never grows from bone to bone, and the error never grows
+ * from iteration to iteration. An iteration is the first half of an iteration of FABRIK; the second half is not needed.
  *
- * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
- * line with its target, which would only stay on that line, starts as an arc, and where the target is just within reach
- * so bent that it ends there (chain.h). And d starts as a multiple of what the tip is off, as near full reach bones
- * take up little of what they are handed: that stride is three times as long after an iteration that leaves more than
- * half of the error, half as long after one that leaves less, and 1 again where the error has grown. Nor does the tip
- * go by more than a fifth of the reach that way, or eight times what it was off at first, which would stir up chains of
- * few bones and motion, and by a tenth less each time the error has grown. The best of all poses is the result. */
+ * Unless `textbook` is set: the straight or the folded chain is the answer to a target out of reach. A chain in line
+ * with its target starts as an arc, because it could not leave that line. A chain whose target is just within reach is
+ * curved so that it ends there (chain.h). Near full reach, bones take up little of the pull. Therefore d starts as a
+ * multiple of the error, the stride. It triples after an iteration that leaves more than half of the error, halves
+ * after one that leaves less, and is 1 after the error has grown. The tip moves by at most a fifth of the reach that
+ * way, and by at most eight times its first error. Longer moves would change chains of few bones, and sequences, too
+ * much. Each time the error has grown, this bound falls by a tenth. The best of all poses is the result. */
 
-/* Of the error, left by an iteration that was too careful; the longest stride, of the error, and at first of the reach
- * and of the first error, and the share of that which is left where it was too long. */
+/* FOLLOW_SLOW: the stride grows if an iteration leaves more than this share of the error. FOLLOW_MOST: the longest
+ * stride, in errors. FOLLOW_AHEAD, FOLLOW_NEAR: the longest move of the tip at first, in reaches and in first errors.
+ * FOLLOW_LEARNS: the factor of that after the error has grown. */
 #define FOLLOW_SLOW   (number)0.5
 #define FOLLOW_MOST   (number)1024
 #define FOLLOW_AHEAD  (number)0.2
@@ -44,7 +45,7 @@ static record_size follow_size(const ik_plan *plan) {
     return (record_size){.columns = follow_off(plan) + 3, .results = follow_least(plan) + 1};
 }
 
-/* What the tip is off. */
+/* The vector from the tip to the target. */
 static vec3 follow_miss(const ik_plan *plan, columns c) {
     vec3 tip = vec3_splat(0, 0, 0);
     for (int slot = 1; slot < plan->slots; slot++)
@@ -54,9 +55,9 @@ static vec3 follow_miss(const ik_plan *plan, columns c) {
 
 /* ---- a target that is answered at once */
 
-/* A target out of reach becomes the nearest point in reach: all bones forwards along the line; or, where it is too
- * near, all but a longest one backwards. So does one that the straight chain meets within half the tolerance (the rest
- * is for rounding), to which steps would come ever more slowly. */
+/* A target out of reach becomes the nearest point in reach: all bones forwards along the line; or, if it is too near,
+ * all except a longest one backwards. A target within half the tolerance of the straight chain is treated alike,
+ * because steps would converge slowly; the other half is for rounding. */
 static void follow_answer(const ik_plan *plan, const aimed_chain *chain, columns record) {
     const real share = real_splat((number)(1 - 0.5 * plan->job->options.tolerance));
     mask far = mask_less(share * chain->reach.sum, chain->distance);
@@ -100,7 +101,7 @@ static void follow_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, follow_ahead(plan)) = real_min(most, real_splat(FOLLOW_NEAR) * error);
 }
 
-/* How far the tip goes next, in what it is off; each time that was too far it is held to less. */
+/* The next stride, in errors; it is bounded more tightly each time it was too long. */
 ik_inline void follow_stride_on(const ik_plan *plan, columns c, real before) {
     const real one = real_splat(1), error = *column(c, ERROR);
     real *stride = column(c, follow_stride(plan)), *ahead = column(c, follow_ahead(plan));
@@ -158,7 +159,7 @@ static void follow_step(const ik_plan *plan, real *bundle, int groups) {
         follow_pass(plan, bundle, 1);
 }
 
-/* Where the last iteration did harm the best bones are the result. */
+/* The best bones are the result if the last iteration increased the error. */
 static void follow_settle(const ik_plan *plan, columns record) {
     mask worse = mask_less(*column(record, follow_least(plan)), *column(record, ERROR));
     if (!mask_any(worse)) return;

@@ -14,7 +14,7 @@
  *
  * If no joint can move straight towards the target, s is nearly 0 and the other answer is taken. Except with
  * `textbook`, it is also taken if the straight motion leaves twice as much error. Joint speeds are not among these
- * limits: as for all methods, the frame clamps them afterwards and reports it.
+ * limits: as for all methods, the loop clamps them afterwards and reports it.
  *
  * The pseudo-inverse has slight damping, and more if steps fail, as pinv has (eigen_answer.h). */
 
