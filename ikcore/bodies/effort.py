@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
+from ikcore._joints import ancestors, check_unscaled
 from ikcore._record import record
 from ikcore.bodies.balance import centre_of_mass, flat, hull_plane, margin_of, support_points
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, ancestors, check_unscaled
+from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ikcore._joints import ancestors
 from ikcore.bodies import anthropometry as measures
 from ikcore.bodies.anthropometry import Sex
 from ikcore.bodies.roles import Roles, roles_of
 from ikcore.bodies.segments import with_masses
 from ikcore.limits.human import human_arm, human_leg
 from ikcore.limits.limit import Limit
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 
 _ANYWHERE = [[-float("inf")] * 3, [float("inf")] * 3]
 _SPINE_JOINTS = 3  # that share the range of the spine

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
+from ikcore._joints import check_unscaled
 from ikcore._record import record
 from ikcore.clips.clip import Clip
 from ikcore.pose import Pose
-from ikcore.skeleton import check_unscaled
 
 Array = NDArray[np.float64]
 

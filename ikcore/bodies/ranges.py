@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore._joints import ancestors
 from ikcore.bodies.human import arm_limits, neck_limit, spine_limit
 from ikcore.bodies.roles import Roles, roles_of
 from ikcore.bodies.segments import axes_of
 from ikcore.limits.human import human_leg
 from ikcore.limits.limit import Limit
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 

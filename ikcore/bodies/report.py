@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
+from ikcore._joints import check_unscaled
 from ikcore._record import record
 from ikcore.bodies.balance import StaticBalance, balance
 from ikcore.bodies.effort import StaticEffort, effort
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, check_unscaled
+from ikcore.skeleton import Skeleton
 from ikcore.solving.errors import from_rest
 
 _BEYOND = np.radians(0.01)  # outside a range by less counts as inside

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ikcore._joints import ancestors
 from ikcore.feet.names import by_name, side_of, words
-from ikcore.skeleton import Skeleton, ancestors
+from ikcore.skeleton import Skeleton
 
 _ELBOWS = ("elbow", "forearm", "lowerarm", "lowarm", "radius")
 _HANDS = ("hand", "wrist")
