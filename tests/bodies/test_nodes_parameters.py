@@ -31,9 +31,9 @@ class Row(NamedTuple):
 
 
 def rows() -> list[Row]:
-    text = PAGE.read_text(encoding="utf-8").partition("# Parameters of the originals")[2]
+    text = PAGE.read_text(encoding="utf-8").partition("## Parameters of the originals")[2]
     found = []
-    for part in re.split(r"^## ", text, flags=re.M)[1:]:
+    for part in re.split(r"^### ", text, flags=re.M)[1:]:
         lines = [line for line in part.splitlines() if line.startswith("|")][2:]
         for line in lines:
             cells = [cell.strip().strip("`") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -290,7 +290,7 @@ def test_every_parameter_is_in_the_table(name: str) -> None:
     there = {row.here for row in HERE if row.node == name}
     known = {item.name for item in fields(kind)} | set(kind.takes)
     missing = {other for other in known - there if not other.startswith("right_")}
-    text = PAGE.read_text(encoding="utf-8").partition(f"## {name}")[2].partition("\n## ")[0]
+    text = PAGE.read_text(encoding="utf-8").partition(f"### {name}")[2].partition("\n### ")[0]
     assert {other for other in missing if f"`{other}=" not in text} == set()
     assert set(CASES[name]) == there
 
