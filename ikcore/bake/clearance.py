@@ -43,7 +43,9 @@ def clearance_of(
     """
     count, scene, scale = len(path.shift), foot.scene, path.motion.scale
     near = _nearer(swings, count, scene.fps)
-    among = _second_round(count) if rounds else near > 0
+    among = near > 0
+    if rounds:  # the second of three
+        among = np.arange(count) // ((count - 1) // 3) == 1
     if not among.any():
         return np.zeros(count), near > 0
     needed = _deficit(foot, path, among)
@@ -114,13 +116,6 @@ def _risen(path: FootPath, swings: list[tuple[int, int]], scene: Scene) -> Array
         if ends:
             risen[start:stop] = np.maximum(height[start:stop] - height[ends].min(), 0)
     return risen
-
-
-def _second_round(count: int) -> Mask:
-    """Of all frames of three rounds."""
-    once, found = (count - 1) // 3, np.zeros(count, bool)
-    found[once : 2 * once] = True
-    return found
 
 
 # --- the deficit of clearance ----------------------------------------------------------------------------------------

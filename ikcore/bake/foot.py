@@ -185,10 +185,10 @@ class StanceTrack:
     def inside(self) -> Mask:
         """The rows without those at either end of a stance in which a foot arrives, or leaves."""
         rows = self.rows
-        cut = np.minimum(round(_EDGE_TIME * self.scene.fps), rows.count // 5)
+        cut = edge_of(rows.count, self.scene)
         return np.asarray((rows.at >= self.each(cut)) & (rows.at < self.each(rows.count - cut)))
 
 
-def edge_of(start: int, stop: int, scene: Scene) -> int:
-    """The frames at either end of a stance in which a foot arrives, or leaves."""
-    return int(min(round(_EDGE_TIME * scene.fps), (stop - start) // 5))
+def edge_of(count: int | Rowed, scene: Scene) -> Rowed:
+    """The frames at either end of stances of so many frames in which a foot arrives, or leaves."""
+    return np.asarray(np.minimum(round(_EDGE_TIME * scene.fps), count // 5))

@@ -22,6 +22,7 @@ from ikcore.feet.note import Note
 from ikcore.feet.penetration import Penetration
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
+NOWHERE = f"ground: there is none under any foot{_ELSEWHERE}"  # why a clip is refused that stands nowhere on it
 _TREAD = 0.99  # the upward part of the normals of treads
 _MOVED = 0.01  # m: by less nobody sees that a clip is moved
 _SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
@@ -99,11 +100,6 @@ def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -
             f"legs do not reach the ground from a body that stays, {where}; change all legs to move it with them"
         )
     return Note(f"legs do not reach, or fold, as far as feet should go, {where}; lower steps or shorter strides help")
-
-
-def nowhere() -> str:
-    """Why a clip is refused that stands nowhere on the ground."""
-    return f"ground: there is none under any foot{_ELSEWHERE}"
 
 
 def _in_place(clip: Clip, scene: Scene) -> Note | None:

@@ -103,7 +103,7 @@ def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
     stances, frames = [], len(planted.shift)
     for hold in steps.holds:
         start, stop = hold.stance.start, hold.stance.stop
-        edge = edge_of(start, stop, scene)  # within the clip a foot still arrives there, or leaves already
+        edge = int(edge_of(stop - start, scene))  # within the clip a foot still arrives there, or leaves already
         stances.append((start + edge * (start > 0), stop - edge * (stop < frames)))
     stands, plain = _standing(stances, frames, scene.fps * BRIEF), planted.shift[:, scene.axis].copy()
     return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, stands)

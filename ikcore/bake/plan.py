@@ -168,7 +168,7 @@ def _paths(start: Start, say: Progress) -> tuple[list[Foot], list[Foothold], lis
     footing = Footing(scene, feet)
     holds = _placed(stances_of(feet, planted, scene, spans), footing, start, say)
     if holds and all(hold.part < 0 for hold in holds):
-        raise ValueError(notes.nowhere())
+        raise ValueError(notes.NOWHERE)
     steps, stays = [], all(hold.copied for hold in holds)
     for leg, foot in enumerate(feet):
         mine = [hold for hold in holds if hold.stance.leg == leg]

@@ -26,16 +26,12 @@ def checked(source_floor: SourceFloor) -> None:
 
 
 def is_ground(source_floor: SourceFloor, legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:
-    """Whether a clip was made for this ground, as the caller says or as its stances show."""
-    if source_floor is not None:
+    """Whether a clip was made for this ground, as the caller says or as its stances show.
+
+    They do if feet stand at least twice as evenly above this ground as above a level: in the middle of all contacts.
+    """
+    if source_floor is not None or height_of(ground) is not None:
         return source_floor == "ground"
-    return made_on(legs, contacts, ground, axis)
-
-
-def made_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:
-    """Whether feet stand at least twice as evenly above this ground as above a level: in the middle of all contacts."""
-    if height_of(ground) is not None:
-        return False
     spread = np.zeros(2)
     for motion in legs:
         above = _heights(motion, contacts, ground, axis)
