@@ -15,9 +15,12 @@
  * The best of all poses is the result. A body whose rotation is given starts from that, whatever its children want, and
  * then limits have their say.
  *
- * What slides does so after the passes, as is best for all ends below it, exactly: along an axis v of its parent by v .
- * sum of weight (target - end) / sum of weight, as far as it may. The papers say nothing of joints that slide; this is
- * what `textbook` does about them, too.
+ * What slides does so in the passes wherever a body has turned, and at the base of the forward pass: as near as its
+ * travel lets it to where the pass has what it takes along, o[c] <- the nearest to W[j]^-1 (p[c] - p[j]). Of a bone
+ * that can be longer that is the length between its points, within what it may have. After the passes it slides once as
+ * is best for all ends below it, exactly: along an axis v of its parent by v . sum of weight (target - end) / sum of
+ * weight, as far as it may. The papers say nothing of joints that slide; this is all that `textbook` does about them,
+ * too.
  *
  * What ties an end to another joint, to a distance or to a plane aims it, before the passes, at the nearest place that
  * is right; where the other end can move as well, half-way, and that end, too (fabrik_ties.h).
@@ -296,6 +299,8 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
         for (int g = 0; g < groups; g++)
             frames_backward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     }
+    for (int g = 0; g < groups && plan->slides; g++)
+        frames_slide_body(plan, columns_of_bundle(bundle, g), -1, vec3_splat(0, 0, 0), quat_identity());
     for (int slot = 0; slot < plan->slots; slot++)
         for (int g = 0; g < groups; g++)
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);

@@ -41,6 +41,37 @@ ik_inline vec3 frames_mean(vec3 sum, real all) {
     return vec3_scale(one / real_select(mask_equal(all, real_splat(0)), one, all), sum);
 }
 
+/* How far what node k takes along as it slides is from where the passes have it, on the whole: in the world, all of the
+ * same body, which is in its place. Only what leads to a place to reach counts. */
+static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat rotation) {
+    vec3 sum = vec3_splat(0, 0, 0);
+    real all = real_splat(0);
+    for (int slot = plan->nodes[k].slot; slot < plan->slots; slot++) {
+        const int part = plan->node_of_slot[slot];
+        const ik_node *node = &plan->nodes[part];
+        if (node->owner != plan->nodes[k].owner || (!node->turns && node->point < 0 && !node->ties)) continue;
+        if (!ik_carries(plan, k, part)) continue;
+        real weight = *column(c, frames_drawn(plan, slot));
+        vec3 now = vec3_add(place, quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot))));
+        sum = vec3_add(sum, vec3_scale(weight, vec3_sub(column_vec3(c, frames_point(plan, slot)), now)));
+        all = all + weight;
+    }
+    return frames_mean(sum, all);
+}
+
+/* What slides in the body of node `owner` (-1: what nothing that turns carries), which is in its place: as near as it
+ * may to where the passes have what it takes along. A bone that can be longer is then as long as the way is. */
+static void frames_slide_body(const ik_plan *plan, columns c, int owner, vec3 place, quat rotation) {
+    for (int slot = plan->slots - 1; slot >= 0; slot--) {
+        const int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].slides || plan->nodes[k].owner != owner) continue;
+        frames_slide(plan, c, k, quat_rotate(quat_conjugate(rotation), frames_away(plan, c, k, place, rotation)));
+        for (int below = slot; below < plan->slots; below++)
+            if (plan->nodes[plan->node_of_slot[below]].owner == owner)
+                frames_stretch(plan, c, plan->node_of_slot[below]);
+    }
+}
+
 /* ---- the passes */
 
 /* Where the children would have a body. */
@@ -69,6 +100,7 @@ static void frames_backward(const ik_plan *plan, columns c, int k) {
     if (node->turns) {
         quat rotation = frames_turned_back(plan, c, k);
         column_set_quat(c, frames_rotation(plan, node->slot), rotation);
+        if (plan->slides) frames_slide_body(plan, c, k, p, rotation);
         if (node->child >= 0) p = frames_pulled(plan, c, k, rotation);
     }
     if (node->point >= 0) {
@@ -101,6 +133,7 @@ static void frames_forward(const ik_plan *plan, columns c, int k) {
     quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
     if (frames_looks_at_ends(plan, k)) rotation = frames_to_ends(plan, c, k, before, rotation);
     column_set_quat(c, frames_rotation(plan, node->slot), rotation);
+    if (plan->slides) frames_slide_body(plan, c, k, column_vec3(c, frames_point(plan, node->slot)), rotation);
 }
 
 /* ---- errors */
