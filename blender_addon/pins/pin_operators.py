@@ -12,8 +12,10 @@ from bpy.props import BoolProperty, IntProperty
 from ..animation import scene_frames
 from ..animation.frame_range import FrameRange, chosen_range, draw_range, scene_range
 from ..feet import deform_check
+from ..fk import switching
 from ..limbs.ik_constraints import is_selected
 from ..limbs.operators import Baking, Refusing, no_armature, not_usable
+from ..rig import rigify
 from ..rig.armatures import CannotBakeError, not_editable
 from . import interactive, pin_bake, pins
 
@@ -46,7 +48,7 @@ class IKCORE_OT_pin(_Pinning):
 
     def execute(self, context):
         armature, listed = context.object, context.object.ikcore_pins
-        chosen = [bone for bone in armature.pose.bones if is_selected(bone)]
+        chosen, switched = _in_fk(context, armature, [bone for bone in armature.pose.bones if is_selected(bone)])
         pinned = {pin.name for pin in listed.pins}
         new = [bone for bone in chosen if bone.name not in pinned]
         if not new:
@@ -61,8 +63,29 @@ class IKCORE_OT_pin(_Pinning):
                 pin = listed.pins.add()
                 pin.name, pin.rotation, pin.target = bone.name, self.rotation, targets[-1]
         listed.active = len(listed.pins) - 1
-        self.report({"INFO"}, f"Pinned {', '.join(bone.name for bone in new)}")
+        sentences = [f"Pinned {', '.join(bone.name for bone in new)}", *switched]
+        self.report({"INFO"}, "; ".join(sentences))
         return {"FINISHED"}
+
+
+def _in_fk(context, armature, chosen):
+    """The bones to pin, and sentences about limbs that are switched from IK to FK, in the displayed pose.
+
+    Pins move FK controls. Bones of a limb in IK become its FK controls. Limbs of an armature with an action stay: their
+    other frames need IK -> FK.
+    """
+    limbs = [limb for limb in rigify.limbs(armature) if not scene_frames.value(armature, limb.path)]
+    found, switched = [], []
+    for bone in chosen:
+        limb = next((limb for limb in limbs if bone.name in limb.controls()), None)
+        if limb and not (armature.animation_data and armature.animation_data.action):
+            bone = armature.pose.bones[limb.pinned(bone.name)]
+            switched += [limb] if limb not in switched else []
+        found += [bone] if bone not in found else []
+    if switched:
+        scene_frames.finished(switching.snap(context, switched, [context.scene.frame_current], to_ik=False, still=True))
+        context.view_layer.update()
+    return found, [f"Set {limb.word} of {limb.switch} to FK, in the same pose" for limb in switched]
 
 
 @contextlib.contextmanager
