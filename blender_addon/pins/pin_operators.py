@@ -33,7 +33,8 @@ class _Pinning(Refusing):
 
 
 class IKCORE_OT_pin(_Pinning):
-    """Pin the selected bones to new empties at their current place. Drag an empty to move its bone"""
+    """Pin the selected bones to new empties at their current place. Drag an empty to move its bone. Limbs in IK without an
+    action switch to FK in the same pose"""
 
     bl_idname = "ikcore.pin"
     bl_label = "Pin"
