@@ -31,10 +31,10 @@ ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # `full_body` does after 28 iterations. Calls in sequence come nearer, and bend limbs faster near their full length.
 # After two, no bone turns by more than 5 degrees for a pin that moves by 0.4 % of the height. Balance has light goals,
 # which come nearer slowly.
-FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 18}
+FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 14}
 CALLS, BALANCED_CALLS = 2, 5
 LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
-GIVES_WAY = 0.003  # weight of pins that support none, if balance is kept
+GIVES_WAY = 0.0025  # weight of pins that support none, if balance is kept
 
 
 def ready(held, clip, sides):
