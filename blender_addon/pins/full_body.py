@@ -31,13 +31,33 @@ ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # `full_body` does after 28 iterations. Calls in sequence come nearer, and bend limbs faster near their full length.
 # After two, no bone turns by more than 5 degrees for a pin that moves by 0.4 % of the height. Balance has light goals,
 # which come nearer slowly.
-FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 18}
+FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 14}
 CALLS, BALANCED_CALLS = 2, 5
 LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
-GIVES_WAY = 0.003  # weight of pins that support none, if balance is kept
+GIVES_WAY = 0.0025  # weight of pins that support none, if balance is kept
 
 
-def bent(held, clip, places, sides):
+def ready(held, clip, sides):
+    """The skeleton of a clip with the limits of the pins' chains, and the names of the bones that move.
+
+    Parameters
+    ----------
+    held : pins.Held
+        The pins.
+    clip : ikcore.Clip
+        The motion.
+    sides : dict of knees.OneWay
+        Bend directions of knees, by their lower bones.
+    """
+    if held.body and clip.pose.scales is not None:
+        raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
+    freedoms = _locked(held, clip, held.freedoms | sides)
+    chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
+    preferred = knees.preferred(clip.skeleton, chains, freedoms)
+    return _limited(clip.skeleton, freedoms, held.body, held.weights, preferred), list(freedoms)
+
+
+def bent(held, clip, places, skeleton, moving):
     """Solve a clip for its pins, starting from its own pose. Returns the errors of the pins too.
 
     Parameters
@@ -48,41 +68,43 @@ def bent(held, clip, places, sides):
         The motion.
     places : (frames, pins, 4, 4) array
         Positions of the pins, in the world.
-    sides : dict of knees.OneWay
-        Bend directions of knees, by their lower bones.
+    skeleton, moving : ikcore.Skeleton, list of str
+        As `ready` returns them.
 
     Returns
     -------
     ikcore.Clip, and a (frames, pins, 2) array of lengths and angles
     """
-    if held.body and clip.pose.scales is not None:
-        raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
     goals = _goals(held, clip, places)
-    freedoms, moving = _locked(held, clip, held.freedoms | sides)
-    chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
-    preferred = knees.preferred(clip.skeleton, chains, freedoms)
-    options = {"body": held.body, "weights": held.weights, "moving": moving, "preferred": preferred}
-    made, errors = solved(clip, goals, freedoms, held.method, **options)
-    return made, errors[:, : len(held.pins)]
+    options = {"goals": goals, "method": held.method, "moving": moving}
+    solve = functools.partial(_solve, skeleton, pose=clip.pose, **options)
+    if held.method == BALANCED:
+        solve = functools.partial(_in_calls, solve, count=BALANCED_CALLS if held.weights else CALLS)
+    elif held.method == "fabrik":
+        solve = functools.partial(_perturbed_if_needed, solve)
+    pose, errors = _said(solve, held.method)
+    return bridge.library.Clip(clip.skeleton, pose, clip.fps, clip.loop, up=clip.up), errors[:, : len(held.pins)]
 
 
 def _locked(held, clip, freedoms):
-    """The freedoms with locked axes as limits, and the bones that move.
+    """The freedoms of bones that move, with locked axes as limits.
 
     A bone with some locked axes moves about the others, if the clip has no rotation about the locked ones.
     """
-    skeleton, quat, found, moving = clip.skeleton, bridge.rotations, dict(freedoms), []
+    skeleton, quat, found = clip.skeleton, bridge.rotations, {}
     for name, freedom in freedoms.items():
         stiff = [each >= 1.0 for each in getattr(freedom, "stiffness", ())]
+        if all(stiff) and stiff and name != held.body:
+            continue
         if any(stiff):
             joint, lock = skeleton.index(name), freedom.locked()
             turned = quat.multiply(quat.conjugate(skeleton.rest.rotations[joint]), clip.pose.rotations[:, joint])
-            at_rest = lock.limit().violation(turned).max() <= LOCKED
-            found[name] = lock if at_rest else freedom
-            if name != held.body and (all(stiff) or not at_rest):
+            if lock.limit().violation(turned).max() <= LOCKED:
+                freedom = lock
+            elif name != held.body:
                 continue
-        moving.append(name)
-    return found, moving
+        found[name] = freedom
+    return found
 
 
 def _chain(skeleton, bone, first):
@@ -94,58 +116,59 @@ def _chain(skeleton, bone, first):
     return names
 
 
-def solved(clip, goals, freedoms, method, *, body=None, weights=None, moving=None, preferred=None):
+def solved(clip, goals, freedoms, method):
     """Solve a clip by a method of the library. Returns the clip and the errors of the goals, (frames, goals, 2).
 
-    `freedoms` are limits by bone name; `body` may move anywhere; `weights` are masses of bones for goals that need
-    them. Only `moving` bones move (default: those of the chains). Compressed limbs bend to the `preferred` rotations.
+    `freedoms` are limits by bone name.
     """
-    library, skeleton = bridge.library, clip.skeleton
+    skeleton = _limited(clip.skeleton, freedoms)
+    pose, errors = _said(functools.partial(_solve, skeleton, clip.pose, goals, method), method)
+    return bridge.library.Clip(clip.skeleton, pose, clip.fps, clip.loop, up=clip.up), errors
+
+
+def _limited(skeleton, freedoms, body=None, weights=None, preferred=None):
+    """A skeleton with limits by bone name, a bone that slides anywhere, masses, and preferred rotations."""
     allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
     limits = {name: limit for name, limit in allowed.items() if limit} or None
     heavy = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names] if weights else []
     masses, centres = (list(numbers) for numbers in zip(*heavy, strict=True)) if weights else (None, None)
     parts = skeleton.parents, skeleton.offsets, skeleton.rest.rotations, skeleton.names, limits
-    body = library.Skeleton(*parts, masses, centres, preferred)
-    solve = functools.partial(
-        library.solve, body, goals=goals, method=method, moving=moving, goal_errors=True, workers=None
-    )
+    return bridge.library.Skeleton(*parts, masses, centres, preferred)
+
+
+def _solve(skeleton, pose, goals, method, **options):
+    """A solution of the library."""
+    return bridge.library.solve(skeleton, pose, goals, method, goal_errors=True, workers=None, **options)
+
+
+def _said(solve, method):
+    """The pose and the errors of a solution; the reason as a CannotBakeError if the method refuses the problem."""
     try:
-        if method == BALANCED:
-            pose, errors = _in_calls(solve, clip.pose, BALANCED_CALLS if weights else CALLS)
-        elif method == "fabrik" and moving:
-            pose, errors = _perturbed_if_needed(solve, clip.pose)
-        else:
-            pose, errors = _found(solve(pose=clip.pose))
+        found = solve()
     except ValueError as error:
         label = next(label for name, label, _ in (*METHODS, *PIN_METHODS) if name == method)
         raise CannotBakeError(f"{label} cannot solve this: {str(error).removeprefix('limits: ')}") from error
-    made = library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
-    return made, np.nan_to_num(errors)
+    pose, errors = (found.pose, found.goal_errors) if hasattr(found, "goal_errors") else found
+    return pose, np.nan_to_num(errors)
 
 
-def _found(solution):
-    """The pose and the errors of a solution."""
-    return solution.pose, solution.goal_errors
-
-
-def _in_calls(solve, pose, count):
-    """The pose and the errors after some calls, each from the pose of the one before."""
-    found = solve(pose=pose, **FIRST)
+def _in_calls(solve, count):
+    """A solution after some calls, each from the pose of the one before."""
+    found = solve(**FIRST)
     for _ in range(count - 1):
         found = solve(pose=found.pose, **NEXT)
-    return _found(found)
+    return found
 
 
-def _perturbed_if_needed(solve, pose):
+def _perturbed_if_needed(solve):
     """The pose and the errors without perturbation, except in frames where only perturbation reaches the goals.
 
     FABRIK leaves a straight chain only by perturbation.
     """
-    found = solve(pose=pose, textbook=True)
+    found = solve(textbook=True)
     if found.reached.all():
-        return _found(found)
-    again = solve(pose=pose)
+        return found
+    again = solve()
     better = (~found.reached & again.reached)[:, np.newaxis, np.newaxis]
     turned, moved = (
         np.where(better, getattr(again.pose, name), getattr(found.pose, name)) for name in ("rotations", "translations")

@@ -42,7 +42,7 @@ class _Live:
     bases: deque = field(default_factory=lambda: deque(maxlen=BASES))  # the last one is the current base
     written: np.ndarray | None = None  # the armature's state after the last solve
     places: np.ndarray | None = None  # of pins
-    sides: dict | None = None  # knees.OneWay, for the current base
+    ready: tuple = ()  # the skeleton and the bones that move, for the current base
     undone: _Base | None = None  # the base of a pose that undo has restored, until it is read
     problem: str | None = None  # the reason why it is not held, as a sentence
     missed: tuple = ()  # sentences about pins that are not reached
@@ -136,7 +136,8 @@ def _follow(here, armature, depsgraph):
             if base := undone or _known(here, held, now):
                 here.bases.remove(base)
             here.bases.append(base or _seen(depsgraph, armature, held))
-            here.sides = pins.sides(armature, held, here.bases[-1].reading.clip)
+            clip = here.bases[-1].reading.clip
+            here.ready = full_body.ready(held, clip, pins.sides(armature, held, clip))
         elif _same(places, here.places):
             return
         here.held, here.places, here.problem = held, places, None
@@ -159,7 +160,7 @@ def _seen(depsgraph, armature, held):
 
 def _bend(here, armature):
     base = here.bases[-1]
-    clip, errors = full_body.bent(here.held, base.reading.clip, here.places[np.newaxis], here.sides)
+    clip, errors = full_body.bent(here.held, base.reading.clip, here.places[np.newaxis], *here.ready)
     made, kept = scene_frames.finished(channels.of_clip(armature, base.reading, clip))
     scene_frames.write_pose(armature, base.pose)
     for channel in made:

@@ -126,13 +126,13 @@ def preferred(skeleton, chains, freedoms):
     chains : sequence of sequences of str
         Bones from the pin up to the first of the chain.
     freedoms : dict of OneWay or ik_limits.Freedom
-        Limits of the bones of chains, by name.
+        Limits of the bones that move, by name.
     """
     quat, found = bridge.rotations, skeleton.rest.rotations.copy()
     for name, end in sorted({pair for chain in chains for pair in zip(chain[1:-1], chain[:-2], strict=True)}):
         joint, way = skeleton.index(name), skeleton.offsets[skeleton.index(end)]
         before, after = rot.unit(skeleton.offsets[joint])[0], rot.unit(quat.rotate(found[joint], way))[0]
-        axis = freedoms[name].bend(way)
+        axis = freedoms[name].bend(way) if name in freedoms else None
         if axis is not None and (isinstance(freedoms[name], OneWay) or before @ after > STRAIGHT):
             found[joint] = quat.multiply(found[joint], quat.from_axis_angle(np.array(axis), PREFERRED))
     return found

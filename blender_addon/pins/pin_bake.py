@@ -42,7 +42,8 @@ def bake(context, armature, held, frames):
     """
     with interactive.paused(), scene_frames.restored(context, [armature], poses=True):
         reading, clip, places = yield from scene_frames.between(_look(context, armature, held, frames), 0.0, 0.6)
-        work = functools.partial(full_body.bent, held, clip, places, pins.sides(armature, held, clip))
+        ready = full_body.ready(held, clip, pins.sides(armature, held, clip))
+        work = functools.partial(full_body.bent, held, clip, places, *ready)
         clip, errors = yield from scene_frames.between(in_thread(lambda _: work()), 0.6, 0.8)
         made, kept = yield from scene_frames.between(channels.of_clip(armature, reading, clip), 0.8, 0.9)
         missed = [

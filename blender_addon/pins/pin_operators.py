@@ -12,11 +12,15 @@ from bpy.props import BoolProperty, IntProperty
 from ..animation import scene_frames
 from ..animation.frame_range import FrameRange, chosen_range, draw_range, scene_range
 from ..feet import deform_check
+from ..feet.foot_report import within
+from ..fk import ik_from_fk, switching
 from ..limbs.ik_constraints import is_selected
 from ..limbs.operators import Baking, Refusing, no_armature, not_usable
+from ..rig import rigify
 from ..rig.armatures import CannotBakeError, not_editable
 from . import interactive, pin_bake, pins
 
+SAME = 1e-3  # distance in world units up to which a limb in FK counts as the same pose
 SIZE = 0.5  # of the bone length: display size of the empty that it is pinned to
 
 
@@ -31,7 +35,7 @@ class _Pinning(Refusing):
 
 
 class IKCORE_OT_pin(_Pinning):
-    """Pin the selected bones to new empties at their current place. Drag an empty to move its bone"""
+    """Pin the selected bones to new empties. Drag an empty to move its bone. Unanimated limbs in IK switch to FK"""
 
     bl_idname = "ikcore.pin"
     bl_label = "Pin"
@@ -46,7 +50,7 @@ class IKCORE_OT_pin(_Pinning):
 
     def execute(self, context):
         armature, listed = context.object, context.object.ikcore_pins
-        chosen = [bone for bone in armature.pose.bones if is_selected(bone)]
+        chosen, switched = _in_fk(context, armature, [bone for bone in armature.pose.bones if is_selected(bone)])
         pinned = {pin.name for pin in listed.pins}
         new = [bone for bone in chosen if bone.name not in pinned]
         if not new:
@@ -61,8 +65,51 @@ class IKCORE_OT_pin(_Pinning):
                 pin = listed.pins.add()
                 pin.name, pin.rotation, pin.target = bone.name, self.rotation, targets[-1]
         listed.active = len(listed.pins) - 1
-        self.report({"INFO"}, f"Pinned {', '.join(bone.name for bone in new)}")
+        sentences = [f"Pinned {', '.join(bone.name for bone in new)}", *switched]
+        self.report({"INFO"}, "; ".join(sentences))
         return {"FINISHED"}
+
+
+def _in_fk(context, armature, chosen):
+    """The bones to pin, and sentences about limbs that are switched from IK to FK, in the displayed pose.
+
+    Pins move FK controls. Bones of a limb in IK become its FK controls. Limbs of an armature with an action stay: their
+    other frames need IK -> FK.
+    """
+    limbs = [limb for limb in rigify.limbs(armature) if not scene_frames.value(armature, limb.path)]
+    found, switched = [], []
+    for bone in chosen:
+        limb = next((limb for limb in limbs if bone.name in limb.controls()), None)
+        if limb and not (armature.animation_data and armature.animation_data.action):
+            bone = armature.pose.bones[limb.pinned(bone.name)]
+            switched += [limb] if limb not in switched else []
+        found += [bone] if bone not in found else []
+    before = _heads(armature, switched)
+    _switch(context, armature, switched)
+    away = [
+        np.linalg.norm(now - was, axis=-1).max() for now, was in zip(_heads(armature, switched), before, strict=True)
+    ]
+    texts = ["in the same pose" if far < SAME else f"{within(far)} off, because IK is stretched" for far in away]
+    return found, [
+        f"Set {limb.word} of {limb.switch} to FK, {text}" for limb, text in zip(switched, texts, strict=True)
+    ]
+
+
+def _heads(armature, limbs):
+    """World positions of the displayed bones of limbs."""
+    return [np.array([armature.matrix_world @ limb.bones[name].head for name in limb.shown]) for limb in limbs]
+
+
+def _switch(context, armature, limbs):
+    """Set limbs to FK in the displayed pose, without keys."""
+    taken = [switching.Taken(limb, 1, to_ik=False) for limb in limbs]
+    scene_frames.finished(ik_from_fk.here(context, [context.scene.frame_current], ik_from_fk.reader(taken)))
+    for channel in (channel for each in taken for channel in each.first(switch=False)):
+        armature.path_resolve(channel.path)[channel.index] = channel.values[0]
+    for limb in limbs:
+        scene_frames.set_value(armature, limb.path, type(scene_frames.value(armature, limb.path))(1))
+    armature.update_tag()
+    context.view_layer.update()
 
 
 @contextlib.contextmanager

@@ -81,6 +81,11 @@ class SwitchedLimb:
         names = [*self.fk, *self.turned, *self.ik, self.control, self.pole, *self.rest, self.thigh]
         return names + ([name for name in (self.paw.toe, self.paw.heel, self.paw.pastern) if name] if self.paw else [])
 
+    def pinned(self, name):
+        """The FK control that moves the same part as one of its bones; that of the end for the IK target."""
+        pairs = zip((*self.turned, *self.fk, *self.ik), (*self.turned, *self.turned, *self.turned), strict=True)
+        return dict(pairs).get(name, self.turned[2])
+
     def selected(self):
         """True if one of its bones is selected."""
         return any(is_selected(self.bones[name]) for name in self.controls())

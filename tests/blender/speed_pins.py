@@ -25,7 +25,7 @@ def main():
 
         bpy.ops.extensions.package_install_files(filepath=str(archive), repo="user_default", enable_on_install=True)
         addon = importlib.import_module("bl_ext.user_default.ikcore")
-        for method, balance in (("dls", False), ("dls", True), ("fabrik", False), ("ccd", False)):
+        for method, balance in (("full_body", False), ("full_body", True), ("fabrik", False), ("ccd", False)):
             armature, target = held(bpy, method, balance=balance)
             print(f"{len(armature.pose.bones)} bones, 5 pins, {method}{', balanced' if balance else ''}:")
             for name, seconds in best(bpy, addon, target).items():

@@ -552,6 +552,22 @@ def test_knees_do_not_bend_backward(step, balance):
     assert knees.min() > -1e-3
 
 
+@pytest.mark.parametrize(
+    ("step", "start"), [((1.0, 0.0, 0.0), 0.0), ((0.6, 0.0, -0.3), 0.0), ((-0.3, -0.9, -0.5), 0.8)]
+)
+@pytest.mark.parametrize("balance", [False, True])
+def test_the_boundary_of_reach_makes_nothing_jump(step, start, balance):
+    armature, targets = held_live()
+    for name in ("foot.L", "foot.R"):
+        armature.ikcore_pins.pins[name].supports_weight = True
+    armature.ikcore_pins.balance = balance
+    way = Vector(step).normalized()
+    targets["hand.L"].location += way * start
+    knees, turned = drag(armature, targets["hand.L"], 0.007 * way, 30)
+    assert turned.max() < 5.0
+    assert knees.min() > -1e-3
+
+
 @pytest.mark.parametrize("method", ["full_body", "fabrik"])
 @pytest.mark.parametrize(("step", "start"), [((0.3, 0.0, 1.0), 0.1), ((1.0, 0.0, 0.0), 0.1), ((0.0, -0.3, -1.0), 0.8)])
 def test_targets_beyond_reach_make_nothing_jump(method, step, start):

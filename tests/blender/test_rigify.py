@@ -110,8 +110,9 @@ def test_ik_that_may_shorten_its_bones_is_said_to_be_off(capfd):
 
 
 def test_pins_of_controls_that_move_nothing_are_refused():
-    """In IK those of FK, in FK those of IK; the sentence says what to do instead."""
+    """In IK those of FK, in FK those of IK; the sentence says what to do instead. In IK the rig has an action."""
     armature = generated("basic_human")
+    armature.animation_data_create().action = bpy.data.actions.new("Walk")
 
     def refused(match, *names):
         rigs.select(armature, *names)
@@ -141,6 +142,37 @@ def test_pins_of_controls_that_move_nothing_are_refused():
     assert (hand.head - place - Vector((0, 0, -0.1))).length < 2e-3
     assert not live.remarks(armature)
     assert not live.notes(armature)
+
+
+def test_pins_in_ik_mode_switch_to_fk_in_the_same_pose(capfd):
+    """Pinned IK targets, IK bones and FK controls become FK controls; a drag beyond reach never jumps."""
+    armature = generated("basic_human")
+    for name in ("thigh_ik", "MCH-shin_ik", "upper_arm_ik", "MCH-forearm_ik"):
+        for side in (".L", ".R"):
+            armature.pose.bones[name + side].ik_stretch = 0
+    armature.pose.bones["hand_ik.L"].location, armature.pose.bones["foot_ik.R"].location = (0.1, 0.1, -0.2), (0, 0, 0.1)
+    bpy.context.view_layer.update()
+    rows = deforming(armature)
+    before = rigs.sampled(armature, [1])[0, rows]
+    rigs.select(armature, "hand_ik.L", "hand_fk.R", "foot_ik.L", "foot_ik.R")
+    assert bpy.ops.ikcore.pin() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert {pin.name for pin in armature.ikcore_pins.pins} == {"hand_fk.L", "hand_fk.R", "foot_fk.L", "foot_fk.R"}
+    assert [bone["IK_FK"] for bone in switches(armature)] == [1.0] * 4
+    assert capfd.readouterr().out.count("to FK, in the same pose") == 4
+    assert not armature.animation_data.action
+    off = np.abs(rigs.sampled(armature, [1])[0, rows] - before).max(axis=(1, 2))
+    assert off.max() < NEAR, sorted(zip(off, (armature.pose.bones[n].name for n in rows), strict=True))[-4:]
+    bpy.ops.ikcore.live_pins()
+    target, poses = armature.ikcore_pins.pins["hand_fk.L"].target, []
+    for _ in range(80):
+        target.location.x += 0.007
+        bpy.context.view_layer.update()
+        poses.append(rigs.sampled(armature, [1])[0, rows])
+    poses = np.array(poses)
+    assert np.degrees(rigs.turn_between(poses[1:], poses[:-1])).max() < 5.0
+    hand = armature.pose.bones["DEF-hand.L"].head
+    assert (armature.matrix_world @ hand - target.location).length > 0.1, "the test stays in reach"
 
 
 @pytest.mark.parametrize("pole", [False, True])
