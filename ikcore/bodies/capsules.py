@@ -106,7 +106,7 @@ def self_collisions(skeleton: Skeleton, pose: Pose, capsules: Capsules) -> Array
     >>> right = ik.rotations.from_axis_angle([0, 0, 1], np.pi / 2)
     >>> folded = ik.Pose([[1, 0, 0, 0], right, right, right, [1, 0, 0, 0]])
     >>> capsules.names(arm)
-    [('joint1', 'joint3'), ('joint1', 'joint4'), ('joint2', 'joint4')]
+    [('1', '3'), ('1', '4'), ('2', '4')]
     >>> ik.bodies.self_collisions(arm, folded, capsules).round(3)
     array([-0.92,  0.08, -0.92])
     """
