@@ -1,8 +1,10 @@
-"""Whole bodies: ready-made ones, masses and hinges for rigs, balance, effort and momentum."""
+"""Whole bodies: ready-made ones, masses and hinges for rigs, nodes, many legs, hands, capsules, balance and effort."""
 
 from ikcore.bodies import nodes
 from ikcore.bodies.balance import MotionBalance, StaticBalance, balance, balance_in_motion, soles, support_polygon
+from ikcore.bodies.capsules import Capsules, SeparateNode, self_collisions
 from ikcore.bodies.effort import StaticEffort, effort
+from ikcore.bodies.hands import BoxShape, CapsuleShape, Grasp, grasp, hand
 from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
@@ -16,10 +18,15 @@ from ikcore.bodies.segments import with_masses
 
 __all__ = [
     "BodyReport",
+    "BoxShape",
+    "CapsuleShape",
+    "Capsules",
     "Flight",
+    "Grasp",
     "ManyLegsNode",
     "Motion",
     "MotionBalance",
+    "SeparateNode",
     "StaticBalance",
     "StaticEffort",
     "as_body",
@@ -27,6 +34,8 @@ __all__ = [
     "balance_in_motion",
     "effort",
     "flights",
+    "grasp",
+    "hand",
     "hexapod",
     "hinges_from",
     "human",
@@ -36,6 +45,7 @@ __all__ = [
     "nodes",
     "quadruped",
     "report",
+    "self_collisions",
     "soles",
     "strengths",
     "support_polygon",
