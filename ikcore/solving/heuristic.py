@@ -37,7 +37,7 @@ def fabrik(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpa
 
 @method
 def follow(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[Iterated]) -> Solution:
-    """Solve by following the leader: the tip of a chain goes ahead and draws the bones after it, as those of a rope.
+    """Solve by following the leader: the tip of a chain moves ahead and pulls the bones along, like a rope.
 
     For one chain without limits. Bones near the tip turn most.
 

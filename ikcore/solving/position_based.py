@@ -32,7 +32,7 @@ def full_body(
     max_error: float | None = None,
     **shared: Unpack[Iterated],
 ) -> Solution:
-    """Solve by rigid bodies with masses that goals draw (XPBD), then meet the goals by damped least squares.
+    """Solve by rigid bodies with masses that goals pull at (XPBD), then meet the goals by damped least squares.
 
     For whole bodies: masses, inertia and stiffness decide which joints move. A root moves if its limit has a
     `position`; `as_body` gives it one. The first number of `history` is the residual before the finish, `error` the one

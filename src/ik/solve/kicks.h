@@ -8,7 +8,7 @@ enum { KICKS = 8 };
  * by limits. Joints would jump between such poses from frame to frame. Poses within tolerance always count. */
 ik_inline number kicks_gain(const ik_plan *plan) { return plan->past.follows ? (number)0.75 : 0; }
 
-/* After the columns of the watch: the quality of the pose that is kept aside. */
+/* After the columns of the watch: the error of the stored pose. */
 enum { KICKS_BEST = WATCH_COLUMNS, KICKS_COLUMNS };
 
 ik_inline void kicks_start(columns c, int watch) {

@@ -132,7 +132,7 @@ ik_inline void eigen_turn(int rows, real *a, real *vectors, int step, int p, int
     const real zero = real_splat(0), one = real_splat(1), two = real_splat(2);
     real *shared = &a[packed(q, p) * step], *first = &a[packed(p, p) * step], *second = &a[packed(q, q) * step];
     mask counts = mask_less(real_splat((number)0.125 * EPSILON), real_abs(*shared));
-    if (rows > EIGEN_FEW && !mask_any(counts)) { /* else it is not worth asking */
+    if (rows > EIGEN_FEW && !mask_any(counts)) { /* for few rows the test costs more than the turn */
         *shared = zero;
         return;
     }
@@ -174,7 +174,7 @@ ik_inline void eigen_by_rows(int rows, real *a, real *vectors, int step) {
         a[packed(i, i) * step] = real_unscale(scale) * a[packed(i, i) * step];
 }
 
-/* The matrix becomes its eigenvalues, on the diagonal and in no order; of the matrix `vectors`, row by row, column i is
+/* Replaces the matrix by its eigenvalues, on the diagonal and in no order. Column i of `vectors`, stored by rows, is
  * the unit eigenvector of the i-th. Errors are rounding errors relative to the largest eigenvalue. */
 static inline void eigen_of(real *a, real *vectors, int step, int rows) {
     LINEAR_BY_ROWS(eigen_by_rows, rows, a, vectors, step);
@@ -190,7 +190,7 @@ static inline void eigen_of(real *a, real *vectors, int step, int rows) {
 
 enum { BOUNDED_ROUNDS = 8 }; /* rounds per row */
 
-/* A system whose held rows do not change. */
+/* The system of the free numbers, with the held ones fixed. */
 ik_inline void bounded_reduce(int rows, const real *a, const real *b, const real *x, const real *held, real *factor,
                               real *y, int step) {
     const real zero = real_splat(0), one = real_splat(1);
@@ -233,7 +233,7 @@ ik_inline mask bounded_go(int rows, const real *y, const real *low, const real *
     return all;
 }
 
-/* Frees the number that is held back most, in lanes that may; returns those where there was one. */
+/* Frees the number that its bound holds back most, in lanes of `may`; returns the lanes with such a number. */
 ik_inline mask bounded_let_go(int rows, const real *a, const real *b, const real *x, real *held, mask may, int step) {
     const real zero = real_splat(0);
     real most = zero, which = real_splat(-1);

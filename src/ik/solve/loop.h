@@ -32,7 +32,7 @@ extern long long IK_LANE_STEPS;
 #define SOLVE_COUNT(lanes) ((void)0)
 #endif
 
-/* The last lanes at work, LANES at most, into the first vector: the others need no more steps. */
+/* Moves the last lanes at work, LANES at most, into the first vector. The other vectors need no more steps. */
 static void solve_close_up(solve *s, int groups) {
     const int all = columns_allocated(s->size.columns + s->size.work) + s->kept;
     for (int lane = 0, from = LANES; lane < LANES; lane++) {
@@ -70,7 +70,7 @@ static void solve_items(solve *s, int groups) {
     if (s->result_count) solve_finish(s);
 }
 
-/* All items, and then, from the poses that were found, those of which the bones have changed. */
+/* Solves all items; then, from the found poses, those whose bones have changed. */
 enum { SOLVE_ROUNDS = 40 };
 static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     s->round = 0;
@@ -82,7 +82,7 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     const ik_solve_job *job = s->job;
     ik_solve_job again = *job;
     again.rotations = again.solved;
-    again.options.start_from_tail = 0; /* so that chains do not curl up, whose bones change most */
+    again.options.start_from_tail = 0; /* otherwise chains curl up, and their bones change most */
     s->job = s->plan->job = &again;
     s->plan->past.follows = s->plan->elsewhere = 0;
     for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stop.stopped; s->round++) {
@@ -93,7 +93,7 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     s->job = s->plan->job = job;
 }
 
-/* ---- frames that follow each other */
+/* ---- sequences of frames */
 
 /* The number of items that go through all frames together. */
 enum { SOLVE_ITEMS = 4096 };
@@ -165,7 +165,7 @@ enum { POSE_REALS = 14 + sizeof(scaled_joint) / sizeof(real) };
 
 ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
 
-/* Goals, what items look back to, and what a method keeps of them. */
+/* Goals, earlier frames of items, and the state that a method keeps of them. */
 ik_inline size_t solve_frames_part(const ik_solve_job *job, int state) {
     const size_t of_item = sizeof(int[2]) + (size_t)state * sizeof(number);
     if (!solve_has_frames(job)) return 0;
@@ -196,7 +196,7 @@ ik_inline real *solve_cut(real **free, int count) {
     return cut;
 }
 
-/* The plan is where scratch memory starts. */
+/* The plan is at the start of the scratch memory. */
 static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last) {
     const ik_solve_job *job = plan->job;
     solve s = {.plan = plan, .how = how};

@@ -1,8 +1,8 @@
-/* Lanes of the bundle: records are loaded and taken, results put, and lanes that are done filled again. */
+/* Lanes of the bundle: loads and takes records, puts results, and fills lanes that are done again. */
 
 /* ---- lanes of the bundle */
 
-/* The first columns of one item, from its lane to another. */
+/* Copies the first columns of one item from its lane to another. */
 ik_inline void solve_move(columns to, int to_lane, columns from, int from_lane, int count) {
     const ptrdiff_t step = to.step * LANES, from_step = from.step * LANES;
     number *target = (number *)to.first + to_lane;
@@ -37,7 +37,7 @@ ik_inline columns solve_kept_of_waiting(const solve *s, int at) {
 }
 ik_inline number *solve_in_lane(columns c, int i, int lane) { return (number *)column(c, i) + lane; }
 
-/* An attempt has ended; the best one is kept. Returns whether there is to be another. */
+/* Keeps the best attempt after one has ended. Returns whether there is another one. */
 static int solve_tries_again(solve *s, int g, int lane) {
     columns c = columns_of_bundle(s->bundle, g), kept = solve_kept_of_bundle(s, g);
     const number error = *solve_in_lane(c, ERROR, lane), off = error * *solve_in_lane(c, UNSCALE, lane);
@@ -64,7 +64,7 @@ static void solve_put_best(solve *s, int g, int lane) {
     *solve_in_lane(results, ITERATIONS, s->result_count) = *solve_in_lane(kept, KEPT_ITERATIONS, lane);
 }
 
-/* A group of those that wait, into the record of what is loaded. */
+/* Loads a group of waiting items. */
 static void solve_load_waiting(solve *s) {
     columns kept = solve_kept_of_record(s);
     const int count = s->waiting_count < LANES ? s->waiting_count : LANES;
@@ -127,7 +127,7 @@ static long long solve_work(const ik_plan *plan) {
     return (plan->slots + 1) * tasks * tasks;
 }
 
-/* Whether there is another item to do, which is loaded then. */
+/* Whether there is another item; if so, it is loaded. */
 static int solve_has_next(solve *s) {
     for (;; s->taken++) {
         if (s->taken == s->loaded.count) {
@@ -169,7 +169,7 @@ ik_inline mask solve_works(const solve *s, int g) {
            mask_zero(real_bits(*column(c, SAID)));
 }
 
-/* The error of every item at work, as often as it is asked for. */
+/* Writes the error of every item at work to its history. */
 static void solve_record(const solve *s, int g) {
     columns c = columns_of_bundle(s->bundle, g);
     real in_world = *column(c, ERROR) * *column(c, UNSCALE);
@@ -197,7 +197,8 @@ ik_inline int solve_list_idle(mask at_work, int *idle) {
     return count;
 }
 
-/* Puts what is done and takes what is next, until every lane has work or there is none. Returns how many work. */
+/* Puts finished items and takes the next ones, until every lane has work or no item is left. Returns the number of
+ * lanes with work. */
 static int solve_refill(solve *s, int g) {
     for (;;) {
         mask at_work = solve_works(s, g);

@@ -40,7 +40,7 @@ static void solve_slow_down(const solve *s, group at, pose *world) {
         solve_place_solved(plan, at, k, s->solved, s->moved, world);
 }
 
-/* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
+/* Converts the world rotations of the method to local ones, and computes the resulting pose. */
 static void solve_rebuild(const solve *s, group at, pose *world) {
     const ik_plan *plan = s->plan;
     columns record = columns_of_record(s->results);
@@ -70,7 +70,7 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
     solve_center(plan, world);
 }
 
-/* Uneven scales above a joint that turns: its bones change as it does. */
+/* Lanes with uneven scales above a joint that turns, which change its bones. */
 static mask solve_is_uneven(const ik_plan *plan, const pose *world) {
     mask uneven = mask_splat(0);
     for (int k = 0; k < plan->count; k++) {

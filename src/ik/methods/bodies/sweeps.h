@@ -44,7 +44,7 @@ ik_inline void sweep_push(const ik_plan *plan, columns c, body_point p, vec3 imp
     sweep_turn(plan, c, p.slot, vec3_scale(willing, vec3_cross(p.arm, impulse)));
 }
 
-/* Point a goes to b, and b to a, a share of the way. */
+/* Moves points a and b towards each other, by a share of their distance. */
 static void sweep_pin(const ik_plan *plan, columns c, body_point a, body_point b, vec3 off, real share) {
     const direction way = vec3_direction(off);
     const real gives = sweep_gives(plan, c, a, way.unit) + sweep_gives(plan, c, b, way.unit);
@@ -53,14 +53,14 @@ static void sweep_pin(const ik_plan *plan, columns c, body_point a, body_point b
     sweep_push(plan, c, b, vec3_scale(real_splat(-1), impulse));
 }
 
-/* The body that the one of node k hangs on; -1: none. */
+/* The parent body of the body of node k; -1: none. */
 ik_inline int sweep_parent(const ik_plan *plan, int k) {
     return plan->nodes[k].moves ? body_of(plan, plan->nodes[k].parent) : -1;
 }
 
 ik_inline real sweep_relaxation(const ik_plan *plan) { return real_splat((number)plan->job->options.relaxation); }
 
-/* The joint of a body is where the body above has it. */
+/* Pins a body to its parent at their joint. */
 static void sweep_joint(const ik_plan *plan, columns c, int k) {
     const vec3 here = bodies_frame(plan, c, k).place, there = bodies_hung(plan, c, k, here);
     const int above = sweep_parent(plan, k);
@@ -74,7 +74,7 @@ ik_inline vec3 sweep_between(quat from, quat to) {
     return vec3_scale(real_splat(2), quat_negate_if(mask_less(off.w, real_splat(0)), off).v);
 }
 
-/* The joint of a body stays within its limit: the body turns into it, and the one above the other way. */
+/* Keeps the joint of a body within its limit: the body turns into it, and its parent turns the opposite way. */
 static void sweep_limit(const ik_plan *plan, columns c, int k) {
     if (!joint_is_limited(plan, k)) return;
     const int slot = plan->nodes[k].slot, turned = body_column(plan, slot, BODY_TURNED);
@@ -97,7 +97,7 @@ static void sweep_limit(const ik_plan *plan, columns c, int k) {
     column_set_quat(c, above_turned, quat_select(over, column_quat(c, above_turned), stood));
 }
 
-/* How much a goal counts beside the heaviest, 0 to 1. */
+/* The weight of a goal relative to the largest, 0 to 1. */
 ik_inline real sweep_strength(const ik_plan *plan, columns c, int task) {
     const real root = *column(c, joint_task(plan, task) + TASK_WEIGHT);
     return root * root;

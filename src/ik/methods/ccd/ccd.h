@@ -15,12 +15,14 @@
  *   sweep      an iteration: every joint once, from the tips (or, without `start_from_tail`, from the root). Only the
  *              effectors move during a sweep. The joints follow at its end, all at once (solve/turns.h).
  *   limits     the best turn that the limit allows. The next joints take the rest of the error.
- *   step       the best turn, times the mobility (1 - stiffness, the bias of the sources), times a share that
- * `feedback` derives from the remaining error, and at most the joint's cap and `max_step`. (B. Kenwright, "Inverse
- *              kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012: inverse branch kinematics.)
+ *   step       the best turn times the mobility (1 - stiffness, the bias of the sources), times a share that
+ *              `feedback` derives from the remaining error. It is at most the joint's cap and `max_step`. (Inverse
+ *              branch kinematics: B. Kenwright, "Inverse kinematics - cyclic coordinate descent", Journal of Graphics
+ *              Tools 16, 2012.)
  *   bounce     only joints near the tips turn, as many as the target needs. A branch that makes no progress gets one
- * more joint. The next sweep starts at the tips again. strides    after a sweep all joints repeat their last turns, and
- * those of earlier sweeps (solve/acceleration.h). Stiffness, caps, `feedback` and `max_step` switch this off.
+ *              more joint. The next sweep starts at the tips again.
+ *   strides    after a sweep all joints repeat their last turns, and those of earlier sweeps (solve/acceleration.h).
+ *              Caps, `feedback` and `max_step` switch this off.
  *
  * All of this is on unless `textbook` is set:
  *
@@ -32,22 +34,24 @@
  *   - joints of a chain that makes no progress are perturbed, as in solve/kicks.h;
  *   - a turn that a limit has changed is made only if it brings the effectors nearer. */
 
-/* A chain is straight where no joint sees its target farther aside than by this sine; it is bent by so many radians. */
+/* CCD_IN_LINE: a chain counts as straight if the sine between effector and target, seen from any joint, is below this.
+ * CCD_BEND: the angle by which it is bent, in radians. */
 #define CCD_IN_LINE (number)(1e-6 + 64 * EPSILON)
 #define CCD_BEND    (number)1e-3
 
-/* A sweep that takes less than this share off the error is no progress; after so many of them the joints are shaken. */
+/* A sweep that reduces the error by less than the share CCD_PROGRESS is no progress. After CCD_PATIENCE of them the
+ * joints are perturbed. */
 #define CCD_PROGRESS (number)1e-3
-#define CCD_HOPELESS (number)1e-8 /* less than this: it is at rest, and need not wait */
+#define CCD_HOPELESS (number)1e-8 /* below this share the joints are at rest, and are perturbed at once */
 enum { CCD_PATIENCE = 5 };
 
-/* A branch is long enough to start with where the target is nearer than this share of its reach. */
+/* A first branch is long enough if the target is nearer than this share of its reach. */
 #define CCD_REACHES (number)0.98
 
 enum ccd_state {
     CCD_STRAIGHT,  /* 1: to be bent first */
     CCD_PER_REACH, /* of the longest chain */
-    CCD_BRANCH,    /* so many joints turn, from the tips */
+    CCD_BRANCH,    /* the number of joints that turn, from the tips */
     CCD_SQUARE,    /* the sum of squares after the sweep before */
     CCD_WATCH,
     CCD_STATE = CCD_WATCH + KICKS_COLUMNS
@@ -60,7 +64,7 @@ ik_inline int ccd_state(const ik_plan *plan, enum ccd_state what) { return joint
 ik_inline int ccd_ends(const ik_plan *plan) { return step_columns(plan); }
 ik_inline int ccd_height(const ik_plan *plan, int slot) { return ends_place(ccd_ends(plan), plan->task_count) + slot; }
 
-/* ---- what draws at a joint */
+/* ---- pulls at a joint */
 
 /* The target of an effector. A rotation is pulled at three axes, which counts its angle twice. */
 static ends_wanted ccd_wanted(const ik_plan *plan, columns c, int task) {
@@ -71,7 +75,7 @@ static ends_wanted ccd_wanted(const ik_plan *plan, columns c, int task) {
     return (ends_wanted){.place = wanted.place, .weight = weight};
 }
 
-/* The number of ends that node k carries, a rotation counting as several. */
+/* The number of effectors that node k carries; a rotation counts as several. */
 static int ccd_ends_below(const ik_plan *plan, int k) {
     int count = 0;
     for (int t = 0; t < plan->task_count; t++)
@@ -97,10 +101,10 @@ static ccd_place ccd_place_of(const ik_plan *plan, columns c, int k) {
     return at;
 }
 
-/* The best turn of what is drawn by one end; of half-turns one across the bone. */
+/* The best turn for one effector; a half turn is about an axis perpendicular to the bone. */
 ik_outline quat ccd_fit_one(const pull *s, const vec3 *bone) { return pull_turn(s, *bone); }
 
-/* The turn of a ball that is best for all that draws at it; of half-turns one across the axis y of what is above. */
+/* The best turn of a ball for all its effectors; the axis of a half turn is perpendicular to the y axis of `above`. */
 static quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
     vec3 across = quat_rotate(above, vec3_splat(0, 1, 0));
     if (ccd_ends_below(plan, k) < 2) return ccd_fit_one(s, &across);
@@ -111,19 +115,19 @@ static quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
 
 /* ---- how far a joint turns */
 
-/* The most that a joint may at a visit by what is its own; 0: any. */
+/* The cap of a joint, its largest turn per visit; 0: unlimited. */
 static double ccd_own_cap(const ik_plan *plan, int k) {
     const ik_joint *joints = plan->job->skeleton->joints;
     return joints ? joints[plan->nodes[k].joint].cap : 0;
 }
 
-/* The same by that and by `max_step`. */
+/* The largest turn by the cap and by `max_step`; 0: unlimited. */
 static number ccd_cap(const ik_plan *plan, int k) {
     double own = ccd_own_cap(plan, k), all = plan->job->options.max_step;
     return (number)(own == 0 || (all > 0 && all < own) ? all : own);
 }
 
-/* Whether some joint is to turn less than is best for its ends. */
+/* Whether `feedback`, `max_step` or a cap restrict the steps. */
 static int ccd_is_held(const ik_plan *plan) {
     int held = plan->job->options.max_step > 0 || plan->job->options.feedback > 0;
     for (int k = 0; k < plan->count; k++)
@@ -131,10 +135,10 @@ static int ccd_is_held(const ik_plan *plan) {
     return held;
 }
 
-/* How willingly a joint turns about an axis of its limit. */
+/* The mobility of a joint about an axis of its limit. */
 static real ccd_willing(const ik_limit *limit, int axis) { return real_splat((number)(1 - limit->stiffness[axis])); }
 
-/* A turn, before anything above has turned, by how willingly node k turns about its axes. */
+/* A turn of node k times its mobility about the axes of its limit, in the axes before its ancestors turn. */
 static vec3 ccd_resisted(const ik_plan *plan, columns c, int k, vec3 turn) {
     const ik_limit *limit = plan->nodes[k].limit;
     vec3 sum = vec3_splat(0, 0, 0);
@@ -167,7 +171,7 @@ static real ccd_share(const ik_plan *plan, columns c, int k) {
     return real_min(real_splat(1), real_splat(feedback) * (*column(c, ccd_state(plan, CCD_PER_REACH)) * off));
 }
 
-/* An angle as the nearest to a hinge's that its range and its cap let it turn by, the way round that is shorter. */
+/* The allowed turn of a hinge nearest to an angle, by its range and its cap, on the shorter way round. */
 static real ccd_hinge_within(const ik_plan *plan, columns c, int k, real angle) {
     const ik_limit *limit = plan->nodes[k].limit;
     const real half = real_splat((number)0.5), most = real_splat(4 * eighth_turn[0]),
@@ -212,7 +216,7 @@ static mask ccd_stays(const ik_plan *plan, columns c, int k, const pull *s, mask
     return stays;
 }
 
-/* Node k turns, and the ends with it. */
+/* Turns node k and the effectors below it. */
 static void ccd_turn(const ik_plan *plan, columns c, int k, ccd_place at) {
     const int slot = plan->nodes[k].slot;
     pull s = ends_pull(plan, c, ccd_ends(plan), k, at.place, ccd_wanted);
@@ -229,7 +233,7 @@ static void ccd_turn(const ik_plan *plan, columns c, int k, ccd_place at) {
     ends_carry(plan, c, ccd_ends(plan), k, at.place, quat_select(stays, quat_identity(), turn));
 }
 
-/* How far the places below node k are from where they should be, on the whole; of a look how far its ray passes by. */
+/* The weighted mean offset of the positions below node k from their targets; for a look the distance of its ray. */
 static vec3 ccd_way(const ik_plan *plan, columns c, int k) {
     const real zero = real_splat(0), one = real_splat(1);
     vec3 sum = vec3_splat(0, 0, 0);
@@ -250,7 +254,7 @@ static vec3 ccd_way(const ik_plan *plan, columns c, int k) {
     return vec3_scale(one / real_select(mask_equal(all, zero), one, all), sum);
 }
 
-/* Node k slides, and the ends with it. */
+/* Slides node k and the effectors below it. */
 static void ccd_slide(const ik_plan *plan, columns c, int k, quat above) {
     const int slot = plan->nodes[k].slot;
     quat track = quat_multiply(above, joint_parent(plan, c, k));
@@ -267,7 +271,7 @@ static void ccd_visit(const ik_plan *plan, columns c, int slot) {
     if (plan->nodes[k].slides) ccd_slide(plan, c, k, at.above);
 }
 
-/* How many joints turn from each to its tips. */
+/* For every slot, the number of turning joints from there to its tips. */
 static void ccd_measure_branches(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++)
         *column(c, ccd_height(plan, slot)) = real_splat(0);
@@ -297,7 +301,7 @@ static void ccd_sweep(const ik_plan *plan, real *bundle, int g) {
 
 /* ---- strides */
 
-/* Joints go on, but not where they are to turn by so much and no more. */
+/* Strides are used unless steps are restricted. */
 static int ccd_strides(const ik_plan *plan) { return !plan->job->options.textbook && !ccd_is_held(plan); }
 
 /* Whether the plan is a free chain without restrictions of the order, the joints or their steps: ccd_free_chain.h. */
@@ -344,7 +348,7 @@ static mask ccd_is_straight(const ik_plan *plan, columns record) {
     return straight;
 }
 
-/* A little to one side and to the other, joint after joint; a hinge to where its range has room. */
+/* A small turn, to alternate sides from joint to joint; to the other side if the limit does not allow it. */
 static vec3 ccd_bent(const ik_plan *plan, columns c, int k, vec3 across) {
     const real by = real_splat(plan->nodes[k].slot & 1 ? -CCD_BEND : CCD_BEND);
     vec3 turn = vec3_scale(by, across), back = vec3_scale(-by, across);
@@ -369,7 +373,7 @@ static void ccd_bend(const ik_plan *plan, real *bundle, int g, mask straight) {
     IK_NAME(turns_accept)(plan, c, straight);
 }
 
-/* Chains that are straight at first. */
+/* Bends straight chains before the first sweep. */
 ik_inline void ccd_bend_straight(const ik_plan *plan, real *bundle, int g) {
     real *straight = column(columns_of_bundle(bundle, g), ccd_state(plan, CCD_STRAIGHT));
     mask bend = mask_equal(*straight, real_splat(1));
@@ -377,9 +381,9 @@ ik_inline void ccd_bend_straight(const ik_plan *plan, real *bundle, int g) {
     *straight = real_splat(0);
 }
 
-/* ---- branches and what is stuck */
+/* ---- branches and stalls */
 
-/* How many joints a place needs, from its end: the least of two or more whose reach it is well within. */
+/* The number of joints, from the end, with which a chain reaches its target well: the smallest of two or more. */
 static real ccd_branch(const ik_plan *plan, columns record, int task) {
     const real zero = real_splat(0);
     vec3 target = joint_wanted(plan, record, task).place;
@@ -422,7 +426,7 @@ static mask ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     return kicked;
 }
 
-/* The end of a step, which leaves these errors; returns the lanes that are shaken. */
+/* Ends a step that left these errors; returns the perturbed lanes. */
 ik_inline mask ccd_conclude(const ik_plan *plan, real *bundle, int g, errors now) {
     *column(columns_of_bundle(bundle, g), ERROR) = now.largest;
     return plan->job->options.textbook ? mask_splat(0) : ccd_watch(plan, bundle, g, now);
