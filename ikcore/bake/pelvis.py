@@ -141,15 +141,15 @@ def _rise(hung: list[_Leg], paths: list[FootPath], scene: Scene, *, rounds: bool
     hips = _summed(np.stack([path.motion.chain[:, 0] for path in paths])) / len(paths)
     rough = _MORE_JERK * _jerk(hips, scene)
 
-    heeds, found = straight, None
-    for _ in range(_TRIES):  # where straight legs make it jerk too much, they count less
-        found = _smoothed(rise, (lower, upper), stands * heeds, scene, found)
+    heeds, found = straight, _smoothed(rise, (lower, upper), stands * straight, scene)
+    for _ in range(_TRIES - 1):  # where straight legs make it jerk too much, they count less
         rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
         if not rougher.any():
             break
         share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
         share = in_rounds(share) if rounds else share
         heeds = heeds + share * (np.sqrt(heeds) - heeds)
+        found = _smoothed(rise, (lower, upper), stands * heeds, scene, found)
     return _bounded(found, paths, scene)
 
 
