@@ -29,8 +29,8 @@ ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # The pose is a continuous function of the pins, beyond reach too, because no chain that stalls is perturbed, as
 # `full_body` does after 28 iterations. Calls in sequence come nearer, and bend limbs faster near their full length.
-# After two, no bone turns by more than 5 degrees for a pin that moves by 0.4 % of the height. Balance has light goals,
-# which come nearer slowly.
+# After two, a pin that moves by 0.4 % of the height turns bones by about 5 degrees at most, where a limb
+# becomes straight. Balance has light goals, which come nearer slowly.
 FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 14}
 CALLS, BALANCED_CALLS = 2, 5
 LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest

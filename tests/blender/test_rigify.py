@@ -165,7 +165,9 @@ def test_pins_in_ik_mode_switch_to_fk_in_the_same_pose(capfd):
     assert off.max() < NEAR, sorted(zip(off, (armature.pose.bones[n].name for n in rows), strict=True))[-4:]
     bpy.ops.ikcore.live_pins()
     target, poses = armature.ikcore_pins.pins["hand_fk.L"].target, []
-    for _ in range(80):
+    target.location.x += 0.2
+    bpy.context.view_layer.update()
+    for _ in range(40):
         target.location.x += 0.007
         bpy.context.view_layer.update()
         poses.append(rigs.sampled(armature, [1])[0, rows])
