@@ -26,9 +26,9 @@ BONES = {
 }
 SPREAD = {"index": 9.0, "middle": 0.0, "ring": -8.0, "little": -16.0}  # degrees of metacarpals in the palm
 THICK = 0.045  # radius of a finger as share of the hand's length
-STEP = 2.0  # degrees of the fastest joint between tests for contact
-HALVINGS = 30
-SEARCHES = 60  # of the point of a bone that is nearest to a shape
+STEP = 3.0  # degrees of the fastest joint between tests for contact
+HALVINGS = 20
+SEARCHES = 36  # of the point of a bone that is nearest to a shape
 
 
 class Shape(Protocol):
@@ -151,14 +151,15 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     shape : Shape
         `CapsuleShape`, `BoxShape`, or another convex body with a signed distance.
     pose : Pose, optional
-        A single open pose, which places the wrist. Default: at rest.
+        A single open pose, which places the wrist. Default: at rest. A bone that is inside the shape there stays there,
+        and its negative distance says so.
     radius : float, optional
         Of the fingers. Default: 4.5 percent of the hand's length.
 
     Examples
     --------
     >>> left = hand("left", 0.19)
-    >>> held = grasp(left, CapsuleShape([0.1, -0.08, 0.045], 0.03, end=[0.1, 0.08, 0.045]))
+    >>> held = grasp(left, CapsuleShape([0.1, -0.08, 0.045], 0.03, end=[0.1, 0.02, 0.045]))
     >>> held.touching[1:]
     ('index', 'middle', 'ring', 'little')
     """

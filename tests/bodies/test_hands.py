@@ -13,10 +13,10 @@ from ikcore.bodies import BoxShape, CapsuleShape, grasp, hand
 
 SHAPES: dict[str, Any] = {
     "sphere": CapsuleShape([0.1, 0.0, 0.05], 0.035),
-    "cylinder": CapsuleShape([0.1, -0.1, 0.045], 0.03, end=[0.1, 0.1, 0.045]),
-    "thin": CapsuleShape([0.11, -0.1, 0.03], 0.012, end=[0.11, 0.1, 0.03]),
-    "box": BoxShape([0.1, 0, 0.045], [0.025, 0.09, 0.03]),
-    "turned box": BoxShape([0.1, 0, 0.055], [0.025, 0.08, 0.025], ik.rotations.exp([0, 0.5, 0])),
+    "cylinder": CapsuleShape([0.1, -0.1, 0.045], 0.03, end=[0.1, 0.02, 0.045]),
+    "thin": CapsuleShape([0.11, -0.1, 0.03], 0.012, end=[0.11, 0.02, 0.03]),
+    "box": BoxShape([0.1, -0.04, 0.045], [0.025, 0.06, 0.03]),
+    "turned box": BoxShape([0.1, -0.04, 0.055], [0.025, 0.06, 0.025], ik.rotations.exp([0, 0.5, 0])),
 }
 
 
