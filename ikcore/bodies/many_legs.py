@@ -297,7 +297,9 @@ class ManyLegsNode(Node):
             side = dot(line, line) - above * above
             known = job.targets["hit"][:, number] > 0
             highs.append(np.where(known & (side < far * far), np.sqrt(np.maximum(far * far - side, 0)) - above, np.inf))
-            lows.append(np.where(known & (side < near * near), np.sqrt(np.maximum(near * near - side, 0)) - above, -np.inf))
+            lows.append(
+                np.where(known & (side < near * near), np.sqrt(np.maximum(near * near - side, 0)) - above, -np.inf)
+            )
         return np.maximum.reduce(lows), np.minimum.reduce(highs)
 
     def _room(self, job: Job, cores: Array, middle: Array) -> Array:
