@@ -65,7 +65,8 @@ def test_a_mirrored_grasp_is_the_mirrored_pose() -> None:
 
 def test_nothing_to_grasp() -> None:
     held = grasp(hand(), CapsuleShape([5.0, 0, 0], 0.1))
-    assert held.touching == () and not held.opposed
+    assert held.touching == ()
+    assert not held.opposed
 
 
 def test_lengths_and_refusals() -> None:
