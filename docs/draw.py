@@ -66,6 +66,7 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             density,
             which,
             nodes,
+            many_legs,
         )
         for picture in (
             *limb,
@@ -511,6 +512,33 @@ def nodes() -> Figure:
     step.plot([-0.5, 0.05, 0.05, 0.9], [0, 0, 0.22, 0.22], color=GREY, linewidth=2)
     figure_of(step, body, came, GREY, 0.35)
     figure_of(step, body, ik.bodies.nodes.GroundNode(stairs)(body, came).pose, BLUE, 1)
+    return figure
+
+
+def many_legs() -> Figure:
+    """A quadruped and a hexapod on a slope with steps."""
+    figure, panels = scenes("four legs", "six legs", x=(-0.8, 0.8), y=(-0.4, 1.3))
+    steps = [(-0.8, -0.25, -0.12), (-0.25, 0.15, 0.0), (0.15, 0.8, 0.15)]
+    ground = ik.Ground.plane(height=-0.3)
+    for near, far, height in steps:
+        ground += ik.Ground.mesh([[x, height, z] for x, z in ((-3, near), (3, near), (3, far), (-3, far))], STAIR)
+    for panel, pairs in zip(panels, (2, 3), strict=True):
+        parents, offsets, legs = [-1, 0], [[0, 0.8, -0.4], [0, 0, 0.8]], []
+        for z in np.linspace(0, 0.8, pairs):
+            for x in (0.3, -0.3):
+                first = len(parents)
+                parents += [0, first, first + 1]
+                offsets += [[x, 0, float(z)], [0, -0.4, 0.1], [0, -0.4, -0.1]]
+                legs.append((first, first + 2))
+        body = ik.Skeleton(parents, offsets)
+        found = ik.bodies.ManyLegsNode(ground, legs, 0, 1)(body, body.rest)
+        for near, far, height in steps:
+            panel.plot([near, far], [height, height], color=GREY, linewidth=2)
+        for pose, color, shade in ((body.rest, GREY, 0.35), (found.pose, BLUE, 1)):
+            at = body.forward(pose).positions
+            line(panel, at[[0, 1]], color, width=3, shade=shade, view=PROFILE)
+            for hip, foot in legs:
+                line(panel, at[hip : foot + 1], color, width=2, shade=shade, view=PROFILE, marker="o", markersize=3)
     return figure
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ikcore._arrays import dot, size
 from ikcore._joints import ancestors
@@ -194,9 +194,11 @@ class SeparateNode(Node):
             places = np.asarray(skeleton.forward(pose).positions, float)
             goals, moving = list(self.goals), set()
             for pair in near:
-                stays, moves, joints = _mover(skeleton, self.capsules, *self.capsules.pairs[pair], other=count % 2 == 1)
+                a, b = self.capsules.pairs[pair]
+                stays, moves, joints = _mover(skeleton, self.capsules, a, b, other=count % 2 == 1)
                 start, far = skeleton.parents[stays], float(wide[pair])
-                goals.append(Outside(moves, places[start], far, end=places[stays], chain=skeleton.names[joints[0]]))
+                first = skeleton.names[joints[0]]
+                goals.append(Outside(moves, places[start], far, end=places[stays], chain=first))
                 moving.update(joints)
             solution = METHODS["dls"].function(skeleton, pose, goals, moving=sorted(moving))
             pose, said = solution.pose, int(solution.status)

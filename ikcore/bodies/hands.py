@@ -26,9 +26,9 @@ BONES = {
 }
 SPREAD = {"index": 9.0, "middle": 0.0, "ring": -8.0, "little": -16.0}  # degrees of metacarpals in the palm
 THICK = 0.045  # radius of a finger as share of the hand's length
-STEP = 2.0  # degrees of the fastest joint between tests for contact
-HALVINGS = 30
-SEARCHES = 60  # of the point of a bone that is nearest to a shape
+STEP = 3.0  # degrees of the fastest joint between tests for contact
+HALVINGS = 20
+SEARCHES = 36  # of the point of a bone that is nearest to a shape
 
 
 class Shape(Protocol):
@@ -98,8 +98,8 @@ def hand(side: Literal["left", "right"] = "left", length: float = 0.19) -> Skele
     """A hand of 21 joints: the wrist, and four of each finger, the last being its tip.
 
     At rest the fingers point sideways (left hand: +X), the palm faces +Z and the thumb +Y. Lengths of bones
-    are shares of the hand's length by Buchholz, Armstrong and Goldstein (Ergonomics 35, 1992). Ranges of motion are those
-    of the American Academy of Orthopaedic Surgeons (Joint Motion, 1965). Knuckles: flexion 90 degrees, extension 45.
+    are shares of the hand's length by Buchholz, Armstrong and Goldstein (Ergonomics 35, 1992). Ranges of motion are
+    those of the American Academy of Orthopaedic Surgeons (Joint Motion, 1965). Knuckles: flexion 90 degrees, extension 45.
     Middle joints: 0 to 100; last joints: 0 to 90, extension 10. Thumb: abduction 70, extension 20, flexion 15 at its
     base; flexion 50 and 80 at the others. Our own, because the source has no number: knuckles spread by 20 degrees each
     way, and the base of the thumb turns about its bone by 40 for opposition.
@@ -151,14 +151,15 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     shape : Shape
         `CapsuleShape`, `BoxShape`, or another convex body with a signed distance.
     pose : Pose, optional
-        A single open pose, which places the wrist. Default: at rest.
+        A single open pose, which places the wrist. Default: at rest. A bone that is inside the shape there stays there,
+        and its negative distance says so.
     radius : float, optional
         Of the fingers. Default: 4.5 percent of the hand's length.
 
     Examples
     --------
     >>> left = hand("left", 0.19)
-    >>> held = grasp(left, CapsuleShape([0.1, -0.08, 0.045], 0.03, end=[0.1, 0.08, 0.045]))
+    >>> held = grasp(left, CapsuleShape([0.1, -0.08, 0.045], 0.03, end=[0.1, 0.02, 0.045]))
     >>> held.touching[1:]
     ('index', 'middle', 'ring', 'little')
     """

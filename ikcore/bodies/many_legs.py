@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -319,7 +320,7 @@ class ManyLegsNode(Node):
         """The legs at their footholds, then the feet turned."""
         skeleton, dtype = job.skeleton, pose.dtype
         said, goals, moving, now = np.zeros(len(pose), np.int32), [], [], pose
-        places, turns = _world(skeleton, pose)
+        places, _ = _world(skeleton, pose)
         turn = self._turn_feet(job, pose, legs)[1] if self._feet_limited(skeleton) else job.targets["turned"]
         for number, leg in enumerate(legs):
             near, far = bounds[number]
@@ -441,7 +442,7 @@ class ManyLegsNode(Node):
             at = [places[:, joint] for joint in leg.joints]
             if leg.tip is not None:
                 at.append(at[-1] + rotations.rotate(turns[:, leg.foot], leg.tip))
-            bones = [np.asarray(size(b - a)) for a, b in zip(at, at[1:], strict=False)]
+            bones = [np.asarray(size(b - a)) for a, b in pairwise(at)]
             length, now = _mean(bones) * len(bones), np.asarray(size(at[-1] - at[0]))
             found.append((np.minimum(self.min_extension * length, now), np.maximum(self.max_extension * length, now)))
         return found

@@ -22,7 +22,7 @@ def poses(count: int, spread: float) -> ik.Pose:
 def test_distances_of_segments() -> None:
     draw = np.random.default_rng(2)
     a, b, c, d = draw.normal(size=(4, 60, 3))
-    c[:5], d[:5] = a[:5] + [0, 1.0, 0], b[:5] + [0, 1.0, 0]  # parallel
+    c[:5], d[:5] = np.add(a[:5], [0, 1.0, 0]), np.add(b[:5], [0, 1.0, 0])  # parallel
     b[5:8] = a[5:8]  # points
     steps = np.linspace(0, 1, 201)[:, np.newaxis]
     for k in range(60):

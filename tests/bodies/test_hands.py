@@ -13,10 +13,10 @@ from ikcore.bodies import BoxShape, CapsuleShape, grasp, hand
 
 SHAPES: dict[str, Any] = {
     "sphere": CapsuleShape([0.1, 0.0, 0.05], 0.035),
-    "cylinder": CapsuleShape([0.1, -0.1, 0.045], 0.03, end=[0.1, 0.1, 0.045]),
-    "thin": CapsuleShape([0.11, -0.1, 0.03], 0.012, end=[0.11, 0.1, 0.03]),
-    "box": BoxShape([0.1, 0, 0.045], [0.025, 0.09, 0.03]),
-    "turned box": BoxShape([0.1, 0, 0.055], [0.025, 0.08, 0.025], ik.rotations.exp([0, 0.5, 0])),
+    "cylinder": CapsuleShape([0.1, -0.1, 0.045], 0.03, end=[0.1, 0.02, 0.045]),
+    "thin": CapsuleShape([0.11, -0.1, 0.03], 0.012, end=[0.11, 0.02, 0.03]),
+    "box": BoxShape([0.1, -0.04, 0.045], [0.025, 0.06, 0.03]),
+    "turned box": BoxShape([0.1, -0.04, 0.055], [0.025, 0.06, 0.025], ik.rotations.exp([0, 0.5, 0])),
 }
 
 
@@ -65,7 +65,8 @@ def test_a_mirrored_grasp_is_the_mirrored_pose() -> None:
 
 def test_nothing_to_grasp() -> None:
     held = grasp(hand(), CapsuleShape([5.0, 0, 0], 0.1))
-    assert held.touching == () and not held.opposed
+    assert held.touching == ()
+    assert not held.opposed
 
 
 def test_lengths_and_refusals() -> None:

@@ -72,7 +72,7 @@ def gaps(skeleton: ik.Skeleton, pose: ik.Pose, feet: list[int], soles: Array, gr
     """Distance of soles, given in the space of the feet, from the ground along vertical rays."""
     world = skeleton.forward(pose)
     points = world.positions[:, feet] + ik.rotations.rotate(world.rotations[:, feet], soles)
-    high = points + [0, 3.0, 0]
+    high = np.add(points, [0, 3.0, 0])
     return np.abs(ground.cast(high, [0, -1.0, 0]).distance - 3)
 
 
