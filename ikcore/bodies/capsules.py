@@ -143,8 +143,9 @@ def _gap(between: Array, along: Array, other: Array, s: Array, t: Array) -> Arra
 class SeparateNode(Node):
     """Parts of a body that are inside others are turned outside, by guards `Outside`.
 
-    In a round, the capsule of one bone of each pair stays, and the other bone leaves it. First that is the one with more
-    joints below the joint that both hang on, then they take turns. A pose without collisions is unchanged to the bit. The node has no targets.
+    In a round, the capsule of one bone of each pair stays, and the other bone leaves it. First that is the one with
+    more joints below the joint that both hang on, then they take turns. A pose without collisions is unchanged to
+    the bit. The node has no targets.
 
     Parameters
     ----------

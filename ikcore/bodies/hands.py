@@ -97,11 +97,11 @@ class Grasp:
 def hand(side: Literal["left", "right"] = "left", length: float = 0.19) -> Skeleton:
     """A hand of 21 joints: the wrist, and four of each finger, the last being its tip.
 
-    At rest the fingers point sideways (left hand: +X), the palm faces +Z and the thumb +Y. Lengths of bones
-    are shares of the hand's length by Buchholz, Armstrong and Goldstein (Ergonomics 35, 1992). Ranges of motion are
-    those of the American Academy of Orthopaedic Surgeons (Joint Motion, 1965). Knuckles: flexion 90 degrees, extension 45.
-    Middle joints: 0 to 100; last joints: 0 to 90, extension 10. Thumb: abduction 70, extension 20, flexion 15 at its
-    base; flexion 50 and 80 at the others. Our own, because the source has no number: knuckles spread by 20 degrees each
+    At rest the fingers point sideways (left hand: +X), the palm faces +Z and the thumb +Y. Lengths of bones are shares
+    of the hand's length by Buchholz, Armstrong and Goldstein (Ergonomics 35, 1992). Ranges of motion are those of the
+    American Academy of Orthopaedic Surgeons (Joint Motion, 1965). Knuckles: flexion 90 degrees, extension 45. Middle
+    joints: 0 to 100; last joints: 0 to 90, extension 10. Thumb: abduction 70, extension 20, flexion 15 at its base;
+    flexion 50 and 80 at the others. Our own, because the source has no number: knuckles spread by 20 degrees each
     way, and the base of the thumb turns about its bone by 40 for opposition.
 
     Parameters
