@@ -68,7 +68,7 @@ class BoxShape:
         """Signed distance of points from the surface, negative inside."""
         turn = rotations.conjugate(np.asarray(self.rotation, float))
         off = np.abs(rotations.rotate(turn, points - np.asarray(self.centre, float))) - np.asarray(self.half, float)
-        return np.asarray(size(np.maximum(off, 0))) + np.minimum(off.max(axis=-1), 0)
+        return np.asarray(size(np.maximum(off, 0)) + np.minimum(off.max(axis=-1), 0))
 
 
 @dataclass(frozen=True, eq=False)

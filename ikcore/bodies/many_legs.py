@@ -363,7 +363,7 @@ class ManyLegsNode(Node):
     # --- parts ---
 
     def _up(self) -> Array:
-        return np.eye(3)["xyz".index(self.ground.up)]
+        return np.asarray(np.eye(3)["xyz".index(self.ground.up)])
 
     def _ahead(self, skeleton: Skeleton, places: Array, turns: Array) -> Array:
         """The body's forward direction, level."""

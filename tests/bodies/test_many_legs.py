@@ -167,7 +167,8 @@ def test_without_influence_the_pose_is_unchanged_to_the_bit() -> None:
     scaled = ik.Pose(came.rotations * 1.7, came.translations)
     found = ManyLegsNode(uneven(1), legs, 0, 1, influence=[0, 0, 0.5, 1])(skeleton, scaled)
     assert found.pose.rotations[:2].tobytes() == scaled.rotations[:2].tobytes()
-    assert found.pose.translations[:2].tobytes() == scaled.translations[:2].tobytes()  # type: ignore[union-attr]
+    assert found.pose.translations is not None and scaled.translations is not None
+    assert found.pose.translations[:2].tobytes() == scaled.translations[:2].tobytes()
     assert (found.pose.rotations[2:] != scaled.rotations[2:]).any(axis=(1, 2)).all()
 
 
@@ -196,7 +197,7 @@ def test_rigs(kind: str) -> None:
     else:
         clip = ik.Clip.read(f"{MOCAP}/Spider.glb", animation="Walk-loop")
         feet = ik.Feet.detect(clip.skeleton)
-        ends = [(leg.hip, leg.foot) for leg in feet]
+        ends = [(str(leg.hip), leg.foot) for leg in feet]
         tips = [leg.soles["ball"].offset for leg in feet]
         options, size = {"pelvis": "Root"}, 1.0
     skeleton = clip.skeleton
@@ -244,7 +245,7 @@ def test_every_parameter_of_the_original_does_something(row: list[str]) -> None:
         base = replace(base, chest=None, max_pitch=0.02)
     first = base(skeleton, came).pose
     if here in ("ground", "legs", "pelvis"):
-        other = {"ground": uneven(2), "legs": legs[:2], "pelvis": 0}[here]
+        other: Any = {"ground": uneven(2), "legs": legs[:2], "pelvis": 0}[here]
         second = replace(base, **{here: other})(skeleton, came).pose
         assert here == "pelvis" or (first.rotations != second.rotations).any()
         return

@@ -11,7 +11,7 @@ import shutil
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import processes
@@ -564,9 +564,11 @@ def test_ctrl_c_leaves_nothing_half(workers: int, folder: Path) -> None:
 def test_the_floor_that_a_clip_was_made_on_is_an_option(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     """A level walk on stairs climbs them, unless it is said to be made on them."""
     source, stairs = ik.Clip.read(folder / "clips/walk.bvh"), ik.Ground.read(folder / "stairs.obj")
-    for floor in ("auto", "level", "ground"):
+    floors: tuple[tuple[str, Literal["level", "ground"] | None], ...]
+    floors = (("auto", None), ("level", "level"), ("ground", "ground"))
+    for floor, made_on in floors:
         clip, found = baked(capsys, folder, "--source-floor", floor)
-        made = ik.bake_feet(source, stairs, source_floor=None if floor == "auto" else floor)
+        made = ik.bake_feet(source, stairs, source_floor=made_on)
         assert found["pelvis"] == pytest.approx([made.pelvis_offset.min(), made.pelvis_offset.max()])
         hips = clip.skeleton.forward(clip.pose).positions[:, 0, 1]
         assert (hips[-1] > hips[0] + 4 * RISE) == (floor != "ground")
