@@ -141,7 +141,15 @@ def test_continuous_in_the_height_of_the_ground(bones: int) -> None:
     last = None
     for height in np.arange(-0.42, 0.42, 0.007):
         step: list[list[float]] = [[0.1, height, 0.2], [0.8, height, 0.2], [0.8, height, 0.8], [0.1, height, 0.8]]
-        hole = [[-3.0, 0, -3], [3, 0, -3], [3, 0, 0.2], [-3, 0, 0.2], [-3, 0, 3], [0.1, 0, 3], [0.1, 0, 0.2]]
+        hole: list[list[float]] = [
+            [-3, 0, -3],
+            [3, 0, -3],
+            [3, 0, 0.2],
+            [-3, 0, 0.2],
+            [-3, 0, 3],
+            [0.1, 0, 3],
+            [0.1, 0, 0.2],
+        ]
         ground = ik.Ground.mesh(step, [[0, 2, 1], [0, 3, 2]]) + ik.Ground.mesh(
             hole, [[0, 3, 2], [0, 2, 1], [3, 4, 5], [3, 5, 6]]
         )
