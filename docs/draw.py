@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
 import ikcore as ik
@@ -67,6 +68,8 @@ def write(folder: Path, only: Sequence[str] = ()) -> None:
             which,
             nodes,
             many_legs,
+            hands,
+            capsules,
         )
         for picture in (
             *limb,
@@ -543,6 +546,44 @@ def many_legs() -> Figure:
 
 
 STAIR = [[0, 2, 1], [0, 3, 2]]
+
+
+def hands() -> Figure:
+    """A hand that is open, on a ball, and on a box; from the side of the thumb."""
+    from_thumb = np.array([[1, 0, 0], [0, 0, 1]])  # x to the right, z up
+    left = ik.bodies.hand("left", 0.19)
+    ball = ik.bodies.CapsuleShape([0.1, 0, 0.05], 0.035)
+    bar = ik.bodies.CapsuleShape([0.095, -0.03, 0.045], 0.028, [0.095, 0.05, 0.045])
+    figure, panels = scenes("open", "on a ball", "on a bar", x=(-0.02, 0.2), y=(-0.03, 0.13))
+    for panel, shape in zip(panels, (None, ball, bar), strict=True):
+        pose = ik.bodies.grasp(left, shape).pose if shape else left.rest
+        if shape:
+            centre = from_thumb @ np.asarray(shape.start)
+            panel.add_patch(Circle((float(centre[0]), float(centre[1])), shape.radius, color=GREY, alpha=0.3))
+        at = left.forward(pose).positions
+        for finger in range(5):
+            joints = [0, *range(1 + 4 * finger, 5 + 4 * finger)]
+            color = GREEN if finger == 0 else BLUE
+            line(panel, at[joints], color, width=2, view=from_thumb, marker="o", markersize=3)
+    return figure
+
+
+def capsules() -> Figure:
+    """A leg that is in the other, and both apart."""
+    body = ik.samples.walk(seconds=0.1).clip.skeleton
+    solid = ik.bodies.Capsules.along(body, radius=0.05)
+    turns = np.zeros((len(body), 3))
+    turns[body.index("LeftUpLeg"), 2] = turns[body.index("LeftLeg"), 2] = -0.3
+    crossed = ik.Pose(ik.rotations.exp(turns), body.offsets)
+    apart = ik.bodies.SeparateNode(solid)(body, crossed).pose
+    figure, panels = scenes("one leg in the other", "apart: one ankle before the other", x=(-0.5, 0.5), y=(-0.05, 1.05))
+    for panel, pose in zip(panels, (crossed, apart), strict=True):
+        at = body.forward(pose).positions
+        for name, color in (("Left", BLUE), ("Right", GREEN)):
+            leg = [body.index(name + part) for part in ("UpLeg", "Leg", "Foot")]
+            line(panel, at[leg], color, width=14, shade=0.35, solid_capstyle="round")
+            line(panel, at[leg], color, width=1.5)
+    return figure
 
 
 def figure_of(panel: Axes, body: ik.Skeleton, pose: ik.Pose, color: str, shade: float) -> None:
