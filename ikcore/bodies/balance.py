@@ -127,11 +127,11 @@ def balance_in_motion(clip: Clip, support: Support, *, height: float = 0.0) -> M
     Parameters
     ----------
     clip : Clip
-        Of three frames or more, with masses. Gravity is 9.81 m/s^2 against its `up`, by its `unit`.
+        A clip of three frames or more, with masses. Gravity is 9.81 m/s^2 against its `up`, by its `unit`.
     support : mapping or (..., points, 3) array_like
         As in `balance`.
     height : float, default: 0
-        Of the ground, along up.
+        The height of the ground, along up.
 
     Returns
     -------

@@ -31,7 +31,7 @@ class Capsules:
     Attributes
     ----------
     joints : (n,) int array
-        Where each bone ends; it begins at the parent of this joint.
+        The joint where each bone ends; it begins at the parent of this joint.
     radii : (n,) array
         Radius of each.
     pairs : (p, 2) int array
@@ -153,7 +153,7 @@ class SeparateNode(Node):
         The capsules and pairs.
 
     goals : sequence of Goal, default: ()
-        What stays true meanwhile, for single poses: positions of hands, for example.
+        Goals that stay true meanwhile, for single poses: positions of hands, for example.
 
     tolerance : float, default: 1e-4
         Depth that counts as none, in the unit of the skeleton.
@@ -228,7 +228,7 @@ def _turning(skeleton: Skeleton, moves: int, stays: int) -> list[int]:
 def _mover(
     skeleton: Skeleton, capsules: Capsules, a: int, b: int, *, other: bool = False
 ) -> tuple[int, int, list[int]]:
-    """Of two bones: the end of the one that stays, of the one that moves, and the joints that turn it."""
+    """Two bones: the end of the one that stays, of the one that moves, and the joints that turn it."""
     first, second = int(capsules.joints[a]), int(capsules.joints[b])
     one, two = _turning(skeleton, first, second), _turning(skeleton, second, first)
     last = (len(two) >= len(one)) != (other and bool(one) and bool(two))

@@ -141,8 +141,7 @@ def hand(side: Literal["left", "right"] = "left", length: float = 0.19) -> Skele
 def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius: float | None = None) -> Grasp:
     """Close the fingers of a `hand` on a shape.
 
-    The joints of a finger flex together from the given pose. Where a bone touches, the joints before it stop, and those
-    after it go on, to their limits. The thumb is turned across the palm meanwhile.
+    The joints of a finger flex together from the given pose. When a bone touches, the joints before it stop, and those after it go on, to their limits. The thumb is turned across the palm meanwhile.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
         A single open pose, which places the wrist. Default: at rest. A bone that is inside the shape there stays there,
         and its negative distance says so.
     radius : float, optional
-        Of the fingers. Default: 4.5 percent of the hand's length.
+        The radius of the fingers. Default: 4.5 percent of the hand's length.
 
     Examples
     --------

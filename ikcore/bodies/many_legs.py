@@ -45,8 +45,8 @@ class Leg(NamedTuple):
 class ManyLegsNode(Node):
     """A body with n feet stands on the ground, and its spine follows the slope: Dragon IK.
 
-    Every pose is placed alone. First the body pitches, rolls and moves up or down: four traces in a cross about
-    the pelvis, and four about the chest, give the slope and the mean height of the ground. Then it moves so that all
+    Every pose is placed alone. First the body pitches, rolls and moves up or down. Four traces in a cross about the pelvis, and four about the
+    chest, give the slope and the mean height of the ground. Then it moves so that all
     legs stay within their ratios of extension, and that it stays below a ceiling. At last every leg reaches the ground
     under its foot, and the foot takes the slope there. A foot keeps the height above the ground that it has above
     the floor in the animation. A foot without ground within its trace keeps its place.
@@ -78,7 +78,7 @@ class ManyLegsNode(Node):
         Extent of traces above and below the floor.
 
     cross_radius : float, default: 0.2
-        Of the four traces about pelvis and chest.
+        The radius of the four traces about pelvis and chest.
 
     foot_height : float, optional
         Height of the foot joint above the ground. Default: its height above 0 in the rest pose.
@@ -394,7 +394,7 @@ class ManyLegsNode(Node):
         return soles
 
     def _end(self, job: Job, leg: Leg, number: int, turn: Array) -> Array:
-        """Where the foot joint, or the tip, is when the sole is at its place with this rotation."""
+        """The place of the foot joint, or of the tip, when the sole is at its place with this rotation."""
         if leg.tip is not None:
             return job.targets["wanted"][:, number]
         sole = self._soles(job.skeleton)[number]

@@ -29,7 +29,7 @@ class Motion:
     mass : float
         The mass of all.
     centre, velocity, acceleration : (frames, 3) array
-        Of the centre of mass, by central differences. The first and the last acceleration are those of their
+        Velocity of the centre of mass, by central differences. The first and the last acceleration are those of their
         neighbours.
     spin : (frames - 1, 3) array
         The angular momentum about the centre of mass. It is the mean between a frame and the next.
@@ -51,7 +51,7 @@ def motion_of(clip: Clip) -> Motion:
     Parameters
     ----------
     clip : Clip
-        Of three frames or more; its skeleton with masses, as `with_masses` makes it.
+        A clip of three frames or more; its skeleton with masses, as `with_masses` makes it.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def flights(clip: Clip, airborne: ArrayLike) -> tuple[Flight, ...]:
     Parameters
     ----------
     clip : Clip
-        With masses.
+        A skeleton with masses.
     airborne : (frames,) array_like of bool
         Frames in which nothing touches the ground.
 
@@ -178,7 +178,7 @@ def keep_momentum(clip: Clip, airborne: ArrayLike, *, spin: bool = True) -> Clip
     Parameters
     ----------
     clip : Clip
-        With masses and one root.
+        A skeleton with masses and one root.
     airborne : (frames,) array_like of bool
         As in `flights`.
     spin : bool, default: True

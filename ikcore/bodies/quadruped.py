@@ -91,7 +91,7 @@ def quadruped(height: float = 0.65, mass: float = 30.0) -> Skeleton:
     Parameters
     ----------
     height : float, default: 0.65
-        Of the withers above the ground, in any unit of length.
+        The height of the withers above the ground, in any unit of length.
     mass : float, default: 30
         Body mass, in any unit.
 

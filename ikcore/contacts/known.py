@@ -1,4 +1,4 @@
-"""What an earlier bake has left of a clip: stances that are where it put them, and its contacts and soles."""
+"""The rest of an earlier bake in a clip: stances that are where it put them, and its contacts and soles."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class BipedNode(Node):
         How the spine bends, as in `SpineNode`.
 
     hand_bend, foot_bend : default: "arm", "animation"
-        Where elbows and knees go, as `bend` of `LimbNode`. A limb with a pole bends to that.
+        The direction of elbows and knees, as `bend` of `LimbNode`. A limb with a pole bends to that.
 
     hand_bend_weight, foot_bend_weight : float, default: 1
         Shares of that against the animation, 0 to 1.

@@ -131,13 +131,13 @@ class LookAtNode(Node):
         Shares of the spine's joints in its turn; only ratios count. Default: equal.
 
     spine_target_offset : (3,) array_like, default: 0
-        What the spine adds to the target.
+        The rotation that the spine adds to the target.
 
     forward : (3,) array_like, default: +Z
-        Where head and eyes look in the rest pose, a direction in the world.
+        The gaze of head and eyes in the rest pose, a direction in the world.
 
     offset : (3,) array_like, default: 0
-        Where the gaze of the head starts, in the space of the head.
+        The start of the gaze of the head, in the space of the head.
 
     influence : (...) array_like, default: 1
         Share of the way to the solved pose, as in `Node`.
@@ -247,7 +247,7 @@ class AimNode(Node):
         The axis, in the space of the tip.
 
     offset : (3,) array_like, default: 0
-        Where the axis starts, in the space of the tip.
+        The start of the axis, in the space of the tip.
 
     weights : sequence of float, optional
         Shares of the joints in the turn; only ratios count. Default: equal.

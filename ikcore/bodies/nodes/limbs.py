@@ -58,7 +58,7 @@ class LimbNode(Node):
         Share of the tip's world rotation in the pose that it keeps, where no target has a share.
 
     side : (3,) array_like, optional
-        Where the middle joint goes, a direction in the world of the rest pose. Default: as the limb is bent at rest, or
+        The side of the middle joint, a direction in the world of the rest pose. Default: as the limb is bent at rest, or
         by the hinge that limits its middle joint.
 
     soften : float, default: 1

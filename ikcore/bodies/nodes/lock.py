@@ -62,7 +62,7 @@ class LockNode(NodeOverTime[LockState]):
         Share of the rotation that is locked too.
 
     side : (3,) array_like, optional
-        Where the knee goes in the rest pose, as in `LimbNode`.
+        The side of the knee in the rest pose, as in `LimbNode`.
 
     soften : float, default: 1
         As in `LegNode`.

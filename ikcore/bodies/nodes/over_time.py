@@ -72,7 +72,7 @@ class NodeOverTime(Node, Generic[S]):
         skeleton, pose, targets, workers, strict
             As in a call, for the items of one frame.
         state : state or None
-            What the frame before returned; None: this is the first. It stays as it is.
+            The state that the frame before returned; None: this is the first. It stays as it is.
         dt : float
             Seconds since the frame before.
 

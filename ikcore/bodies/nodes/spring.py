@@ -44,10 +44,10 @@ class SpringNode(NodeOverTime[SpringState]):
         The joints, each before those below it.
 
     stiffness : float, default: 50
-        Of the springs, in 1/s^2: the tip is pulled by this times its distance.
+        Stiffness of the springs, in 1/s^2: the tip is pulled by this times its distance.
 
     damping : float, default: 4
-        Of the dampers, in 1/s: its speed falls by this times its speed.
+        Strength of the dampers, in 1/s: its speed falls by this times its speed.
 
     max_displacement : float, optional
         Greatest distance of a tip from its place, in the unit of the skeleton. Default: none.

@@ -55,7 +55,7 @@ class TrunkNode(Node):
         Largest number of rounds.
 
     iterations : int, default: 5
-        Of FABRIK in a round.
+        Iterations of FABRIK in a round.
 
     pinned : bool, default: False
         The pelvis only turns.
@@ -202,7 +202,7 @@ def hierarchical_fabrik(
         The parameters of the trunk.
 
     iterations : int, default: 64
-        Of FABRIK on a limb.
+        Iterations of FABRIK on a limb.
     **parameters
         Parameters of `TrunkNode`, in place of that.
 

@@ -45,8 +45,9 @@ typedef struct {
     int record, work;
 } acceleration;
 
-/* Of a record: the stride, in steps, negative where all ways are at work; the errors; and of each of the last steps its
- * turns, in the world, its slides, along the axes of parents, and by how much it has changed the errors. */
+/* Columns of a record: the stride in steps, negative while all directions are in use; the errors; then the data of
+ * each of the last steps. These are its turns (in the world), its slides (along the axes of the parents) and its change
+ * of the errors. */
 ik_inline int accelerate_stride(acceleration x) { return x.record; }
 ik_inline int accelerate_rows(acceleration x) { return x.record + 1; }
 ik_inline int accelerate_past(const ik_plan *plan, acceleration x, int past) {
@@ -65,7 +66,7 @@ ik_inline int accelerate_columns(const ik_plan *plan) {
     return accelerate_past(plan, (acceleration){0, 0}, accelerate_pasts(plan));
 }
 
-/* Of a step: what it has turned and slid; the errors after it, and after going on. */
+/* Columns of a step: its turns and slides; the errors after it, and after the extrapolation. */
 ik_inline int accelerate_swept(acceleration x, int slot) { return x.work + 3 * slot; }
 ik_inline int accelerate_swept_along(const ik_plan *plan, acceleration x, int slot) {
     return accelerate_swept(x, plan->slots + slot);
@@ -147,8 +148,8 @@ static inline real accelerate_find_best(const ik_plan *plan, acceleration x, col
     return gain;
 }
 
-/* What has helped last: a stride by what the step has turned, or all ways. A single task has just strides, which
- * steps for it seldom need more than, and which are nearer to where it started. */
+/* The factors of the next extrapolation: a stride, or all directions, whichever helped last. A single task has just
+ * strides, which steps for it seldom need more than, and which are nearer to where it started. */
 static inline void accelerate_find_times(const ik_plan *plan, acceleration x, columns c, real square,
                                          real times[ACCELERATE_WAYS]) {
     real *stride = column(c, accelerate_stride(x));
