@@ -16,7 +16,7 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene, in_rounds
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, TRACE, WHILE
+from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Hits
 
@@ -177,7 +177,19 @@ def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
     met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
     reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
     later = met.hit & (dot(reached, way) > dot(way, way))
-    return kept, _between(foot, _under(ground, kept, foot), way, met, later, frames)
+    heights = _risers(_under(ground, kept, foot), later, THICK * scale)
+    return kept, _between(foot, heights, way, met, later, frames)
+
+
+def _risers(heights: Array, later: Mask, riser: float) -> Array:
+    """Ground that is higher by a riser in a frame beside is there already, more and more up to twice that."""
+    known = np.where(np.isnan(heights), -np.inf, heights)
+    around = np.concatenate([known[:1], known, known[-1:]])
+    ahead = np.where(np.concatenate([later, np.zeros_like(known[:1], bool)]), known, around[2:])
+    most = np.maximum(np.maximum(ahead, around[:-2]), known)
+    with np.errstate(invalid="ignore"):
+        share = np.minimum((most - known) / riser - 1, 1)
+        return np.where(share >= 1, most, np.where(share > 0, heights + share * (most - heights), heights))
 
 
 def _away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:

@@ -192,18 +192,19 @@ def _laid(steps: Steps, planted: Planted) -> Mask:
 
 def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
     time = max(scene.settings.blend / 3, 1 / scene.fps)
-    every = [_bounds(values, pinned, scene.blend, 1 / (time * time * time * time)) for values, pinned in curves]
-    low, high, pull = (np.stack(each, axis=1) for each in zip(*every, strict=True))
+    low, high, pull = np.empty((3, len(curves[0][0]), len(curves), 3))
+    for at, (values, pinned) in enumerate(curves):
+        _bound(values, pinned, scene.blend, 1 / (time * time * time * time), low[:, at], high[:, at], pull[:, at])
     return list(spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
 
 
-def _bounds(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Array, Array, Array]:
-    """The bounds of values in swing, and what draws them to 0: only where the clip begins or ends in a swing.
+def _bound(values: Array, pinned: Mask, blend: int, pull: float, low: Array, high: Array, pulls: Array) -> None:
+    """Write the bounds of values in swing, and the pull to 0: only where the clip begins or ends in a swing.
 
     They are free for so many frames after a stance and before one, between 0 and the values at both ends. Without
     bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
     """
-    low, high, pulls = values.copy(), values.copy(), np.zeros_like(values)
+    low[:], high[:], pulls[:] = values, values, 0
     for start, stop in runs(~pinned.all(axis=1)).tolist():
         cut = start == 0, stop == len(values)
         edges = [at for at, beyond in zip((start - 1, stop), cut, strict=True) if not beyond]
@@ -213,7 +214,6 @@ def _bounds(values: Array, pinned: Mask, blend: int, pull: float) -> tuple[Array
         low[start:stop] = np.where(free, ends.min(axis=0, initial=0.0), low[start:stop])
         high[start:stop] = np.where(free, ends.max(axis=0, initial=0.0), high[start:stop])
         pulls[start:stop] = pull * any(cut)
-    return low, high, pulls
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
