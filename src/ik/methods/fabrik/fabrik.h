@@ -343,7 +343,8 @@ static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_st
 #include "fabrik_ties.h"
 #include "fabrik_bodies.h"
 #include "fabrik_passes.h"
-#include "fabrik_finish.h"
+#include "fabrik_sweep.h"
+#include "fabrik_together.h"
 #include "fabrik_search.h"
 #include "fabrik_frames.h"
 static const method *const fabrik_with_frames = &fabrik_frames;

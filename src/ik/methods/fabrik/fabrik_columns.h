@@ -60,15 +60,16 @@ ik_inline int frames_columns(const ik_plan *plan) { return frames_below(plan, pl
 ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
 ik_inline int frames_ends(const ik_plan *plan) { return frames_after(plan, 0) + frames_pose(plan); }
 /* Where all joints turn together, of each: its turn, and what its limit bars. Of a task, by its weight: how far it is
- * off or how it pulls. */
+ * off or how it pulls, and what turns change of it. */
 enum { JOINT_TURN, JOINT_BARRED, JOINT_VECTORS };
 ik_inline int frames_joint(const ik_plan *plan, int vector, int slot) {
     return ends_place(frames_ends(plan), plan->task_count) + 3 * (vector * plan->slots + slot);
 }
 ik_inline int frames_off(const ik_plan *plan, int task) { return frames_joint(plan, JOINT_VECTORS, 0) + 3 * task; }
+ik_inline int frames_change(const ik_plan *plan, int task) { return frames_off(plan, plan->task_count) + 3 * task; }
 
 /* The equations of all joints together (jacobian.h, levels.h). */
-ik_inline int frames_rows(const ik_plan *plan) { return frames_off(plan, plan->task_count); }
+ik_inline int frames_rows(const ik_plan *plan) { return frames_change(plan, plan->task_count); }
 
 /* Of a tie: its far end, likewise; along what a number changes; and in the passes where it has its own end and its far
  * one, and what that counts for. */

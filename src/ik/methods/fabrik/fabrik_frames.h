@@ -40,7 +40,7 @@
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
- * - Where goals are about several nodes, all joints then turn together towards them (fabrik_finish.h): one after the
+ * - Where goals are about several nodes, all joints then turn together towards them (fabrik_together.h): one after the
  *   other they come near soon, but the last digits take long. Goals that can all be met are met the sooner the more
  *   alike they weigh, so they do in the passes; and in what follows these, until it is stuck.
  * - Where goals have levels a goal counts a hundredth, squared, beside one of the level before. Where that is stuck it
@@ -95,15 +95,6 @@ static real frames_weight(const ik_plan *plan, group at, const pose *start, int 
     return sum;
 }
 
-/* What all goals below node k and its own place count for. */
-static real frames_weight_below(const ik_plan *plan, group at, const pose *start, int k) {
-    const ik_node *node = &plan->nodes[k];
-    real sum = node->point >= 0 ? frames_goal_counts(plan, at, start, node->point) : real_splat(0);
-    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        sum = sum + frames_weight(plan, at, start, child);
-    return sum;
-}
-
 /* The children of a node share it by their weights; equally where they have none. */
 static void frames_load_shares(const ik_plan *plan, group at, const pose *start, int k, columns record) {
     real all = real_splat(0);
@@ -125,7 +116,9 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
         vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
         target = solve_nearer(plan, start, k, target);
         weight = frames_of_heaviest(plan, at, start, node->point, weight);
-        real counts = frames_goal_counts(plan, at, start, node->point), all = frames_weight_below(plan, at, start, k);
+        real counts = frames_goal_counts(plan, at, start, node->point), all = counts;
+        for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+            all = all + frames_weight(plan, at, start, child);
         column_set_vec3(record, frames_target(plan, node->point), target);
         *column(record, frames_target_weight(plan, node->point)) = weight;
         *column(record, frames_per_distance(plan, node->point)) = solve_per_distance(plan, start, k);
@@ -138,6 +131,15 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
         weight = frames_of_heaviest(plan, at, start, node->rotation, weight);
         *column(record, frames_turned_weight(plan, node->rotation)) = weight;
     }
+}
+
+/* What all goals below node k and its own place count for. */
+static real frames_weight_below(const ik_plan *plan, group at, const pose *start, int k) {
+    const ik_node *node = &plan->nodes[k];
+    real sum = node->point >= 0 ? frames_goal_counts(plan, at, start, node->point) : real_splat(0);
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+        sum = sum + frames_weight(plan, at, start, child);
+    return sum;
 }
 
 /* What a tie wants, and what it counts for. */

@@ -73,10 +73,17 @@ static void frames_take_back(const ik_plan *plan, columns c) {
 
 /* ---- momentum and strides */
 
+/* Turned so many times as far, and by no more than `largest` says; of small turns, that is. */
+ik_inline quat frames_farther(quat turn, real times, real largest) {
+    real by = real_negate_if(mask_less(turn.w, real_splat(0)), times);
+    return frames_shortened(quat_unit((quat){real_abs(turn.w), vec3_scale(by, turn.v)}), largest);
+}
+
 /* Every joint goes on, by so many times what it has turned and slid since `before`. How it was until now is kept in
  * `after`. */
 static void frames_turn_on(const ik_plan *plan, columns c, real times) {
     const int before = frames_before(plan, 0), after = frames_after(plan, 0);
+    const real largest = *column(c, frames_largest(plan));
     frames_copy(plan, c, after, frames_rotation(plan, 0), ~mask_splat(0));
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
@@ -85,13 +92,12 @@ static void frames_turn_on(const ik_plan *plan, columns c, real times) {
             vec3 by = vec3_scale(times, vec3_sub(slid, column_vec3(c, frames_slid_in(plan, before, slot))));
             column_set_vec3(c, frames_slid(plan, slot), frames_within_travel(plan, c, k, vec3_add(slid, by)));
         }
+        frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
-        quat turned = quat_multiply(quat_conjugate(frames_local(plan, c, before, k)), frames_local(plan, c, after, k));
-        real by = (times + times) / real_max(real_abs(turned.w), real_splat(TINY_LENGTH));
-        by = real_negate_if(mask_less(turned.w, real_splat(0)), by);
-        column_set_vec3(c, frames_joint(plan, JOINT_TURN, slot), vec3_scale(by, turned.v));
+        quat local = frames_local(plan, c, after, k), turned = quat_conjugate(frames_local(plan, c, before, k));
+        turned = frames_farther(quat_multiply(turned, local), times, largest);
+        frames_take_local(plan, c, k, quat_multiply(local, turned));
     }
-    frames_make_turns(plan, c, *column(c, frames_largest(plan)));
 }
 
 /* As in fabrik_go_on. A chain with one thing to reach is fast enough without at first;
@@ -145,36 +151,48 @@ static void frames_search(const ik_plan *plan, columns c) {
 
 /* ---- what is stuck */
 
-/* Numbers from -1 to 1 for the slot of a joint; turns and slides have their own. Kicks grow, so the opposite of the one
- * before (odd times) is no second try. */
-static vec3 frames_random(int time, int slot, int slides) {
-    const int even = 2 * time, axis = 3 * slides;
-    return vec3_splat(random_number(even, slot, axis), random_number(even, slot, axis + 1),
-                      random_number(even, slot, axis + 2));
+/* From -1 to 1, always the same ones. */
+typedef struct {
+    uint32_t state;
+} frames_dice;
+
+static real frames_throw(frames_dice *dice) {
+    dice->state = 1664525u * dice->state + 1013904223u;
+    return real_splat((number)(int32_t)(dice->state >> 8) * (number)0x1p-23f - 1);
 }
 
-static void frames_kick_slide(const ik_plan *plan, columns c, int k, real half, int time) {
-    const int slot = plan->nodes[k].slot;
-    mask leads = mask_less(real_splat(0), *column(c, frames_drawn(plan, slot)));
-    vec3 slid = column_vec3(c, frames_slid(plan, slot));
-    vec3 by = vec3_scale(half * *column(c, frames_lever(plan)), frames_random(time, slot, 1));
-    by = frames_within_travel(plan, c, k, vec3_add(slid, by));
-    column_set_vec3(c, frames_slid(plan, slot), vec3_select(leads, by, slid));
+static void frames_kick_slide(const ik_plan *plan, columns c, mask chosen, int k, real half, frames_dice *dice) {
+    const int i = frames_slid(plan, plan->nodes[k].slot);
+    real x = frames_throw(dice), y = frames_throw(dice), z = frames_throw(dice);
+    vec3 slid = column_vec3(c, i), by = vec3_scale(half * *column(c, frames_lever(plan)), (vec3){x, y, z});
+    chosen &= mask_less(real_splat(0), *column(c, frames_drawn(plan, plan->nodes[k].slot)));
+    column_set_vec3(c, i, vec3_select(chosen, frames_within_travel(plan, c, k, vec3_add(slid, by)), slid));
 }
 
 /* All joints of the chosen lanes turn a little, for the given time; half the angle has at most this tangent. What
  * slides does so by as much at the lever. */
 static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time, real most) {
     const real half = real_min(real_splat(FRAMES_KICK * (number)(1 + time % FRAMES_KICKS)), most);
-    const int after = frames_after(plan, 0);
-    frames_copy(plan, c, after, frames_rotation(plan, 0), ~mask_splat(0));
-    for (int slot = 0; slot < plan->slots; slot++) {
-        if (plan->nodes[plan->node_of_slot[slot]].slides)
-            frames_kick_slide(plan, c, plan->node_of_slot[slot], half, time);
-        column_set_vec3(c, frames_joint(plan, JOINT_TURN, slot), vec3_scale(half + half, frames_random(time, slot, 0)));
+    frames_dice dice = {(uint32_t)time};
+    for (int slot = plan->slots - 1; slot >= 0; slot--) { /* rotations become local ones */
+        int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].turns) continue;
+        int i = frames_rotation(plan, slot);
+        quat rotation = column_quat(c, i);
+        quat local = quat_multiply(quat_conjugate(frames_above(plan, c, k)), rotation);
+        column_set_quat(c, i, quat_select(chosen, local, rotation));
     }
-    frames_make_turns(plan, c, real_splat(1));
-    frames_return(plan, c, after, ~chosen);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
+        if (plan->nodes[k].slides) frames_kick_slide(plan, c, chosen, k, half, &dice);
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        real x = frames_throw(&dice), y = frames_throw(&dice), z = frames_throw(&dice);
+        quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(half, (vec3){x, y, z})});
+        quat above = frames_above(plan, c, k);
+        quat turned = quat_multiply(above, solve_allowed(plan, k, quat_multiply(local, by)));
+        column_set_quat(c, i, quat_select(chosen, quat_unit(turned), local));
+    }
 }
 
 /* The sum of squares as it says which pose is best. */

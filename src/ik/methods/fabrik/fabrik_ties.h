@@ -245,3 +245,10 @@ static vec3 frames_tie_off(const ik_plan *plan, columns c, int task) {
     column_set_vec3(c, frames_along(plan, task), along);
     return to;
 }
+
+/* What counts of a change. */
+ik_inline vec3 frames_tie_change(const ik_plan *plan, columns c, int task, vec3 change) {
+    if (plan->tasks[task].kind != IK_DISTANCE && !task_is_one_sided(&plan->tasks[task])) return change;
+    vec3 along = column_vec3(c, frames_along(plan, task));
+    return vec3_scale(vec3_dot(along, change), along);
+}

@@ -1,13 +1,9 @@
-/* FABRIK with frames, its finish: a sweep of all joints, one after the other, and steps of all joints together.
- * fabrik_frames.h has the idea.
+/* FABRIK with frames: all joints turn together. fabrik_frames.h has the idea.
  *
- * In the sweep, as in CCD, a joint turns and slides as is best for the ends below it.
- *
- * Steps of all joints are damped least squares: the least sum of squares that small turns lead to. There is a row for
- * each number to be met, and the matrix is what the numbers see of the turns by which one of them would pull. Conjugate
- * gradients need no matrix, but lose their way to rounding where ends hold each other, as on wide trees. A turn is a
- * vector in the world, seen from what carries the joint. Where goals have levels, they are told apart as in
- * solve/levels.h. */
+ * The least sum of squares that small turns of all joints lead to, damped. There is a row for each number to be met,
+ * and the matrix is what the numbers see of the turns by which one of them would pull. Conjugate gradients need no
+ * matrix, but lose their way to rounding where ends hold each other, as on wide trees. A turn is a vector in the world,
+ * seen from what carries the joint. Where goals have levels, they are told apart as in solve/levels.h. */
 
 /* How much of its turn a limit would bar is seen by a turn of so many radians; less than such a share of it is none. */
 #define TOGETHER_PROBE (number)0.02
@@ -26,94 +22,6 @@
 
 /* So many times in an iteration: two more solves cost less than the iterations they spare. */
 enum { TOGETHER_TIMES = 3 };
-
-/* ---- the sweep */
-
-/* Where all ends are, from now on apart from their nodes. */
-static void frames_find_ends(const ik_plan *plan, columns c) {
-    const int ends = frames_ends(plan);
-    for (int t = 0; t < plan->task_count; t++) {
-        const int k = plan->tasks[t].node;
-        if (plan->tasks[t].kind == IK_TURN)
-            column_set_quat(c, ends_rotation(ends, t), frames_now(plan, c, k));
-        else if (plan->tasks[t].kind == IK_OUTSIDE)
-            column_set_vec3(c, ends_place(ends, t), frames_tie_ends(plan, c, t).own);
-        else
-            column_set_vec3(c, ends_place(ends, t), column_vec3(c, frames_point(plan, plan->nodes[k].slot)));
-    }
-    if (plan->ties) frames_find_far(plan, c);
-}
-
-/* What an end is drawn to. */
-ik_inline ends_wanted frames_wanted(const ik_plan *plan, columns c, int task) {
-    const ik_task *t = &plan->tasks[task];
-    if (frames_is_tie(t)) return frames_end_wanted(plan, c, task, 1);
-    real weight = frames_weight_of(plan, c, t);
-    if (t->kind == IK_TURN)
-        return (ends_wanted){.rotation = column_quat(c, frames_turned(plan, t->goal)), .weight = weight};
-    return (ends_wanted){.place = column_vec3(c, frames_target(plan, t->goal)), .weight = weight};
-}
-
-/* One joint turns with all that is below it; what is above has not turned yet. Its rotation becomes a local one. */
-static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
-    int i = frames_rotation(plan, plan->nodes[k].slot);
-    quat before = column_quat(c, i), above = frames_above(plan, c, k);
-    frames_body body = frames_body_of(plan, c, k, before);
-    body.s = ends_pull(plan, c, frames_ends(plan), k, body.place, frames_wanted);
-    if (plan->ties) ends_add_pull(plan, c, frames_far(plan), -1, k, body.place, frames_far_wanted, &body.s);
-    frames_follow(plan, c, k, *column(c, frames_largest(plan)), &body);
-    quat turn = quat_multiply(body.rotation, quat_conjugate(before));
-    ends_carry(plan, c, frames_ends(plan), k, body.place, turn);
-    if (plan->ties) ends_carry_side(plan, c, frames_far(plan), -1, k, body.place, turn);
-    column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
-}
-
-/* One node slides with all ends at or below it, as is best for them. */
-static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
-    const int owner = plan->nodes[k].owner, ends = frames_ends(plan);
-    quat above = quat_identity();
-    if (owner >= 0) above = column_quat(c, frames_rotation(plan, plan->nodes[owner].slot));
-    vec3 sum = vec3_splat(0, 0, 0);
-    real all = real_splat(0);
-    for (int t = 0; t < plan->task_count; t++) {
-        const int side = task_side(plan, t, plan->nodes[k].slot);
-        if (plan->tasks[t].kind == IK_TURN || !side) continue;
-        ends_wanted to = side < 0 ? frames_far_wanted(plan, c, t) : frames_wanted(plan, c, t);
-        vec3 end = column_vec3(c, ends_place(side < 0 ? frames_far(plan) : ends, t));
-        sum = vec3_add(sum, vec3_scale(to.weight, vec3_sub(to.place, end)));
-        all = all + to.weight;
-    }
-    vec3 by = quat_rotate(quat_conjugate(above), frames_mean(sum, all));
-    by = quat_rotate(above, frames_slide(plan, c, k, by));
-    ends_slide(plan, c, ends, k, by);
-    if (plan->ties) ends_slide_side(plan, c, frames_far(plan), -1, k, by);
-}
-
-/* From the tips to the base. */
-static void frames_sweep(const ik_plan *plan, columns c) {
-    frames_find_ends(plan, c);
-    for (int slot = plan->slots - 1; slot >= 0; slot--) {
-        if (plan->nodes[plan->node_of_slot[slot]].turns) frames_sweep_joint(plan, c, plan->node_of_slot[slot]);
-        if (plan->nodes[plan->node_of_slot[slot]].slides) frames_sweep_slide(plan, c, plan->node_of_slot[slot]);
-    }
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
-        frames_hang(plan, c, k);
-        if (!plan->nodes[k].turns) continue;
-        column_set_quat(c, i, quat_polished(quat_multiply(frames_above(plan, c, k), column_quat(c, i))));
-    }
-}
-
-/* What slides does so as is best for all ends below it, one after the other from the tips. */
-static void frames_just_slide(const ik_plan *plan, columns c) {
-    frames_find_ends(plan, c);
-    for (int slot = plan->slots - 1; slot >= 0; slot--)
-        if (plan->nodes[plan->node_of_slot[slot]].slides) frames_sweep_slide(plan, c, plan->node_of_slot[slot]);
-    for (int slot = 0; slot < plan->slots; slot++)
-        frames_hang(plan, c, plan->node_of_slot[slot]);
-}
-
-/* ---- which steps there are */
 
 /* Whether goals are about several nodes, or tie them, which the papers do not treat otherwise. */
 static int frames_several(const ik_plan *plan) {
@@ -175,6 +83,12 @@ static void together_find_off(const ik_plan *plan, columns c) {
         real weight = frames_weight_of(plan, c, &plan->tasks[t]);
         column_set_vec3(c, frames_off(plan, t), vec3_scale(weight, together_off(plan, c, t)));
     }
+}
+
+/* What a turn of a joint changes of an end that it carries. */
+ik_inline vec3 together_change(const ik_plan *plan, columns c, int slot, int task, vec3 turn) {
+    if (plan->tasks[task].kind == IK_TURN) return together_seen(plan, slot, task, turn);
+    return vec3_cross(turn, together_arm(plan, c, slot, task));
 }
 
 /* The turn of a joint along which a pull at an end that it carries does most. */
@@ -264,39 +178,32 @@ static void together_set_rows(const ik_plan *plan, columns c, int t, vec3 v, rea
         rows[(plan->tasks[t].row + i) * step] = root * vec3_dot(together_along(plan, c, t, i), v);
 }
 
-/* J J^T of two tasks, over the joints that carry an end of both; of turns that are possible. */
-static mat3 together_block(const ik_plan *plan, columns c, int task, int other) {
-    const int turns = plan->tasks[task].kind == IK_TURN, others = plan->tasks[other].kind == IK_TURN;
-    mat3 sum = mat3_zero();
+/* What tasks, up to one, see of the turns to which a pull of that one leads. */
+static void together_find_changes(const ik_plan *plan, columns c, int task, vec3 pull) {
+    for (int t = 0; t <= task; t++)
+        column_set_vec3(c, frames_change(plan, t), vec3_splat(0, 0, 0));
     for (int slot = 0; slot < plan->slots; slot++) {
-        const int side = together_carries(plan, slot, task), far = together_carries(plan, slot, other);
-        const int k = plan->node_of_slot[slot];
-        if (!side || !far) continue;
-        vec3 a = together_arm(plan, c, slot, task), b = together_arm(plan, c, slot, other);
-        vec3 axis = together_of(plan, c, JOINT_BARRED, slot);
-        real counts = real_splat((number)((turns ? side : 1) * (others ? far : 1)));
-        if (frames_is_hinge(plan, k)) {
-            axis = together_possible(plan, c, slot, frames_axis(plan, k, column_quat(c, frames_rotation(plan, slot))));
-        } else {
-            sum = mat3_add(sum, mat3_scale(counts, rows_all_axes(a, turns, b, others)));
-            if (!frames_is_limited(plan, k)) continue;
-            counts = -counts;
+        if (!together_carries(plan, slot, task)) continue;
+        vec3 turn = together_possible(plan, c, slot, together_lever(plan, c, slot, task, pull));
+        for (int t = 0; t <= task; t++) {
+            if (!together_carries(plan, slot, t)) continue;
+            vec3 change = together_change(plan, c, slot, t, turn);
+            column_set_vec3(c, frames_change(plan, t), vec3_add(column_vec3(c, frames_change(plan, t)), change));
         }
-        sum = mat3_add(sum, mat3_scale(counts, rows_one_axis(axis, a, turns, b, others)));
     }
-    return mat3_scale(together_root(plan, c, task) * together_root(plan, c, other), sum);
 }
 
+/* Tasks are in the order of their rows. */
 static void together_assemble(const ik_plan *plan, columns c, rows_system s) {
-    for (int t = 0; t < plan->task_count; t++)
-        for (int u = 0; u <= t; u++) {
-            const int first = plan->tasks[t].row, column = plan->tasks[u].row, one = ik_task_rows(&plan->tasks[u]) == 1;
-            const mat3 block = together_block(plan, c, t, u);
-            for (int i = 0; i < ik_task_rows(&plan->tasks[t]); i++) {
-                vec3 row = mat3_unapply(block, together_along(plan, c, t, i));
-                if (one) row = task_scalar(vec3_dot(row, together_along(plan, c, u, 0)));
-                rows_set_block(s.matrix, s.step, first + i, column, row, one ? 1 : t == u ? i + 1 : 3);
-            }
+    for (int task = 0; task < plan->task_count; task++)
+        for (int i = 0; i < ik_task_rows(&plan->tasks[task]); i++) {
+            const int row = plan->tasks[task].row + i;
+            real root = together_root(plan, c, task);
+            together_find_changes(plan, c, task, vec3_scale(root, together_along(plan, c, task, i)));
+            for (int t = 0; t <= task; t++)
+                together_set_rows(plan, c, t, column_vec3(c, frames_change(plan, t)), s.z, s.step);
+            for (int j = 0; j <= row; j++)
+                s.matrix[packed(row, j) * s.step] = s.z[j * s.step];
         }
 }
 
@@ -335,28 +242,19 @@ static real together_share(const ik_plan *plan, columns c) {
                        one);
 }
 
-/* Every joint turns by its JOINT_TURN, seen from itself, and by no more than `largest` says, within its limit. How all
- * were turned before is in `after`. */
-static void frames_make_turns(const ik_plan *plan, columns c, real largest) {
+/* How the pose was until now is kept in `after`. */
+static void together_make_turns(const ik_plan *plan, columns c) {
+    const int after = frames_after(plan, 0);
+    const real share = together_share(plan, c);
+    frames_copy(plan, c, after, frames_rotation(plan, 0), ~mask_splat(0));
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
-        quat turn = frames_shortened(frames_small_turn(together_of(plan, c, JOINT_TURN, slot)), largest);
-        frames_take_local(plan, c, k, quat_multiply(frames_local(plan, c, frames_after(plan, 0), k), turn));
+        quat back = quat_conjugate(column_quat(c, after + 4 * slot));
+        quat turn = frames_small_turn(quat_rotate(back, vec3_scale(share, together_of(plan, c, JOINT_TURN, slot))));
+        frames_take_local(plan, c, k, quat_multiply(frames_local(plan, c, after, k), turn));
     }
-}
-
-static void together_make_turns(const ik_plan *plan, columns c) {
-    const real share = together_share(plan, c);
-    frames_copy(plan, c, frames_after(plan, 0), frames_rotation(plan, 0), ~mask_splat(0));
-    for (int slot = 0; slot < plan->slots; slot++) {
-        if (!plan->nodes[plan->node_of_slot[slot]].turns) continue;
-        quat back = quat_conjugate(column_quat(c, frames_rotation(plan, slot)));
-        vec3 turn = quat_rotate(back, vec3_scale(share, together_of(plan, c, JOINT_TURN, slot)));
-        column_set_vec3(c, frames_joint(plan, JOINT_TURN, slot), turn);
-    }
-    frames_make_turns(plan, c, real_splat(1));
 }
 
 /* All joints turn, in the lanes that this brings nearer. */
