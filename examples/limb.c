@@ -1,6 +1,7 @@
 /* A leg reaches for a point. -DIK_ONLY_LIMB and -DIK_NO_F32 exclude the parts of the
- * core that it does not use (see ik.h). cc -O2 -I src/ik examples/limb.c $(find src/ik
- * -name '*.c') -lm && ./a.out */
+ * core that it does not use (see ik.h):
+ *
+ * cc -O2 -I src/ik examples/limb.c $(find src/ik -name '*.c') -lm && ./a.out */
 #include <stdio.h>
 
 #include "ik.h"

@@ -4,7 +4,7 @@ from ikcore.bodies import nodes
 from ikcore.bodies.balance import MotionBalance, StaticBalance, balance, balance_in_motion, soles, support_polygon
 from ikcore.bodies.capsules import Capsules, SeparateNode, self_collisions
 from ikcore.bodies.effort import StaticEffort, effort
-from ikcore.bodies.hands import BoxShape, CapsuleShape, Grasp, grasp, hand
+from ikcore.bodies.hands import BoxShape, CapsuleShape, HandGrasp, grasp, hand
 from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
@@ -22,7 +22,7 @@ __all__ = [
     "CapsuleShape",
     "Capsules",
     "Flight",
-    "Grasp",
+    "HandGrasp",
     "ManyLegsNode",
     "Motion",
     "MotionBalance",

@@ -72,7 +72,7 @@ class BoxShape:
 
 
 @dataclass(frozen=True, eq=False)
-class Grasp:
+class HandGrasp:
     """A hand that has closed on a shape.
 
     Attributes
@@ -138,7 +138,7 @@ def hand(side: Literal["left", "right"] = "left", length: float = 0.19) -> Skele
     return Skeleton(parents, np.array(offsets), names=names, limits=limits)
 
 
-def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius: float | None = None) -> Grasp:
+def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius: float | None = None) -> HandGrasp:
     """Close the fingers of a `hand` on a shape.
 
     The joints of a finger flex together from the given pose. When a bone touches, the joints before it stop, and those after it go on, to their limits. The thumb is turned across the palm meanwhile.
@@ -172,7 +172,7 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     touching = tuple(f for f in FINGERS if distances[f].min() < 5e-4 * _length(skeleton))
     out = {f: _outward(shape, contacts[f][int(distances[f].argmin())]) for f in touching}
     opposed = "thumb" in out and any(float(dot(out["thumb"], out[f])) < 0 for f in touching if f != "thumb")
-    return Grasp(start.with_rotations(turned), touching, distances, opposed)
+    return HandGrasp(start.with_rotations(turned), touching, distances, opposed)
 
 
 def _close(skeleton: Skeleton, pose: Pose, finger: str, sign: float, shape: Shape, thick: float) -> Array:
