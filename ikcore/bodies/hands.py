@@ -141,7 +141,8 @@ def hand(side: Literal["left", "right"] = "left", length: float = 0.19) -> Skele
 def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius: float | None = None) -> HandGrasp:
     """Close the fingers of a `hand` on a shape.
 
-    The joints of a finger flex together from the given pose. When a bone touches, the joints before it stop, and those after it go on, to their limits. The thumb is turned across the palm meanwhile.
+    The joints of a finger flex together from the given pose. When a bone touches, the joints before it stop, and those
+    after it go on, to their limits. The thumb is turned across the palm meanwhile.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class LimbNode(Node):
         Share of the tip's world rotation in the pose that it keeps, where no target has a share.
 
     side : (3,) array_like, optional
-        The side of the middle joint, a direction in the world of the rest pose. Default: as the limb is bent at rest, or
-        by the hinge that limits its middle joint.
+        The side of the middle joint, a direction in the world of the rest pose. Default: as the limb is bent at rest,
+        or by the hinge that limits its middle joint.
 
     soften : float, default: 1
         Share of the reach at which softening starts, as in `two_bone`.

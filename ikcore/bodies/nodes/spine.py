@@ -60,8 +60,8 @@ class SpineNode(Node):
         Shares of the chest's targets, 0 to 1.
 
     back : (3,) array_like, optional
-        The side to which an arc bulges, a direction in the world of the rest pose; backwards, so that a person bends forwards.
-        Default: where the spine bulges in the pose.
+        The side to which an arc bulges, a direction in the world of the rest pose; backwards for a person who
+        bends forwards. Default: where the spine bulges in the pose.
 
     iterations : int, default: 64
         Largest number of iterations of FABRIK.

@@ -1,7 +1,7 @@
 /* FABRIK with frames: what a record holds. fabrik_frames.h has the idea. */
 
-/* Of a pose: how all joints are turned, and from a column on how far those that slide are from where they were at
- * first, in the space of the parent. */
+/* Columns of a pose: rotations of all joints; then the offset of every sliding joint from its first place, in the space
+ * of its parent. */
 ik_inline int frames_pose(const ik_plan *plan) { return (plan->slides ? 7 : 4) * plan->slots; }
 ik_inline int frames_slid_in(const ik_plan *plan, int first, int slot) { return first + 4 * plan->slots + 3 * slot; }
 

@@ -1,7 +1,7 @@
 /* FABRIK with frames, its sweep: one joint after the other turns and slides as is best for the ends below it.
  * fabrik_frames.h has the idea. */
 
-/* Where all ends are, from now on apart from their nodes. */
+/* Positions of all ends, from now on apart from their nodes. */
 static void frames_find_ends(const ik_plan *plan, columns c) {
     const int ends = frames_ends(plan);
     for (int t = 0; t < plan->task_count; t++) {
@@ -16,7 +16,7 @@ static void frames_find_ends(const ik_plan *plan, columns c) {
     if (plan->ties) frames_find_far(plan, c);
 }
 
-/* What an end is drawn to. */
+/* The target of an end. */
 ik_inline ends_wanted frames_wanted(const ik_plan *plan, columns c, int task) {
     const ik_task *t = &plan->tasks[task];
     if (frames_is_tie(t)) return frames_end_wanted(plan, c, task, 1);

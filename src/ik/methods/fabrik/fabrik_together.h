@@ -3,7 +3,7 @@
  * The least sum of squares that small turns of all joints lead to, damped. There is a row for each number to be met,
  * and the matrix is what the numbers see of the turns by which one of them would pull. Conjugate gradients need no
  * matrix, but lose their way to rounding where ends hold each other, as on wide trees. A turn is a vector in the world,
- * seen from what carries the joint. Where goals have levels, they are told apart as in solve/levels.h. */
+ * seen from what carries the joint. Levels of goals are treated as in solve/levels.h. */
 
 /* How much of its turn a limit would bar is seen by a turn of so many radians; less than such a share of it is none. */
 #define TOGETHER_PROBE (number)0.02
