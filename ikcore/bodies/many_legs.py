@@ -45,11 +45,11 @@ class Leg(NamedTuple):
 class ManyLegsNode(Node):
     """A body with n feet stands on the ground, and its spine follows the slope: Dragon IK.
 
-    Every pose is placed alone. First the body pitches, rolls and moves up or down. Four traces in a cross
-    about the pelvis, and four about the chest, give the slope and the mean height of the ground. Then it moves so that all
-    legs stay within their ratios of extension, and that it stays below a ceiling. At last every leg reaches the ground
-    under its foot, and the foot takes the slope there. A foot keeps the height above the ground that it has above
-    the floor in the animation. A foot without ground within its trace keeps its place.
+    Every pose is placed alone. First the body pitches, rolls and moves up or down. Four traces in a cross about the
+    pelvis, and four about the chest, give the slope and the mean height of the ground. Then it moves so that all legs
+    stay within their ratios of extension, and that it stays below a ceiling. At last every leg reaches the ground
+    under its foot, and the foot takes the slope there. A foot keeps the height above the ground that it has above the
+    floor in the animation. A foot without ground within its trace keeps its place.
 
     The optional target `floor` is the height of the ground in the animation (default 0).
 
