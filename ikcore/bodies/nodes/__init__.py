@@ -7,6 +7,7 @@ from ikcore.bodies.nodes.limbs import LegNode, LimbNode
 from ikcore.bodies.nodes.lock import LockNode, LockState
 from ikcore.bodies.nodes.node import Node, NodeSolution, NodeStage
 from ikcore.bodies.nodes.over_time import NodeOverTime
+from ikcore.bodies.nodes.particle import LikelyStage, particle_ik
 from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.spine import SpineNode
 from ikcore.bodies.nodes.spring import SpringNode, SpringState
@@ -19,6 +20,7 @@ __all__ = [
     "GroundNode",
     "HumanRoles",
     "LegNode",
+    "LikelyStage",
     "LimbNode",
     "LockNode",
     "LockState",
@@ -33,6 +35,7 @@ __all__ = [
     "TrunkNode",
     "check_sequence",
     "hierarchical_fabrik",
+    "particle_ik",
     "sequential",
 ]
 
