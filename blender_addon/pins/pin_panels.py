@@ -9,6 +9,7 @@ from ..limbs.operators import not_usable
 from ..limbs.panels import Sidebar, sentence, split
 from ..rig.armatures import CannotBakeError
 from . import interactive, pins
+from .full_body import BALANCED
 
 
 class IKCORE_UL_pins(bpy.types.UIList):
@@ -79,7 +80,7 @@ def _draw_bending(layout, armature, stored):
     column.prop_search(stored, "root_bone", armature.data, "bones")
     column.prop(stored, "one_way")
     row = column.row()
-    row.enabled = stored.method == pins.BALANCED
+    row.enabled = stored.method == BALANCED
     row.prop(stored, "balance")
 
 

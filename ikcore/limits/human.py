@@ -32,7 +32,8 @@ def human_arm(side: str) -> dict[str, Limit]:
     >>> arm = human_arm("left")
     >>> list(arm)
     ['shoulder', 'elbow', 'forearm', 'wrist']
-    >>> forearm_forward = rotations.shortest_arc([1, 0, 0], [0, 0, 1])
+    >>> import ikcore as ik
+    >>> forearm_forward = ik.rotations.shortest_arc([1, 0, 0], [0, 0, 1])
     >>> float(arm["elbow"].violation(forearm_forward).round(9))
     0.0
     """
@@ -69,7 +70,8 @@ def human_leg(side: str) -> dict[str, Limit]:
     Examples
     --------
     >>> leg = human_leg("right")
-    >>> heel_up = rotations.from_axis_angle([1, 0, 0], [2.0, 2.5])
+    >>> import ikcore as ik
+    >>> heel_up = ik.rotations.from_axis_angle([1, 0, 0], [2.0, 2.5])
     >>> leg["knee"].violation(heel_up).round(4)
     array([0.    , 0.1438])
     """
