@@ -188,7 +188,7 @@ def _longest_list(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> int:
 
 
 def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) -> NDArray[Any]:
-    """The block of an array with so many leading axes; the whole array if it broadcasts along that axis."""
+    """The part of an array that belongs to a block of items; the whole array if it broadcasts along that axis."""
     at = axes + axis
     if at < 0 or array.shape[at] != length:
         return array

@@ -190,5 +190,5 @@ class StanceTrack:
 
 
 def edge_of(count: int | Rowed, scene: Scene) -> Rowed:
-    """The frames at either end of stances of so many frames in which a foot arrives, or leaves."""
+    """The number of frames at each end of a stance in which a foot arrives or leaves, for the length of the stance."""
     return np.asarray(np.minimum(round(_EDGE_TIME * scene.fps), count // 5))

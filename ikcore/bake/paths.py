@@ -201,7 +201,7 @@ def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
 def _bound(values: Array, pinned: Mask, blend: int, pull: float, low: Array, high: Array, pulls: Array) -> None:
     """Write the bounds of values in swing, and the pull to 0: only where the clip begins or ends in a swing.
 
-    They are free for so many frames after a stance and before one, between 0 and the values at both ends. Without
+    Values are free, between 0 and the values at both ends, for `blend` frames after a stance and before one. Without
     bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
     """
     low[:], high[:], pulls[:] = values, values, 0

@@ -1,4 +1,4 @@
-"""Balance: the polygon of what stands on the ground, the centre of mass over it, and both in motion."""
+"""Balance: the support polygon of feet on the ground and the centre of mass over it, at rest and in motion."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def self_collisions(skeleton: Skeleton, pose: Pose, capsules: Capsules) -> Array
 
     Examples
     --------
-    An arm of four bones, of which the last crosses the first:
+    An arm of four bones whose last bone crosses the first:
 
     >>> import numpy as np
     >>> import ikcore as ik

@@ -75,7 +75,7 @@ def effort(
     gravity : (3,) array_like
         Its acceleration, in lengths per second squared.
     loads : mapping, optional
-        By joint, a mass that hangs on it, such as what a hand carries.
+        Additional masses by joint, such as a load in a hand.
 
     Returns
     -------

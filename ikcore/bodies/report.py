@@ -114,7 +114,7 @@ def report(
     unit : float, default: 1
         Metres per unit of length. A clip has one, too.
     loads : mapping, optional
-        By joint, a mass that hangs on it, for the effort.
+        Additional masses by joint, for the effort.
 
     Returns
     -------

@@ -175,7 +175,7 @@ class _Body(NamedTuple):
         return pieces
 
     def _hand(self, wrist: int, bone: Array) -> Array:
-        """The direction of the hand: to the middle of what is below the wrist, or that of the forearm."""
+        """The direction of the hand: from the wrist to the mean of its child joints, or that of the forearm."""
         below = self.at[list(self.skeleton.children(wrist))] - self.at[wrist]
         middle = below.mean(axis=0) if len(below) else np.zeros(3)
         return _unit(middle if np.linalg.norm(middle) > 0.1 * np.linalg.norm(bone) else bone, "a forearm")

@@ -47,7 +47,7 @@ def inside_limits(
 def toward(skeleton: Skeleton, came: Array, wanted: Array, joints: Iterable[int] | None = None) -> Array:
     """Rotations (N, joints, 4) as far on the way from those that came in as limits allow, for some joints or all.
 
-    Unlike the nearest allowed rotations these are continuous in what is wanted, however far outside that is.
+    Unlike the nearest allowed rotations, these change continuously with the wanted ones, also far outside the limits.
     """
     result = np.array(wanted)
     for joint in range(len(skeleton)) if joints is None else joints:

@@ -47,7 +47,7 @@ class NodeOverTime(Node, Generic[S]):
     fps: float = 30.0
 
     def _start(self, skeleton: Skeleton, count: int) -> S:
-        """The state of so many items before their first frame."""
+        """The state of a number of items before their first frame."""
         raise NotImplementedError
 
     def _advance(self, job: Job, state: S, dt: float, workers: int | None) -> tuple[Solved, S]:

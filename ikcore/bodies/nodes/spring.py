@@ -35,7 +35,7 @@ class SpringState(State):
 class SpringNode(NodeOverTime[SpringState]):
     """Joints swing after their animation, as hair, ears and bellies do: Spring Controller of Unreal.
 
-    The tip of each joint hangs on its place in the animation by a spring with a damper. The joint turns to it by the
+    A damped spring pulls the tip of each joint to its place in the animation. The joint turns to it by the
     shortest arc. There are no targets.
 
     Parameters

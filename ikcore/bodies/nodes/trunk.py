@@ -29,7 +29,7 @@ ENDS = tuple(f"{side}_{end}" for end in ("hand", "foot") for side in SIDES)
 
 
 class Limb(NamedTuple):
-    """A limb that hangs on the trunk: its joints from root to tip, and whether it hangs on the chest."""
+    """A limb of the trunk: its joints from root to tip, and whether the chest carries it."""
 
     joints: list[int]
     upper: bool
