@@ -47,6 +47,12 @@ class CapsuleShape:
     radius: float
     end: ArrayLike | None = None
 
+    def __post_init__(self) -> None:
+        _check_point("start", self.start)
+        _check_point("end", self.start if self.end is None else self.end)
+        if not 0 < self.radius < np.inf:
+            raise ValueError(f"radius: expected a positive number, got {self.radius!r}")
+
     def distance(self, points: Array) -> Array:
         """Signed distance of points from the surface, negative inside."""
         start = np.asarray(self.start, float)
@@ -64,11 +70,24 @@ class BoxShape:
     half: ArrayLike
     rotation: ArrayLike = (1.0, 0, 0, 0)
 
+    def __post_init__(self) -> None:
+        _check_point("centre", self.centre)
+        _check_point("half", self.half)
+        _check_point("rotation", self.rotation, 4)
+        if not (np.asarray(self.half) > 0).all():
+            raise ValueError(f"half: expected three positive numbers, got {self.half!r}")
+
     def distance(self, points: Array) -> Array:
         """Signed distance of points from the surface, negative inside."""
         turn = rotations.conjugate(np.asarray(self.rotation, float))
         off = np.abs(rotations.rotate(turn, points - np.asarray(self.centre, float))) - np.asarray(self.half, float)
         return np.asarray(size(np.maximum(off, 0)) + np.minimum(off.max(axis=-1), 0))
+
+
+def _check_point(name: str, value: ArrayLike, numbers: int = 3) -> None:
+    array = np.asarray(value, float)
+    if array.shape != (numbers,) or not np.isfinite(array).all():
+        raise ValueError(f"{name}: expected {numbers} finite numbers, got {value!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +182,8 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     >>> held.touching[1:]
     ('index', 'middle', 'ring', 'little')
     """
+    if missing := [name for f in FINGERS if (name := f"{f}_tip") not in skeleton.names]:
+        raise ValueError(f"skeleton: expected a hand as `hand` makes it, got one without a joint {missing[0]!r}")
     start = skeleton.rest if pose is None else pose
     thick = THICK * _length(skeleton) if radius is None else radius
     sign = 1.0 if skeleton.offsets[skeleton.index("middle1"), 0] > 0 else -1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,19 @@ def test_lengths_and_refusals() -> None:
         hand("both")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="length"):
         hand("left", 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: CapsuleShape([0.1, 0, np.nan], 0.03), "start: expected 3 finite numbers"),
+        (lambda: CapsuleShape([0.1, 0, 0], -0.03), "radius: expected a positive number"),
+        (lambda: CapsuleShape([0.1, 0, 0], 0.03, [0.1, 0]), "end: expected 3 finite numbers"),
+        (lambda: BoxShape([0.1, 0, 0], [0.1, 0, 0.1]), "half: expected three positive numbers"),
+        (lambda: BoxShape([0.1, 0, 0], [0.1, 0.1, 0.1], [1, 0, 0]), "rotation: expected 4 finite numbers"),
+        (lambda: grasp(ik.samples.walk(seconds=0.1).clip.skeleton, CapsuleShape([0, 0, 0], 1)), "expected a hand as"),
+    ],
+)
+def test_shapes_and_hands_that_cannot_be_are_refused(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
