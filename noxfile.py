@@ -1,4 +1,4 @@
-"""Every check, each in an environment of its own: `nox` runs the default ones, `nox -l` lists all."""
+"""Every check, each in an environment of its own: `nox` runs the test suite, `nox -l` lists all."""
 
 import functools
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["lint", "types", "docs", "tests"]
+nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "virtualenv"
 
 C_CODE = [str(path) for folder in ("src", "tests/c", "examples", "benchmarks") for path in Path(folder).rglob("*.[ch]")]
@@ -17,8 +17,8 @@ C_CODE = [str(path) for folder in ("src", "tests/c", "examples", "benchmarks") f
 
 @functools.cache
 def wheel_folder() -> Path:
-    """Where the wheel of this run is."""
-    return Path(tempfile.mkdtemp())
+    """Where the wheel of this run is. IKCORE_BUILT names a folder that keeps it for later runs of the same sources."""
+    return Path(os.environ.get("IKCORE_BUILT") or tempfile.mkdtemp())
 
 
 def build_wheel(session: nox.Session) -> str:
@@ -77,35 +77,35 @@ BY_FILE = ["--dist", "loadfile", "--no-loadscope-reorder"]
 OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
 
 
-@nox.session
-@nox.parametrize("numpy", [OLDEST_NUMPY, "newest"])
-def tests(session: nox.Session, numpy: str) -> None:
-    """The test suite against the built wheel with the newest NumPy, without what `compilers` and `thorough` do.
+TEST_TOOLS = ["pytest-xdist>=3.8", "scipy", "setuptools>=77"]
+SUITE = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
 
-    With the oldest there is for this Python what is quick and what arrays go through, on one instruction set, in the
-    unpacked sdist: so that all tests are found there and run.
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The test suite against the built wheel with the newest NumPy, without what `compilers` and `thorough` do."""
+    wheel = build_wheel(session)
+    session.install(f"{wheel}[test,plot,dask]", *TEST_TOOLS, "ziglang", "abi3audit", "xarray")
+    session.run(*SUITE, "-m", "not compilers and not thorough", *session.posargs, env={"IKCORE_WHEEL": wheel})
+
+
+@nox.session
+def oldest_numpy(session: nox.Session) -> None:
+    """With the oldest NumPy for this Python: the quick tests and what arrays go through, on one instruction set.
+
+    In the unpacked sdist, so that all tests are found there and run.
     """
-    wheel, tools = build_wheel(session), ["pytest-xdist>=3.8", "scipy", "setuptools>=77"]
-    pytest = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
-    if numpy == "newest":
-        session.install(f"{wheel}[test,plot,dask]", *tools, "ziglang", "abi3audit", "xarray")
-        chosen = ["-m", "not compilers and not thorough"]
-        session.run(*pytest, *chosen, *session.posargs, env={"IKCORE_WHEEL": wheel})
-        return
-    session.install(f"{wheel}[test,plot]", *tools, f"numpy=={numpy}")
+    session.install(f"{build_wheel(session)}[test,plot]", *TEST_TOOLS, f"numpy=={OLDEST_NUMPY}")
     with session.chdir(unpacked_sdist(session)):
-        session.run(*pytest, "-m", "quick or arrays", *session.posargs, env={"IKCORE_ISA": "avx2"})
+        session.run(*SUITE, "-m", "quick or arrays", *session.posargs, env={"IKCORE_ISA": "avx2"})
 
 
 @nox.session
 def thorough(session: nox.Session) -> None:
     """Sweeps that take long. `-- --every-case -m drawn` runs every case of the tests that are drawn instead."""
-    tools = ["pytest-xdist>=3.8", "scipy", "setuptools>=77", "ziglang", "abi3audit", "xarray"]
     wheel = build_wheel(session)
-    session.install(f"{wheel}[test,plot,dask]", *tools)
-    pytest = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
-    chosen = ["-m", "thorough and not compilers"]
-    session.run(*pytest, *chosen, *session.posargs, env={"IKCORE_WHEEL": wheel})
+    session.install(f"{wheel}[test,plot,dask]", *TEST_TOOLS, "ziglang", "abi3audit", "xarray")
+    session.run(*SUITE, "-m", "thorough and not compilers", *session.posargs, env={"IKCORE_WHEEL": wheel})
 
 
 @nox.session
@@ -189,8 +189,8 @@ PLATFORM = ["package", "wheel", "same_bits", "bake_bits", "single", "clip", "cli
 def windows(session: nox.Session) -> None:
     """The wheel for Windows and the extension with it, tried in Windows (with wine).
 
-    `nox -s windows -- quick`: of the package's suite what is quick and what systems differ in, of the extension's the
-    first case of every test; `-- quick extension`: all its cases.
+    `nox -s windows -- quick`: of the package's suite what systems differ in, of the extension's the first case of every
+    test.
     """
     command, here = windows_python(session), Path(session.create_tmp()).resolve()
     wheel = compiled_for(session, "win-amd64", f"{command} cc -Werror")
@@ -211,7 +211,6 @@ def windows(session: nox.Session) -> None:
 
     session.run(command, "add", "numpy2", "pytest", "pytest-xdist", "hypothesis", external=True)
     if "quick" in session.posargs:
-        pytest("-m", "quick", "tests")
         pytest(*(str(path) for name in PLATFORM for path in Path("tests").glob(f"*/test_{name}.py")))
     else:
         pytest("--pyargs", "tests", "ikcore", *session.posargs)
@@ -219,7 +218,7 @@ def windows(session: nox.Session) -> None:
     session.run(command, "add", "bpy", "pytest", external=True)
     zipped = ["python", "blender_addon/build_zip.py", "--wheel", str(wheel), "--output", str(here)]
     built = str(session.run(*zipped, silent=True)).split()[-1]
-    chosen = ["-m", "quick"] if session.posargs == ["quick"] else []
+    chosen = ["-m", "quick"] if "quick" in session.posargs else []
     session.run(command, "run", "bpy", "tests/blender/run.py", built, "-q", "-rs", *chosen, env=env, external=True)
 
 
