@@ -21,6 +21,7 @@ _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
 _RISE_TIME = 0.075  # seconds: a pelvis that would rise and fall faster is smoothed, if no knee is straight
 _MORE_JERK = 1.2  # of its own jerk: more is too much
 _TRIES = 5  # how often it is tried to have less
+_LESS_BEND, _SOFT_BEND = 0.02, 0.1  # sines of half a knee's bend: what a moment may take off; enough in any case
 _SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
 _TILT = 30.0  # degrees: the most that the body leans with the slope
 _KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: coming down brings them hardly nearer to a foot aside
@@ -141,15 +142,23 @@ def _rise(hung: list[_Leg], paths: list[FootPath], scene: Scene, *, rounds: bool
     hips = _summed(np.stack([path.motion.chain[:, 0] for path in paths])) / len(paths)
     rough = _MORE_JERK * _jerk(hips, scene)
 
-    heeds, found = straight, _smoothed(rise, (lower, upper), stands * straight, scene)
-    for _ in range(_TRIES - 1):  # where straight legs make it jerk too much, they count less
-        rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
-        if not rougher.any():
-            break
-        share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
-        share = in_rounds(share) if rounds else share
-        heeds = heeds + share * (np.sqrt(heeds) - heeds)
-        found = _smoothed(rise, (lower, upper), stands * heeds, scene, found)
+    def smoothed_below(upper: Array, start: Array | None = None) -> Array:
+        """Smoothed within the bounds. The weight of straight legs falls where they make it jerk too much."""
+        weights = straight
+        for _ in range(_TRIES):
+            found = start = _smoothed(rise, (lower, upper), stands * weights, scene, start)
+            rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
+            if not rougher.any():
+                break
+            share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
+            share = in_rounds(share) if rounds else share
+            weights = weights + share * (np.sqrt(weights) - weights)
+        return found
+
+    found = smoothed_below(upper)
+    most = np.minimum.reduce([_most_with_bent_knee(leg, found, scene) for leg in hung])
+    if (most < found).any():
+        found = smoothed_below(np.minimum(upper, most), found)
     return _bounded(found, paths, scene)
 
 
@@ -177,6 +186,29 @@ def _highest(leg: _Leg, wanted: Array, scene: Scene) -> Array:
     """How far up a hip may go, as far as its leg reaches: one that is about to be at its limit gives before it is."""
     reached = _until(leg, leg.ankle[:, scene.axis], leg.reach, 1.0, scene)
     return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
+
+
+def _half_bend(distance: Array, leg: _Leg) -> Array:
+    """About the sine of half the angle by which the knee is bent, from the distance between hip and ankle."""
+    return np.sqrt(np.maximum(1 - distance * distance / (leg.size * leg.size), 0))
+
+
+def _most_with_bent_knee(leg: _Leg, rise: Array, scene: Scene) -> Array:
+    """The most that the hip may rise, so that no standing leg is straight for a single moment; else infinite.
+
+    The bend in a frame is at least that of the source and most of what the rise has added in the frames around it,
+    obstacles included. Beyond a soft bend there is no bound.
+    """
+    height, source = _plain(leg, scene), _half_bend(leg.own, leg)
+    way = leg.ankle - leg.hip
+    way[:, scene.axis] = height - leg.hip[:, scene.axis] - rise
+    bend = _half_bend(size(way), leg)
+    way[:, scene.axis] += leg.over
+    added = np.minimum(np.maximum(bend - source, 0), _SOFT_BEND)
+    added += np.where(leg.over > 0, np.maximum(_half_bend(size(way), leg) - bend, 0), 0)
+    least = np.minimum(source + smoothed(added, MOMENT, scene.fps) - _LESS_BEND, _SOFT_BEND)
+    most = _until(leg, height, leg.size * np.sqrt(1 - least * least), 1.0, scene)
+    return np.where((bend < least) & (leg.stands > 0), most, np.inf)
 
 
 def _jerk(places: Array, scene: Scene) -> Array:

@@ -23,6 +23,7 @@ from ikcore._arrays import cross, median, percentile
 from ikcore.bake.clearance import beam as lifted
 from ikcore.bake.legs import Bent, bend
 from ikcore.bake.paths import _smoothed
+from ikcore.bake.pelvis import _Leg, _most_with_bent_knee
 from ikcore.bake.scene import Scene
 from ikcore.feet.paths import smoothed, spread
 
@@ -174,6 +175,35 @@ def test_knees_follow_a_source_through_straight() -> None:
         moves.append(to(chain, turns, hinges, [0, -0.8, 0]).chain[0, 1])
     knees = np.array(moves)
     assert np.abs(np.diff(knees, axis=0)).max() < 0.02
+
+
+def most_with_bent_knee(ankle: Array, over: Array, stands: Array, rise: Array, fps: float) -> Array:
+    """How far up a hip may go over an ankle, of a leg of 0.85 m that is straight in the source."""
+    hip = np.tile([0, 0.99999 * 0.85, 0], (len(rise), 1))
+    leg = _Leg(hip, ankle, hip[:, 1].copy(), hip[:, 1].copy(), over, np.zeros(len(rise)), stands, 0.85)
+    return _most_with_bent_knee(leg, rise, Scene(ik.Ground.plane(), fps, 1, ik.BakeSettings(), 1, on_ground=False))
+
+
+@pytest.mark.parametrize("lasts", [1, 25])
+def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
+    """A leg that the low body keeps from being straight, except in some frames: it rises less if these are few."""
+    frames = 61
+    rise = np.full(frames, -0.01)
+    rise[30 : 30 + lasts] = 0
+    eased = most_with_bent_knee(np.zeros((frames, 3)), np.zeros(frames), np.ones(frames), rise, 60)
+    assert (eased[30] < -0.001) == (lasts == 1)
+    assert eased[30] > -0.01
+    assert np.isinf(np.delete(eased, range(30, 30 + lasts))).all()
+
+
+@pytest.mark.parametrize("frame", [29, 31])
+def test_no_knee_snaps_straight_beside_an_obstacle(frame: int) -> None:
+    """A leg is straight in a frame next to one in which an obstacle bends it: the body is then slightly lower."""
+    over, stands = np.zeros(61), np.ones(61)
+    over[frame], stands[frame] = 0.05, 0.0
+    eased = most_with_bent_knee(over[:, np.newaxis] * [0, 1, 0], over, stands, np.zeros(61), 30)
+    assert -0.01 < eased[30] < -0.001
+    assert np.isinf(eased[[frame, 30 - (frame - 30) * 2]]).all()
 
 
 # --- filters and beams -----------------------------------------------------------------------------------------------
