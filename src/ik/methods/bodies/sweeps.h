@@ -81,12 +81,13 @@ ik_inline vec3 sweep_between(quat from, quat to) {
 static void sweep_limit(const ik_plan *plan, columns c, int k) {
     if (!joint_is_limited(plan, k)) return;
     const int slot = plan->nodes[k].slot, turned = body_column(plan, slot, BODY_TURNED);
-    const quat above = bodies_above_turned(plan, c, k), was = column_quat(c, turned);
-    const quat local = quat_multiply(quat_conjugate(above), was);
-    const vec3 off = sweep_between(local, solve_clamped(plan, k, local));
-    const mask over = mask_less(real_splat(LIMIT_TOLERANCE), vec3_largest(off));
+    const quat was = column_quat(c, turned), rest = quat_multiply(bodies_above_turned(plan, c, k), solve_rest(plan, k));
+    const quat local = quat_multiply(quat_conjugate(rest), was);
+    const quat allowed = solve_clamped(plan, k, local);
+    const vec3 off = vec3_sub(allowed.v, local.v);
+    const mask over = mask_less(real_splat(LIMIT_TOLERANCE), real_max(vec3_largest(off), real_abs(allowed.w - local.w)));
     if (!mask_any(over)) return;
-    const vec3 by = vec3_scale(sweep_relaxation(plan), quat_rotate(above, off));
+    const vec3 by = vec3_scale(sweep_relaxation(plan), sweep_between(was, quat_multiply(rest, allowed)));
     const int parent = sweep_parent(plan, k);
     real own = *column(c, body_column(plan, slot, BODY_WILLING)), other = real_splat(0);
     if (parent >= 0) other = *column(c, body_column(plan, plan->nodes[parent].slot, BODY_WILLING));
