@@ -21,8 +21,9 @@
  *
  *   limits    Consider the joints that a step would take past their limits. The nearest of them is set to its
  *             limit and its effect is subtracted from the error. The system is then solved again without it, until no
- *             joint is past its limit. Each such solve is one step of the loop but does not count as an iteration. The
- *             option `project` stops each joint at its limit, and the others do not compensate.
+ *             joint is past its limit. Each such solve is one step of the loop but does not count as an iteration. In the
+ *             first phases of full_body all joints past their limits are set to them at once. The option `project`
+ *             stops each joint at its limit, and the others do not compensate.
  *
  *   posture   d = J^+ e + (I - J^+ J) z, where z turns joints to their preferred pose, usually rest; computed as
  *             J^+ (e - J z) + z.
