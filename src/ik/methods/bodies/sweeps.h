@@ -85,7 +85,8 @@ static void sweep_limit(const ik_plan *plan, columns c, int k) {
     const quat local = quat_multiply(quat_conjugate(rest), was);
     const quat allowed = solve_clamped(plan, k, local);
     const vec3 off = vec3_sub(allowed.v, local.v);
-    const mask over = mask_less(real_splat(LIMIT_TOLERANCE), real_max(vec3_largest(off), real_abs(allowed.w - local.w)));
+    const mask over =
+        mask_less(real_splat(LIMIT_TOLERANCE), real_max(vec3_largest(off), real_abs(allowed.w - local.w)));
     if (!mask_any(over)) return;
     const vec3 by = vec3_scale(sweep_relaxation(plan), sweep_between(was, quat_multiply(rest, allowed)));
     const int parent = sweep_parent(plan, k);

@@ -21,9 +21,8 @@
  *
  *   limits    Consider the joints that a step would take past their limits. The nearest of them is set to its
  *             limit and its effect is subtracted from the error. The system is then solved again without it, until no
- *             joint is past its limit. Each such solve is one step of the loop but does not count as an iteration. In the
- *             first phases of full_body all joints past their limits are set to them at once. The option `project`
- *             stops each joint at its limit, and the others do not compensate.
+ *             joint is past its limit. Each such solve is one step of the loop but does not count as an iteration. The
+ *             option `project` stops each joint at its limit, and the others do not compensate.
  *
  *   posture   d = J^+ e + (I - J^+ J) z, where z turns joints to their preferred pose, usually rest; computed as
  *             J^+ (e - J z) + z.
@@ -49,9 +48,15 @@ enum dls_state {
 
 ik_inline int dls_state(const ik_plan *plan, enum dls_state what) { return joint_columns(plan) + what; }
 
-/* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. */
+/* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. The first of these, hasty,
+ * sets all joints past their limits to them at once, in one more solve. The others project: the order in which joints
+ * are set to their limits would make the pose jump. */
 ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
     return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-1.5));
+}
+
+ik_inline mask dls_is_hasty(const ik_plan *plan, columns c) {
+    return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-2.5));
 }
 
 #include "dls_limits.h"

@@ -146,7 +146,7 @@ static void dls_find_over(const ik_plan *plan, columns c, real share, dls_neares
             way = real_select(dls_adds(plan, c), dls_share(off.length, along), way);
         }
         dls_nearer(nearest, over, way, slot);
-        dls_hold_turn(plan, c, slot, over & dls_is_calm(plan, c), real_splat(1));
+        dls_hold_turn(plan, c, slot, over & dls_is_hasty(plan, c), real_splat(1));
     }
 }
 
@@ -180,7 +180,8 @@ static void dls_hold_turns(const ik_plan *plan, columns c, real which) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!joint_is_limited(plan, plan->node_of_slot[slot])) continue;
         real as = real_splat(1);
-        if (dls_may_follow(plan, plan->node_of_slot[slot])) as = dls_held_as(plan, c, *column(c, rows_fixed(plan, slot)));
+        if (dls_may_follow(plan, plan->node_of_slot[slot]))
+            as = dls_held_as(plan, c, *column(c, rows_fixed(plan, slot)));
         dls_hold_turn(plan, c, slot, mask_equal(which, real_splat((number)slot)), as);
     }
 }
@@ -301,24 +302,29 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     return waits;
 }
 
-/* Projects every joint past its limit onto it. */
-static void dls_project_on_limits(const ik_plan *plan, columns c) {
+/* Projects, in chosen lanes, every joint past its limit onto it. */
+static void dls_project_on_limits(const ik_plan *plan, columns c, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
-        for (int axis = 0; axis < 3 && plan->nodes[k].slides; axis++)
-            turns_allow_slide(plan, c, k, axis, column(c, step_slide(plan, slot) + axis));
+        for (int axis = 0; axis < 3 && plan->nodes[k].slides; axis++) {
+            real *slide = column(c, step_slide(plan, slot) + axis), allowed = *slide;
+            turns_allow_slide(plan, c, k, axis, &allowed);
+            *slide = real_select(chosen, allowed, *slide);
+        }
         if (!joint_is_limited(plan, k)) continue;
-        vec3 turn = column_vec3(c, step_own(plan, slot));
+        const vec3 wanted = column_vec3(c, step_own(plan, slot));
+        vec3 turn = wanted;
         IK_NAME(turns_allow)(plan, c, k, &turn);
-        column_set_vec3(c, step_own(plan, slot), turn);
+        column_set_vec3(c, step_own(plan, slot), vec3_select(chosen, turn, wanted));
     }
 }
 
 /* Applies the limits to a step. Returns the lanes that must be solved again. */
 static mask dls_mind_limits(const ik_plan *plan, columns c) {
-    if (!plan->job->options.project) return dls_hold(plan, c);
-    dls_project_on_limits(plan, c);
-    return mask_splat(0);
+    const mask all = ~mask_splat(0);
+    const mask projects = plan->job->options.project ? all : dls_is_calm(plan, c) & ~dls_is_hasty(plan, c);
+    if (mask_any(projects)) dls_project_on_limits(plan, c, projects);
+    return mask_any(~projects) ? dls_hold(plan, c) & ~projects : mask_splat(0);
 }
 
 /* Releases all held joints in lanes where `done`. */
