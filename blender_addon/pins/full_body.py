@@ -28,10 +28,10 @@ FAR = 1e-3  # relative to the length of all bones: larger errors are reported
 ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # The pose is a continuous function of the pins, beyond reach too, because no chain that stalls is perturbed, as
-# `full_body` does after 48 iterations. Calls in sequence come nearer, and bend limbs faster near their full length.
+# `full_body` does after 28 iterations. Calls in sequence come nearer, and bend limbs faster near their full length.
 # After two, a pin that moves by 0.4 % of the height turns bones by about 5 degrees at most, where a limb
 # becomes straight. Balance has light goals, which come nearer slowly.
-FIRST, NEXT = {"sweeps": 60, "iterations": 48}, {"iterations": 14}
+FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 14}
 CALLS, BALANCED_CALLS = 2, 5
 LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
 GIVES_WAY = 0.0025  # weight of pins that support none, if balance is kept

@@ -6,8 +6,8 @@
  *           is a continuous function of the goals. The damping follows the error, as in T. Sugihara,
  *           "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", IEEE Trans. Robotics 27
  *           (2011). It is proportional to the error, not to its square, so that no step overshoots beyond reach.
- *             HASTY   With a small factor, a few steps. Joints past their limits are held there.
- *             CALM    Again from the bodies, with a larger one. Joints stop at their limits.
+ *             HASTY   With a small factor, a few steps. All joints past their limits are held at once.
+ *             CALM    Again from the bodies, with a larger one. The nearest such joint is held first.
  *           A pose that is not within the tolerance by then is stored, and dls continues.
  *             KEEPS   From there, then from the start pose. A result counts only within the tolerance.
  *
@@ -20,7 +20,7 @@
 enum full_body_phase { HASTY = -3, CALM = -2, KEEPS = -1 }; /* values of DLS_HURRIES */
 
 /* The iterations at which the first two end. */
-enum { HASTY_UNTIL = 8, CALM_UNTIL = 48 };
+enum { HASTY_UNTIL = 8, CALM_UNTIL = 28 };
 
 enum { KICKED_NEVER = 1 }; /* WATCH_KICKS of stored lanes: later poses count only within the tolerance */
 

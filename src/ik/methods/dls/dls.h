@@ -49,8 +49,7 @@ enum dls_state {
 ik_inline int dls_state(const ik_plan *plan, enum dls_state what) { return joint_columns(plan) + what; }
 
 /* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. The first of these, hasty,
- * sets all joints past their limits to them at once, in one more solve. The others project: the order in which joints
- * are set to their limits would make the pose jump. */
+ * holds all joints past their limits at once, which takes fewer solves but makes poses beyond reach jump. */
 ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
     return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-1.5));
 }

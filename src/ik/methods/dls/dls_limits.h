@@ -302,29 +302,24 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     return waits;
 }
 
-/* Projects, in chosen lanes, every joint past its limit onto it. */
-static void dls_project_on_limits(const ik_plan *plan, columns c, mask chosen) {
+/* Projects every joint past its limit onto it. */
+static void dls_project_on_limits(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
-        for (int axis = 0; axis < 3 && plan->nodes[k].slides; axis++) {
-            real *slide = column(c, step_slide(plan, slot) + axis), allowed = *slide;
-            turns_allow_slide(plan, c, k, axis, &allowed);
-            *slide = real_select(chosen, allowed, *slide);
-        }
+        for (int axis = 0; axis < 3 && plan->nodes[k].slides; axis++)
+            turns_allow_slide(plan, c, k, axis, column(c, step_slide(plan, slot) + axis));
         if (!joint_is_limited(plan, k)) continue;
-        const vec3 wanted = column_vec3(c, step_own(plan, slot));
-        vec3 turn = wanted;
+        vec3 turn = column_vec3(c, step_own(plan, slot));
         IK_NAME(turns_allow)(plan, c, k, &turn);
-        column_set_vec3(c, step_own(plan, slot), vec3_select(chosen, turn, wanted));
+        column_set_vec3(c, step_own(plan, slot), turn);
     }
 }
 
 /* Applies the limits to a step. Returns the lanes that must be solved again. */
 static mask dls_mind_limits(const ik_plan *plan, columns c) {
-    const mask all = ~mask_splat(0);
-    const mask projects = plan->job->options.project ? all : dls_is_calm(plan, c) & ~dls_is_hasty(plan, c);
-    if (mask_any(projects)) dls_project_on_limits(plan, c, projects);
-    return mask_any(~projects) ? dls_hold(plan, c) & ~projects : mask_splat(0);
+    if (!plan->job->options.project) return dls_hold(plan, c);
+    dls_project_on_limits(plan, c);
+    return mask_splat(0);
 }
 
 /* Releases all held joints in lanes where `done`. */

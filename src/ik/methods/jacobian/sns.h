@@ -202,7 +202,7 @@ static void sns_cut(const ik_plan *plan, columns c) {
     const real cut = real_min(one, most / (largest + real_splat(TINY_LENGTH)));
     for (int i = 0; i < sns_moves(plan); i++)
         column_set_vec3(c, sns_own(plan, i), vec3_scale(cut, column_vec3(c, sns_own(plan, i))));
-    dls_project_on_limits(plan, c, ~mask_splat(0));
+    dls_project_on_limits(plan, c);
 }
 
 /* Repeats rounds until no joint passes its limit. Finished lanes compute the same again. Returns whether any did. */
