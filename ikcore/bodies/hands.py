@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -28,6 +29,8 @@ SPREAD = {"index": 9.0, "middle": 0.0, "ring": -8.0, "little": -16.0}  # degrees
 THICK = 0.045  # radius of a finger as share of the hand's length
 STEP = 3.0  # degrees of the fastest joint between tests for contact
 HALVINGS = 20
+# Turns of the thumb's base towards the fingers: whether the swing is sideways, its angle and the twist, radians.
+OPPOSED = ((False, 0.3, 0.7), (True, 0.3, 0.7), (False, 0.0, 0.7), (False, 0.3, 0.2))
 SEARCHES = 36  # of the point of a bone that is nearest to a shape
 
 
@@ -161,7 +164,8 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     """Close the fingers of a `hand` on a shape.
 
     The joints of a finger flex together from the given pose. When a bone touches, the joints before it stop, and those
-    after it go on, to their limits. The thumb is turned across the palm meanwhile.
+    after it go on, to their limits. The thumb turns across the palm meanwhile. If it misses the shape from the given
+    pose, its base turns towards the fingers first.
 
     Parameters
     ----------
@@ -188,13 +192,36 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     thick = THICK * _length(skeleton) if radius is None else radius
     sign = 1.0 if skeleton.offsets[skeleton.index("middle1"), 0] > 0 else -1.0
     turned, distances, contacts = np.array(start.rotations, float), {}, {}
+    near = 5e-4 * _length(skeleton)
     for finger in FINGERS:
-        turned = _close(skeleton, start.with_rotations(turned), finger, sign, shape, thick)
-        distances[finger], contacts[finger] = _nearest(skeleton, start.with_rotations(turned), finger, shape, thick)
-    touching = tuple(f for f in FINGERS if distances[f].min() < 5e-4 * _length(skeleton))
+        opened = [turned, *(_opposed(skeleton, turned, sign) if finger == "thumb" else ())]
+        found = []
+        for one in opened:
+            made = _close(skeleton, start.with_rotations(one), finger, sign, shape, thick)
+            found.append((made, *_nearest(skeleton, start.with_rotations(made), finger, shape, thick)))
+            if len(found) > 1 and found[-1][1].min() < -near:  # inside before it closes
+                found.pop()
+            elif found[-1][1].min() < near:
+                break
+        touched = found[-1][1].min() < near
+        turned, distances[finger], contacts[finger] = found[-1 if touched else 0]
+    touching = tuple(f for f in FINGERS if distances[f].min() < near)
     out = {f: _outward(shape, contacts[f][int(distances[f].argmin())]) for f in touching}
     opposed = "thumb" in out and any(float(dot(out["thumb"], out[f])) < 0 for f in touching if f != "thumb")
     return HandGrasp(start.with_rotations(turned), touching, distances, opposed)
+
+
+def _opposed(skeleton: Skeleton, turned: Array, sign: float) -> Iterator[Array]:
+    """Rotations with the base of the thumb turned towards the fingers: a swing of the bone, and a twist about it."""
+    joint, way = skeleton.index("thumb1"), _direction("thumb", sign)
+    up = cross(np.array([0, 0, 1.0]), way)
+    for side, swing, twist in OPPOSED:
+        axis = sign * cross(way, up) if side else up
+        swung = rotations.from_axis_angle(axis / size(axis), swing)
+        made = np.array(turned)
+        turn = rotations.multiply(swung, rotations.from_axis_angle(way, sign * twist))
+        made[joint] = _inside(skeleton, joint, rotations.multiply(turned[joint], turn))
+        yield made
 
 
 def _close(skeleton: Skeleton, pose: Pose, finger: str, sign: float, shape: Shape, thick: float) -> Array:

@@ -50,7 +50,7 @@ def test_fingers_close_until_they_touch(name: str, side: Any) -> None:
         assert (distances.min() < 1e-4) == (finger in held.touching)
 
 
-@pytest.mark.parametrize("name", ["sphere", "cylinder", "box"])
+@pytest.mark.parametrize("name", ["sphere", "cylinder", "thin", "box"])
 def test_the_thumb_opposes(name: str) -> None:
     assert grasp(hand(), SHAPES[name]).opposed
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chains import forward
-from humans import BODY, FORWARD, LIMITED
+from humans import BACK, BODY, FORWARD, LIMITED
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from test_fabrik_ties import human
@@ -107,6 +107,42 @@ def test_a_human_reaches_its_targets() -> None:
     staged = ik.solvers.stages(BODY, BODY.rest, nodes.sequential(BODY, TARGETS))
     assert_array_equal(staged.pose.rotations, found.pose.rotations)
     assert staged.status == 0
+
+
+SPINE_JOINTS = [BODY.index(name) for name in ("Spine1", "Spine2", "Spine3", "Chest")]
+
+
+@pytest.mark.parametrize("kind", ["arc", "fabrik", "spline"])
+def test_a_spine_with_limits_meets_targets_that_it_can(kind: Any) -> None:
+    draw, turned = np.random.default_rng(0), np.tile(LIMITED.rest.rotations, (200, 1, 1))
+    limits = {joint: limit for joint, limit in enumerate(LIMITED.limits) if limit is not None}
+    for joint in SPINE_JOINTS:
+        axes = draw.normal(size=(200, 3))
+        axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+        turned[:, joint] = limits[joint].project(ik.rotations.from_axis_angle(axes, draw.uniform(0, 0.8, 200)))
+    truth, chest = LIMITED.forward(ik.Pose(turned)), SPINE_JOINTS[-1]
+    targets = {"position": truth.positions[:, chest], "rotation": truth.rotations[:, chest]}
+    found = nodes.SpineNode("Chest", "Hips", kind)(LIMITED, LIMITED.rest, targets)
+    assert (found.status == 0).sum() >= 195
+    turned = found.pose.rotations
+    assert max(limits[joint].violation(turned[:, joint]).max() for joint in SPINE_JOINTS) < 1e-5
+
+
+def test_a_soft_spine_turns_smoothly_at_the_edge_of_its_reach() -> None:
+    heights = np.arange(0.2715, 0.33, 0.003)[:, np.newaxis]
+    targets = [0, 1.05, 0] + heights * np.array([0.2, 1, 0.3]) / np.linalg.norm([0.2, 1, 0.3])
+
+    def largest(soften: float) -> tuple[float, Any]:
+        found = nodes.SpineNode("Chest", "Hips", back=BACK, soften=soften)(BODY, BODY.rest, targets)
+        turned = found.pose.rotations[:, SPINE_JOINTS]
+        cosines = np.abs((turned[1:] * turned[:-1]).sum(axis=-1))
+        return float(np.degrees(2 * np.arccos(np.clip(cosines, 0, 1))).max()), found
+
+    assert largest(1.0)[0] > 12
+    turn, soft = largest(0.97)
+    assert turn < 3
+    assert np.all((soft.status == 0) == (heights[:, 0] <= 0.97 * 0.3))
+    assert np.all((soft.status & int(ik.Status.SOFTENED) != 0) == (heights[:, 0] > 0.97 * 0.3))
 
 
 def test_a_spine_shares_its_turn_and_bends_forwards() -> None:

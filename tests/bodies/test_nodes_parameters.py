@@ -171,6 +171,7 @@ CASES: dict[str, dict[str, Any]] = {
         "chest": "Spine3",
         "kind": "fabrik",
         "back": FORWARD,
+        "soften": 0.5,
         "iterations": (1, {"kind": "fabrik"}),
     },
     "BipedNode": {

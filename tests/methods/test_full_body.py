@@ -172,18 +172,19 @@ def walked(way: tuple[float, float, float], end: int, step: float, **options: An
     return np.degrees(2 * np.arccos(np.clip(cosines, 0, 1))).max(axis=-1), found
 
 
-OUTWARDS = [((0.3, -1, 0.4), 0), ((0, 0.3, 1), 2), ((0, 0, 1), 4)]
+OUTWARDS: list[Any] = [((0.3, -1, 0.4), 0, 6), ((0, 0.3, 1), 2, 6), ((0, 0, 1), 4, 6)]
+OUTWARDS += [((1, 0.2, 0.3), 0, 8), ((0.5, -0.2, 1), 3, 6), ((-1, 0.3, 0.2), 1, 8)]
 
 
-@pytest.mark.parametrize(("way", "end"), OUTWARDS)
-def test_targets_that_walk_beyond_reach_make_no_jump(way: tuple[float, float, float], end: int) -> None:
-    """On the last centimetres within reach the turns are a little larger: 5.4 degrees, measured."""
+@pytest.mark.parametrize(("way", "end", "most"), OUTWARDS)
+def test_targets_that_walk_beyond_reach_make_no_jump(way: tuple[float, float, float], end: int, most: float) -> None:
+    """At the edge of reach limbs straighten, which takes the larger turns of up to `most` degrees."""
     turns, found = walked(way, end, 0.007)
     beyond = (found.status[1:] != 0) & (found.status[:-1] != 0)
     assert found.status[0] == 0
     assert found.error[-1] > 0.05
     assert turns[beyond].max() < 5
-    assert turns.max() < 6
+    assert turns.max() < most
 
 
 def test_half_the_step_gives_half_the_change() -> None:

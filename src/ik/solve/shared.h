@@ -211,6 +211,7 @@ mask IK_NAME(turns_allow)(const ik_plan *plan, columns c, int k, vec3 *turn) {
     quat local = quat_unit(quat_multiply(quat_conjugate(above), wanted)), allowed = solve_allowed(plan, k, local);
     quat off = {allowed.w - local.w, vec3_sub(allowed.v, local.v)};
     mask over = mask_less(real_splat(LIMIT_TOLERANCE), real_max(real_abs(off.w), vec3_largest(off.v)));
+    if (!mask_any(over)) return over;
     vec3 instead = rotation_vector(quat_multiply(quat_multiply(above, allowed), quat_conjugate(now)));
     *turn = vec3_select(over, instead, *turn);
     return over;

@@ -183,12 +183,10 @@ ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
     return quat_multiply(rest, IK_NAME(limit_project)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
 }
 
-/* An allowed rotation near to it, by limit_clamp. */
-ik_inline quat solve_clamped(const ik_plan *plan, int k, quat local) {
+/* An allowed rotation near to one of node k relative to rest, by limit_clamp. */
+ik_inline quat solve_clamped(const ik_plan *plan, int k, quat turned) {
     const limit *limits = plan->limits;
-    if (!limits || limits[k].kind == IK_FREE) return local;
-    quat rest = solve_rest(plan, k);
-    return quat_multiply(rest, IK_NAME(limit_clamp)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
+    return limits ? IK_NAME(limit_clamp)(&limits[k], turned) : turned;
 }
 
 /* The limits are followed by room for all cones. */

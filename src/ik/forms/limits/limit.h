@@ -50,6 +50,9 @@ typedef struct {
     enum ik_limit_kind kind;
     number axes[3][3];     /* x, y, z of the limit's space. EULER: outer, middle, their normal */
     angle_range ranges[3]; /* the first is the twist range. EULER: outer, middle, inner, see limit_prepare_euler */
+    angle_range whole[2];  /* EULER: the ranges of the outer and the inner angle in whole angles, not halves */
+    number cosines[2];     /* EULER: of the range of the middle angle, as stored; for the test of euler_is_inside */
+    int one_set;           /* EULER: the middle range is within a quarter turn either way */
     half_angle swing[4];   /* BALL: towards +y, -y, +z, -z */
     number cotangents[4];  /* of the half angles in `swing` */
     const limit_cone *cones;
@@ -107,5 +110,6 @@ ik_hidden void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_
 ik_hidden quat IK_NAME(limit_project)(const limit *l, quat q);
 
 /* A fast approximation for iterations. Euler box: the rotation has two sets of angles; each is moved into its ranges,
- * and the nearer rotation is returned. All other kinds: limit_project. */
+ * and the nearer rotation is returned. If the middle range is within a quarter turn either way, only the set there is
+ * moved. All other kinds: limit_project. */
 ik_hidden quat IK_NAME(limit_clamp)(const limit *l, quat q);

@@ -22,6 +22,23 @@ ik_inline void limit_prepare_swing(limit *to, const ik_limit *from) {
     }
 }
 
+ik_inline whole_angle half_angle_doubled(half_angle a) {
+    return (whole_angle){a.cosine * a.cosine - a.sine * a.sine, 2 * a.cosine * a.sine};
+}
+
+/* Numbers for euler_is_inside, from the lowest and highest middle angle as stored. */
+ik_inline void limit_prepare_inside(limit *to, number low, number high) {
+    const number half = 4 * eighth_turn[0];
+    const int never = low >= half || high <= 0;
+    for (int i = 0; i < 2; i++) {
+        to->whole[i].middle = half_angle_doubled(to->ranges[2 * i].middle);
+        to->whole[i].width = half_angle_doubled(to->ranges[2 * i].width);
+    }
+    to->one_set = low >= -LIMIT_TOLERANCE && high <= half + LIMIT_TOLERANCE;
+    to->cosines[0] = never ? 2 : high < half ? half_angle_of(2 * high).cosine : -2;
+    to->cosines[1] = low > 0 ? half_angle_of(2 * low).cosine : 2;
+}
+
 /* The first fixed axis to turn is the innermost. The middle angle is stored as a quarter turn minus itself. The inner
  * angle changes its sign if its axis is opposite to the normal of the other two. */
 ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, number frame[3][3]) {
@@ -39,6 +56,7 @@ ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, number frame
     to->ranges[0] = angle_range_of(low[2], high[2]);
     to->ranges[1] = angle_range_of(quarter - high[1], quarter - low[1]);
     to->ranges[2] = handed > 0 ? angle_range_of(low[0], high[0]) : angle_range_of(-high[0], -low[0]);
+    limit_prepare_inside(to, quarter - high[1], quarter - low[1]);
 }
 
 void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_cone *cones, limit_cone *ready) {
@@ -202,6 +220,25 @@ ik_outline void euler_consider(const limit *l, const turn_pair *of, const euler_
     best->distance = real_select(nearer, real_min(minus, plus), best->distance);
 }
 
+/* Lanes whose first set of angles is in the box, by more than round-off. The outer and the inner angle are those of p q
+ * and of p times the conjugate of q; the cosine of the middle one, as stored, is (|p|^2 - |q|^2) / (|p|^2 + |q|^2). So
+ * the test takes products alone. */
+ik_inline mask range_has(const angle_range *whole, cosine_sine a, real room) {
+    const cosine_sine off = turn_divide(a, half_angle_splat(whole->middle));
+    const real along = off.cosine * real_splat(whole->width.sine);
+    return mask_less(real_abs(off.sine) * real_splat(whole->width.cosine) + room, along);
+}
+
+ik_inline mask euler_is_inside(const limit *l, turn_pair of) {
+    const real p = of.p.cosine * of.p.cosine + of.p.sine * of.p.sine;
+    const real q = of.q.cosine * of.q.cosine + of.q.sine * of.q.sine;
+    const real sum = p + q, difference = p - q, room = real_splat(LIMIT_TOLERANCE) * sum;
+    const mask above = mask_less(real_splat(l->cosines[0]) * sum + room, difference);
+    const mask below = mask_less(difference + room, real_splat(l->cosines[1]) * sum);
+    return above & below & range_has(&l->whole[0], turn_multiply(of.p, of.q), room) &
+           range_has(&l->whole[1], turn_divide(of.p, of.q), room);
+}
+
 /* The best angle given the other two. */
 ik_inline cosine_sine best_middle(turn_pair of, cosine_sine outer, cosine_sine inner) {
     return (cosine_sine){turn_divide(of.p, turn_multiply(outer, inner)).cosine,
@@ -261,15 +298,15 @@ ik_outline void euler_consider_bounds(const limit *l, const turn_pair *of, neare
     }
 }
 
-ik_inline quat euler_nearest(const limit *l, quat r, int exactly) {
+ik_inline quat euler_nearest(const limit *l, turn_pair of, int exactly) {
     const real half = real_splat(0.5f), tolerance = real_splat(LIMIT_TOLERANCE);
-    turn_pair of = {{r.w + r.v.y, r.v.x + r.v.z}, {r.w - r.v.y, r.v.x - r.v.z}};
     nearest_pair best = {of, real_splat(LARGEST)};
     for (int sign = 1; sign >= -1; sign -= 2) {
         cosine_sine middle = {real_splat((number)sign) * turn_length(of.p), turn_length(of.q)};
         euler_halves angles = best_of_middle(of, middle);
         euler_consider(l, &of, &angles, &best);
         if (!mask_any(~mask_less(best.distance, tolerance * tolerance))) break; /* all are allowed as they are */
+        if (!exactly && l->one_set) break;
     }
     if (exactly && mask_any(mask_less(tolerance * tolerance, best.distance))) euler_consider_bounds(l, &of, &best);
     turn_pair at = best.at;
@@ -282,19 +319,25 @@ ik_inline quat euler_nearest(const limit *l, quat r, int exactly) {
 ik_inline quat limit_nearest(const limit *l, quat q, int exactly) {
     if (l->kind == IK_FREE) return q;
     quat nearest = quat_identity();
+    mask inside = mask_splat(0);
     if (l->kind != IK_LOCKED) {
         vec3 x = limit_axis(l, 0), y = limit_axis(l, 1), z = limit_axis(l, 2);
         quat p = {q.w, {vec3_dot(q.v, x), vec3_dot(q.v, y), vec3_dot(q.v, z)}};
         if (l->kind == IK_HINGE) p = hinge_nearest(l, p);
         if (l->kind == IK_BALL || l->kind == IK_KUSUDAMA) p = ball_nearest(l, p);
-        if (l->kind == IK_EULER) p = euler_nearest(l, p, exactly);
+        if (l->kind == IK_EULER) {
+            const turn_pair of = {{p.w + p.v.y, p.v.x + p.v.z}, {p.w - p.v.y, p.v.x - p.v.z}};
+            inside = euler_is_inside(l, of);
+            if (!mask_any(~inside)) return q;
+            p = euler_nearest(l, of, exactly);
+        }
         vec3 v = vec3_add(vec3_add(vec3_scale(p.v.x, x), vec3_scale(p.v.y, y)), vec3_scale(p.v.z, z));
         nearest = quat_unit((quat){p.w, v});
     }
     nearest = quat_negate_if(mask_less(quat_dot(nearest, q), real_splat(0)), nearest);
     quat off = {nearest.w - q.w, vec3_sub(nearest.v, q.v)};
     real largest = real_max(real_abs(off.w), vec3_largest(off.v));
-    return quat_select(mask_less(largest, real_splat(LIMIT_TOLERANCE)), q, nearest);
+    return quat_select(inside | mask_less(largest, real_splat(LIMIT_TOLERANCE)), q, nearest);
 }
 
 quat IK_NAME(limit_project)(const limit *l, quat q) { return limit_nearest(l, q, 1); }

@@ -53,11 +53,22 @@ static body_frame bodies_frame(const ik_plan *plan, columns c, int k) {
     return (body_frame){quat_multiply(from.turned, local), vec3_add(from.place, quat_rotate(from.turned, bone))};
 }
 
+/* The rotation of bodies_frame alone. */
+static quat bodies_turned(const ik_plan *plan, columns c, int k) {
+    const int slot = plan->nodes[k].slot;
+    if (body_is(plan, k)) return column_quat(c, body_column(plan, slot, BODY_TURNED));
+    return bodies_frame(plan, c, k).turned;
+}
+
 /* The space in which the joint of node k slides and is limited. A joint below no moving joint has the world's origin,
  * for its bone ends in the world. */
 ik_inline body_frame bodies_above(const ik_plan *plan, columns c, int k) {
     if (plan->nodes[k].moves) return bodies_frame(plan, c, plan->nodes[k].parent);
     return (body_frame){plan->rests ? joint_parent(plan, c, k) : quat_identity(), vec3_splat(0, 0, 0)};
+}
+
+ik_inline quat bodies_above_turned(const ik_plan *plan, columns c, int k) {
+    return plan->nodes[k].moves ? bodies_turned(plan, c, plan->nodes[k].parent) : bodies_above(plan, c, k).turned;
 }
 
 ik_inline vec3 bodies_bone(const ik_plan *plan, columns c, int k, body_frame above) {

@@ -6,8 +6,8 @@
  *           is a continuous function of the goals. The damping follows the error, as in T. Sugihara,
  *           "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", IEEE Trans. Robotics 27
  *           (2011). It is proportional to the error, not to its square, so that no step overshoots beyond reach.
- *             HASTY   With a small factor, a few steps.
- *             CALM    Again from the bodies, with a larger one.
+ *             HASTY   With a small factor, a few steps. All joints past their limits are held at once.
+ *             CALM    Again from the bodies, with a larger one. The nearest such joint is held first.
  *           A pose that is not within the tolerance by then is stored, and dls continues.
  *             KEEPS   From there, then from the start pose. A result counts only within the tolerance.
  *

@@ -2,16 +2,18 @@
  * that it connects, the lighter one more. M. Macklin, M. Mueller, "XPBD" (2016), and with N. Chentanez, S. Jeschke, T.
  * Kim, "Detailed rigid body simulation with extended position based dynamics" (2020); no velocities, no compliance.
  *
- *   a pin     two points of two bodies should coincide. Let n point from the first to the second, r from the centre to
- *             the point, and w = 1/m + |r x n|^2 / I. An impulse p = n distance / (w1 + w2) moves the first body by
- *             p / m and turns it by r x p / I. The other one moves back.
+ *   a pin     two points of two bodies should coincide. Let d be the vector from the first to the second, r from the
+ *             centre to the point, and w = |d|^2 / m + |r x d|^2 / I. An impulse p = d |d|^2 / (w1 + w2) moves the
+ *             first body by p / m and turns it by r x p / I. The other one moves back.
  *   a turn    a rotation should be another. The turn between them is shared in proportion to 1 / I. */
 
 /* Half of a small turn as the vector of a quaternion: to first order, of unit length afterwards. */
 static void sweep_turn(const ik_plan *plan, columns c, int slot, vec3 by) {
     const int column = body_column(plan, slot, BODY_TURNED);
     const real most = real_splat((number)plan->job->options.max_angle);
-    by = vec3_scale(real_splat((number)0.5), vec3_cut(by, most));
+    const mask over = mask_less(most * most, vec3_dot(by, by));
+    if (mask_any(over)) by = vec3_select(over, vec3_cut(by, most), by);
+    by = vec3_scale(real_splat((number)0.5), by);
     const quat turned = quat_multiply((quat){real_splat(1), by}, column_quat(c, column));
     column_set_quat(c, column, quat_scale(real_splat(1) / real_sqrt(quat_dot(turned, turned)), turned));
 }
@@ -28,10 +30,11 @@ ik_inline body_point sweep_point(const ik_plan *plan, columns c, int body, vec3 
     return (body_point){slot, vec3_sub(place, column_vec3(c, body_column(plan, slot, BODY_PLACE)))};
 }
 
-ik_inline real sweep_gives(const ik_plan *plan, columns c, body_point p, vec3 way) {
+/* How far an impulse `off` moves a point along it, times the length of `off`; `square` is that length squared. */
+ik_inline real sweep_gives(const ik_plan *plan, columns c, body_point p, vec3 off, real square) {
     if (p.slot < 0) return real_splat(0);
-    const vec3 cross = vec3_cross(p.arm, way);
-    return *column(c, body_column(plan, p.slot, BODY_LIGHT)) +
+    const vec3 cross = vec3_cross(p.arm, off);
+    return *column(c, body_column(plan, p.slot, BODY_LIGHT)) * square +
            *column(c, body_column(plan, p.slot, BODY_WILLING)) * vec3_dot(cross, cross);
 }
 
@@ -46,9 +49,9 @@ ik_inline void sweep_push(const ik_plan *plan, columns c, body_point p, vec3 imp
 
 /* Moves points a and b towards each other, by a share of their distance. */
 static void sweep_pin(const ik_plan *plan, columns c, body_point a, body_point b, vec3 off, real share) {
-    const direction way = vec3_direction(off);
-    const real gives = sweep_gives(plan, c, a, way.unit) + sweep_gives(plan, c, b, way.unit);
-    const vec3 impulse = vec3_scale(share * way.length / gives, way.unit);
+    const real square = vec3_dot(off, off);
+    const real gives = sweep_gives(plan, c, a, off, square) + sweep_gives(plan, c, b, off, square);
+    const vec3 impulse = vec3_scale(share * square / real_max(gives, real_splat(SMALLEST)), off);
     sweep_push(plan, c, a, impulse);
     sweep_push(plan, c, b, vec3_scale(real_splat(-1), impulse));
 }
@@ -78,12 +81,14 @@ ik_inline vec3 sweep_between(quat from, quat to) {
 static void sweep_limit(const ik_plan *plan, columns c, int k) {
     if (!joint_is_limited(plan, k)) return;
     const int slot = plan->nodes[k].slot, turned = body_column(plan, slot, BODY_TURNED);
-    const quat above = bodies_above(plan, c, k).turned, was = column_quat(c, turned);
-    const quat local = quat_multiply(quat_conjugate(above), was);
-    const vec3 off = sweep_between(local, solve_clamped(plan, k, local));
-    const mask over = mask_less(real_splat(LIMIT_TOLERANCE), vec3_largest(off));
+    const quat was = column_quat(c, turned), rest = quat_multiply(bodies_above_turned(plan, c, k), solve_rest(plan, k));
+    const quat local = quat_multiply(quat_conjugate(rest), was);
+    const quat allowed = solve_clamped(plan, k, local);
+    const vec3 off = vec3_sub(allowed.v, local.v);
+    const mask over =
+        mask_less(real_splat(LIMIT_TOLERANCE), real_max(vec3_largest(off), real_abs(allowed.w - local.w)));
     if (!mask_any(over)) return;
-    const vec3 by = vec3_scale(sweep_relaxation(plan), quat_rotate(above, off));
+    const vec3 by = vec3_scale(sweep_relaxation(plan), sweep_between(was, quat_multiply(rest, allowed)));
     const int parent = sweep_parent(plan, k);
     real own = *column(c, body_column(plan, slot, BODY_WILLING)), other = real_splat(0);
     if (parent >= 0) other = *column(c, body_column(plan, plan->nodes[parent].slot, BODY_WILLING));

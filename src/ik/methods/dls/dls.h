@@ -37,6 +37,27 @@
  * Except with `textbook`, a chain without limits whose only target is out of reach is pointed at it at once. A chain
  * that makes no progress is perturbed, as in solve/kicks.h. */
 
+enum dls_state {
+    DLS_DAMPING, /* negative: not chosen yet, and this share of the largest diagonal element at first */
+    DLS_GROWTH,  /* factor of the damping after a rejected step */
+    DLS_LEVEL,   /* weight of a level relative to the previous one in the acceptance test */
+    DLS_HURRIES, /* 1: slow solves are abandoned in favour of another start; negative: see full_body.h */
+    DLS_WATCH,
+    DLS_STATE = DLS_WATCH + KICKS_COLUMNS
+};
+
+ik_inline int dls_state(const ik_plan *plan, enum dls_state what) { return joint_columns(plan) + what; }
+
+/* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. The first of these, hasty,
+ * holds all joints past their limits at once, which takes fewer solves but makes poses beyond reach jump. */
+ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
+    return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-1.5));
+}
+
+ik_inline mask dls_is_hasty(const ik_plan *plan, columns c) {
+    return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-2.5));
+}
+
 #include "dls_limits.h"
 #include "manipulability.h"
 #include "dls_step.h"
@@ -51,11 +72,6 @@ enum { DLS_PATIENCE = 5 };
 #define DLS_PROGRESS_HURRIED (number)0.05
 #define DLS_HOPELESS_HURRIED (number)0.01
 enum { DLS_PATIENCE_HURRIED = 2 };
-
-/* Lanes whose steps are all kept, and that are not stuck: the first phases of full_body. */
-ik_inline mask dls_is_calm(const ik_plan *plan, columns c) {
-    return mask_less(*column(c, dls_state(plan, DLS_HURRIES)), real_splat((number)-1.5));
-}
 
 /* Nielsen's rule: the damping falls the more, the better the decrease of the error was predicted. */
 ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better, real gain) {

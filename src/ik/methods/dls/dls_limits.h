@@ -116,6 +116,14 @@ static void dls_note_normals(const ik_plan *plan, columns c, int slot, mask out,
     column_set_vec3(c, second, vec3_select(out & mask_less(fixed, real_splat(3)), rest, column_vec3(c, second)));
 }
 
+/* Holds a joint at its limit in chosen lanes. */
+ik_inline void dls_hold_turn(const ik_plan *plan, columns c, int slot, mask chosen, real as) {
+    real *fixed = column(c, rows_fixed(plan, slot));
+    *fixed = real_select(chosen, as, *fixed);
+    vec3 allowed = column_vec3(c, dls_allowed(plan, slot)), before = column_vec3(c, dls_held(plan, slot));
+    column_set_vec3(c, dls_held(plan, slot), vec3_select(chosen, allowed, before));
+}
+
 /* Finds joints past their limits after a share of the motion, in stages; otherwise after all of it. */
 static void dls_find_over(const ik_plan *plan, columns c, real share, dls_nearest *nearest) {
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -138,6 +146,7 @@ static void dls_find_over(const ik_plan *plan, columns c, real share, dls_neares
             way = real_select(dls_adds(plan, c), dls_share(off.length, along), way);
         }
         dls_nearer(nearest, over, way, slot);
+        dls_hold_turn(plan, c, slot, over & dls_is_hasty(plan, c), real_splat(1));
     }
 }
 
@@ -170,12 +179,10 @@ static real dls_held_as(const ik_plan *plan, columns c, real fixed) {
 static void dls_hold_turns(const ik_plan *plan, columns c, real which) {
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!joint_is_limited(plan, plan->node_of_slot[slot])) continue;
-        mask held = mask_equal(which, real_splat((number)slot));
-        real *fixed = column(c, rows_fixed(plan, slot)), as = real_splat(1);
-        if (dls_may_follow(plan, plan->node_of_slot[slot])) as = dls_held_as(plan, c, *fixed);
-        *fixed = real_select(held, as, *fixed);
-        vec3 allowed = column_vec3(c, dls_allowed(plan, slot)), before = column_vec3(c, dls_held(plan, slot));
-        column_set_vec3(c, dls_held(plan, slot), vec3_select(held, allowed, before));
+        real as = real_splat(1);
+        if (dls_may_follow(plan, plan->node_of_slot[slot]))
+            as = dls_held_as(plan, c, *column(c, rows_fixed(plan, slot)));
+        dls_hold_turn(plan, c, slot, mask_equal(which, real_splat((number)slot)), as);
     }
 }
 

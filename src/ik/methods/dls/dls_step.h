@@ -1,16 +1,5 @@
 /* One linear solve of dls: the rows, the damping, and the resulting rotations and slides. */
 
-enum dls_state {
-    DLS_DAMPING, /* negative: not chosen yet, and this share of the largest diagonal element at first */
-    DLS_GROWTH,  /* factor of the damping after a rejected step */
-    DLS_LEVEL,   /* weight of a level relative to the previous one in the acceptance test */
-    DLS_HURRIES, /* 1: slow solves are abandoned in favour of another start; negative: see full_body.h */
-    DLS_WATCH,
-    DLS_STATE = DLS_WATCH + KICKS_COLUMNS
-};
-
-ik_inline int dls_state(const ik_plan *plan, enum dls_state what) { return joint_columns(plan) + what; }
-
 /* The errors before a step, and the prediction for after it. */
 typedef struct {
     errors now;
