@@ -21,7 +21,9 @@ from . import actions, cycles, scene_frames
 from .fcurves import AGREES, PLACE, SETTINGS, bases
 from .fcurves import basis as basis_of
 
-UNSCALED = 1e-5  # largest deviation of a scale from 1 that counts as rounding
+# Largest deviation of a scale from 1 that counts as rounding. Blender's rest matrices of bones along -Y, such as the
+# spine of a quadruped, deviate by 2.4e-5.
+UNSCALED = 1e-4
 
 
 @dataclass
@@ -79,6 +81,20 @@ def skeleton(armature):
     return _skeleton(Bones(armature), world, scale_of(armature, world))
 
 
+def upright(armature, bones=None, stretched=(), copies=None):
+    """Bones at rest, as `read` has them, in an object at the origin that stands upright.
+
+    The axis of the object that is nearest to the vertical is made vertical: it is up, as modelled.
+    """
+    world = np.array(armature.matrix_world)
+    axes, turned = rot.axes(world), np.eye(4)
+    axis = int(np.abs(axes[2]).argmax())
+    tilt = bridge.rotations.shortest_arc(np.sign(axes[2, axis]) * axes[:, axis], [0.0, 0.0, 1.0])
+    turned[:3, :3] = bridge.rotations.to_matrix(tilt) @ world[:3, :3]
+    chosen = Bones(armature, bones, stretched, copies)
+    return _skeleton(chosen, turned[np.newaxis], scale_of(armature, world[np.newaxis]))
+
+
 def bones_of(armature, feet):
     """The names of the bones of legs, and of the poles of their knees; for free feet, of all bones."""
     if any(leg.free for leg in feet):  # their leg length is estimated from the whole body
@@ -118,13 +134,15 @@ def read(context, armature, frames, bones=None, stretched=(), copies=None):
         return Reading(clip, frames, world, chosen.names, reason, copies=copies, rounds=rounds)
 
 
-def now(context, depsgraph, armature, bones=None):
-    """The present evaluated pose, a Reading of one frame."""
-    chosen, number = Bones(armature, bones), np.array([context.scene.frame_current])
+def now(context, depsgraph, armature, bones=None, stretched=(), copies=None):
+    """The present evaluated pose, a Reading of one frame, with bones as in `read`."""
+    chosen, number = Bones(armature, bones, stretched, copies), np.array([context.scene.frame_current])
     seen, world = _seen(depsgraph, armature, chosen)
     check_size(chosen.names, rot.volumes(seen[np.newaxis]))
     local = scene_frames.finished(chosen.locals(seen[np.newaxis].astype(float)))
-    return scene_frames.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
+    found = scene_frames.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
+    found.copies = copies
+    return found
 
 
 def reading(context, armature, bones, frames, local, world):
