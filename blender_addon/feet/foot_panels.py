@@ -10,7 +10,7 @@ from ..limbs.panels import ForArmature, Problems, Sidebar, sentence, split
 from ..pins import pins
 from ..rig import rigify
 from ..rig.armatures import Rig, constrained
-from . import foot_batch, foot_report, layouts, overlay, placement_job, placement_operators
+from . import foot_batch, foot_report, layouts, overlay, placement_operators
 from .foot_operators import not_all_ready, not_ready
 from .options import hand_over, hand_over_ground
 from .presets import IKCORE_PT_feet_presets
@@ -52,10 +52,8 @@ class IKCORE_PT_feet(Sidebar):
         layouts.main(column, options)
 
 
-def no_ground(options, *others):
-    """The reason why there is no ground, as far as the panel knows, or None; `others` are no ground either."""
-    if options.ground in others:
-        return placement_job.no_ground(options.ground)
+def no_ground(options):
+    """The reason why there is no ground, as far as the panel knows, or None."""
     if options.ground == "OBJECTS" and not any(item.object for item in options.objects):
         return "Choose ground objects"
     if options.ground == "COLLECTION" and options.collection is None:
@@ -94,7 +92,7 @@ def _draw_button(layout, context, options, reason):
 def _draw_placement(layout, context, options):
     """The buttons that place the current pose, and all frames."""
     row = layout.row(align=True)
-    row.enabled = (placement_operators.not_ready(context) or no_ground(options, "AUTO")) is None
+    row.enabled = placement_operators.not_ready(context) is None
     for text, icon, frames in ((None, "CON_FLOOR", "CURRENT"), ("", "RENDER_ANIMATION", "ACTION")):
         button = row.operator("ikcore.place_legs", icon=icon, **({} if text is None else {"text": text}))
         hand_over_ground(options, button)

@@ -65,15 +65,12 @@ def refusal(armature):
     return not_editable(armature)
 
 
-def no_ground(ground):
-    """The reason why a kind of ground is none for legs, or None."""
-    return "Choose a ground: Plane, Objects or Collection" if ground == "AUTO" else None
-
-
 def asked(context, armature, request, options):
     """The job of an operator with GroundRequest and frames."""
-    if reason := refusal(armature) or no_ground(request.ground):
+    if reason := refusal(armature):
         raise CannotBakeError(reason)
+    if request.ground == "AUTO":
+        raise CannotBakeError("Choose a ground: Plane, Objects or Collection")
     posed = request.frame_range == "CURRENT"
     frames, reason = np.array([context.scene.frame_current]), None
     if not posed:

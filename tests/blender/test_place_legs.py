@@ -375,15 +375,17 @@ def drawn():
     return shown.layout
 
 
-def test_the_button_needs_no_action_but_a_ground():
+def test_the_button_needs_no_action():
     spider = on_hill(crawlers.spider())
-    for ground, enabled in (("AUTO", False), ("PLANE", True), ("COLLECTION", False)):
-        spider.ikcore_feet.ground = ground
-        assert ("ikcore.place_legs", enabled) in drawn().buttons, ground
     spider.ikcore_feet.ground = "OBJECTS"
     spider.ikcore_feet.objects.add().object = bpy.data.objects["Hill"]
-    given = drawn().given["ikcore.place_legs"]
+    layout = drawn()
+    assert ("ikcore.bake_feet", False) in layout.buttons
+    assert layout.buttons.count(("ikcore.place_legs", True)) == 2
+    given = layout.given["ikcore.place_legs"]
     assert ([item.name for item in given.ground_objects], given.frame_range) == (["Hill"], "ACTION")
+    spider.data.pose_position = "REST"
+    assert ("ikcore.place_legs", False) in drawn().buttons
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
