@@ -35,7 +35,7 @@ class Reading:
     world: np.ndarray  # (frames, 4, 4): the object; one frame if it is static
     bones: list  # the names of the joints that are bones, in order
     through_scene: str | None  # why the scene had to be evaluated on every frame; None if curves sufficed
-    basis: object = None  # channel values from curves: Parts
+    basis: object = None  # channel values, from curves or of one frame: Parts
     copies: dict | None = None  # bones identical to others, whose children are attached to those instead
     rounds: bool = False  # True if it is marked as cyclic, or if curves repeat with this length
 
@@ -141,7 +141,8 @@ def now(context, depsgraph, armature, bones=None, stretched=(), copies=None):
     check_size(chosen.names, rot.volumes(seen[np.newaxis]))
     local = scene_frames.finished(chosen.locals(seen[np.newaxis].astype(float)))
     found = scene_frames.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
-    found.copies = copies
+    local = scene_frames.finished(found.locals(found.clip))
+    found.copies, found.basis = copies, scene_frames.finished(chosen.based(local, range(len(chosen))))
     return found
 
 
