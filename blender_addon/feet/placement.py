@@ -99,7 +99,7 @@ class Body:
         return _hung(self.skeleton, np.asarray(self.read.parents), pose)
 
     def soles(self, pose):
-        """Where the feet touch the ground, in the world: (frames, legs, 3)."""
+        """World positions of the points that touch the ground: (frames, legs, 3)."""
         world = self.skeleton.forward(pose)
         turns = np.asarray(world.rotations, float)[:, self.joints]
         return np.asarray(world.positions, float)[:, self.joints] + bridge.rotations.rotate(turns, self.points)

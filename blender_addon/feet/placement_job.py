@@ -3,6 +3,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
@@ -22,7 +23,7 @@ LEVEL = 0.1  # of the leg length: legs whose hips differ by less along the body 
 class PlacedLeg:
     """A leg by the names of its bones."""
 
-    leg: object  # ikcore.Leg
+    leg: Any  # ikcore.Leg
     keyed: tuple[str, ...]  # its bones that get keys
     control: str | None = None  # the control of its IK, which moves with the foot
     pole: str | None = None  # the pole of its IK, which moves with the body

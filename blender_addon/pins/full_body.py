@@ -28,8 +28,8 @@ FAR = 1e-3  # relative to the length of all bones: larger errors are reported
 ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # The pose is a continuous function of the pins, beyond reach too, because no chain that stalls is perturbed, as
-# `full_body` does after 28 iterations. More sweeps come nearer, and bend limbs faster near their full length: with 110
-# a pin that moves by 0.4 % of the height turns bones by less than 5 degrees, where a limb becomes straight.
+# `full_body` does after 28 iterations. More sweeps come nearer, and bend limbs faster near their full length. A pin
+# that moves by 0.4 % of the height turns bones by less than 5 degrees there with 110 sweeps.
 # Balance has light goals, which come nearer slowly: it takes several calls.
 ONCE = {"sweeps": 110, "iterations": 28}
 FIRST, NEXT, CALLS = {"sweeps": 60, "iterations": 28}, {"iterations": 14}, 5

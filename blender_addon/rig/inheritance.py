@@ -56,13 +56,13 @@ def _converted(bone, parents, matrices, *, invert=False):
         above = parents.copy()
         above[:, :3, 3] = 0.0
         above = above.tolist()
-    result = []
+    rows = []
     for f, matrix in enumerate(given.tolist()):
         if hung:
             options["parent_matrix"] = Matrix(above[f])
         made = bone.convert_local_to_pose(Matrix(matrix), rest, invert=invert, **options)
-        result.append([row[:] for row in made])  # numpy takes longer to read a Matrix
-    result = np.array(result)
+        rows.append([row[:] for row in made])  # numpy takes longer to read a Matrix
+    result = np.array(rows)
     return _shifted(result, parents) if hung and not invert else result
 
 
