@@ -74,25 +74,19 @@ class Reading:
         return local
 
 
-def skeleton(armature):
-    """All bones at rest with the object's present scale, facing as modelled: to detect feet before bones are read."""
-    turn = Matrix.Rotation(-armature.matrix_world.to_euler("XYZ").z, 4, "Z")
-    world = np.array(turn @ armature.matrix_world)[np.newaxis]
-    return _skeleton(Bones(armature), world, scale_of(armature, world))
+def skeleton(armature, bones=None, stretched=(), copies=None):
+    """Bones at rest, as `read` has them, in an object at the origin that stands upright and faces as modelled.
 
-
-def upright(armature, bones=None, stretched=(), copies=None):
-    """Bones at rest, as `read` has them, in an object at the origin that stands upright.
-
-    The axis of the object that is nearest to the vertical is made vertical: it is up, as modelled.
+    The axis of the object that is nearest to the vertical is made vertical, so that a tilted object does not matter.
     """
     world = np.array(armature.matrix_world)
     axes, turned = rot.axes(world), np.eye(4)
     axis = int(np.abs(axes[2]).argmax())
     tilt = bridge.rotations.shortest_arc(np.sign(axes[2, axis]) * axes[:, axis], [0.0, 0.0, 1.0])
     turned[:3, :3] = bridge.rotations.to_matrix(tilt) @ world[:3, :3]
+    turn = Matrix.Rotation(-Matrix(turned.tolist()).to_euler("XYZ").z, 4, "Z")
     chosen = Bones(armature, bones, stretched, copies)
-    return _skeleton(chosen, turned[np.newaxis], scale_of(armature, world[np.newaxis]))
+    return _skeleton(chosen, (np.array(turn) @ turned)[np.newaxis], scale_of(armature, world[np.newaxis]))
 
 
 def bones_of(armature, feet):

@@ -48,6 +48,7 @@ class Body:
     """The skeleton to place, standing at rest on height 0, and where its feet touch the ground."""
 
     def __init__(self, job, skeleton, feet):
+        self.bones = job.bones
         self.feet, self.length = feet, float(np.mean([placement_job.length(skeleton, leg) for leg in feet]))
         world = skeleton.forward(skeleton.rest)
         places, turns = (np.asarray(each, float) for each in (world.positions, world.rotations))
@@ -74,8 +75,14 @@ class Body:
         self.forward = placement_job.forward(skeleton, feet)
 
     def _end(self, skeleton, leg, heights):
-        """The joint that stands on the ground, and its tip if the ground is at the end of its bone."""
+        """The joint that stands on the ground, and its tip if the ground is at the end of its bone.
+
+        Tails are no joints that turn: the tip of their bone is on the ground.
+        """
         names = skeleton.names
+        if leg.ankle in names and leg.ankle not in self.bones:
+            tail = skeleton.index(leg.ankle)
+            return names[skeleton.parents[tail]], np.array(skeleton.offsets[tail], float)
         if leg.ankle in names and heights[skeleton.index(leg.ankle)] <= placement_job.FLAT_FOOT * self.length:
             return leg.ankle, None
         if leg.ball in names:
@@ -198,7 +205,7 @@ def _with_controls(job, body, before, after):
     skeleton, moving = body.skeleton, {}
     for leg, joint, point, tip in zip(job.legs, body.joints, body.points, body.tips, strict=True):
         if leg.control:
-            moving[skeleton.index(leg.control)] = joint, point, tip is None and joint in _bones(job, skeleton)
+            moving[skeleton.index(leg.control)] = joint, point, tip is None
         if leg.pole:
             moving[skeleton.index(leg.pole)] = skeleton.index(job.pelvis), np.zeros(3), True
     if not moving:
@@ -223,11 +230,6 @@ def _with_controls(job, body, before, after):
             outer = rotation.multiply(back, outer)
         turns[:, control], slid[:, control] = outer, place
     return bridge.library.Pose(turns, slid)
-
-
-def _bones(job, skeleton):
-    """The joints that are bones, which turn with the slope; others are tails."""
-    return {skeleton.index(name) for name in job.bones}
 
 
 def _told(job, body, clip, poses, on_ground, hit, wanted):

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import bridge
 from ..animation import actions, channels, clip_reader, scene_frames
-from ..rig.armatures import CannotBakeError
+from ..rig.armatures import CannotBakeError, Rig, constrained
 from ..ui.background import in_thread
 from . import deform_check, foot_report, ground, placement, placement_job
 
@@ -128,9 +128,14 @@ def _ground(context, job):
 
 
 def _channels(job, reading, placed):
-    """The channels that change, and sentences about changes that locks prevent."""
-    bones = {job.pelvis, *(name for leg in job.legs for name in leg.keyed)}
-    return (yield from channels.of_clip(job.armature, reading, placed.clip, bones))
+    """The channels that change, and sentences about changes that locks prevent.
+
+    Bones above legs that do not inherit the rotation of the body change too.
+    """
+    rig, keyed = Rig(job.armature), {name for leg in job.legs for name in leg.keyed}
+    others = set(reading.bones).difference(*(leg.leg.chain for leg in job.legs))
+    free = {name for name in others if not constrained(rig.bones[name], rig)}
+    return (yield from channels.of_clip(job.armature, reading, placed.clip, keyed | free, rig=rig))
 
 
 def _report(job, placed, changed, kept, notes):

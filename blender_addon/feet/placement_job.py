@@ -12,7 +12,7 @@ from .. import bridge
 from ..animation import clip_reader
 from ..animation.frame_range import chosen_range
 from ..rig import skin
-from ..rig.armatures import CannotBakeError, Rig, constrained, movable, not_editable
+from ..rig.armatures import CannotBakeError, Rig, constrained, movable, not_editable, not_evaluated
 from . import foot_job, foot_switches, legs
 
 FLAT_FOOT = 0.25  # of the leg length: an ankle above this height is no foot, its toes are
@@ -129,6 +129,8 @@ def _placed(rig, leg, switched):
             raise CannotBakeError(f"{limb.word} of {limb.switch} mixes IK and FK on these frames: set it to 0 or 1")
         pole = limb.pole if limb.poled() else None
         return PlacedLeg(foot_switches.seen(leg, switched), (limb.control, *filter(None, [pole])), limb.control, pole)
+    if not any(knee in rig.bones for knee in leg.knees):
+        raise CannotBakeError(f"{leg.hip} is its only bone, so it cannot bend")
     chain = [name for name in (leg.hip, *leg.knees, leg.ankle) if name and name in rig.bones]
     solved = [
         (owner, rig.bones[owner].constraints[name], names) for owner, name, names in rig.chains if {*names} & {*chain}
@@ -142,7 +144,7 @@ def _placed(rig, leg, switched):
 
 def _free(rig, leg):
     """The bones of a leg that nothing but their channels moves."""
-    bones = [name for name in leg.bones if name in rig.bones]
+    bones = [name for name in (leg.hip, *leg.knees, leg.ankle, leg.ball) if name and name in rig.bones]
     return [name for name in bones if not constrained(rig.bones[name], rig)]
 
 
@@ -235,6 +237,8 @@ def read(context, job):
     """The displayed motion as a Reading, and the bones at rest upright: a generator that yields progress."""
     parts = job.bones, (), job.copies
     if job.posed:
+        if reason := not_evaluated(context, job.armature, job.bones):
+            raise CannotBakeError(reason)
         reading = clip_reader.now(context, context.evaluated_depsgraph_get(), job.armature, *parts)
     else:
         reading = yield from clip_reader.read(context, job.armature, job.frames, *parts)
@@ -243,7 +247,7 @@ def read(context, job):
         name = reading.clip.skeleton.names[int(scaled.argmax())]
         raise CannotBakeError(f"{name} is scaled: set the scale of all bones to 1")
     yield 1.0
-    return reading, clip_reader.upright(job.armature, *parts)
+    return reading, clip_reader.skeleton(job.armature, *parts)
 
 
 def with_soles(context, job, skeleton):

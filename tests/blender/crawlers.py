@@ -29,6 +29,22 @@ DOG_LEGS = {
 }
 
 
+CAT_LEGS = {  # on toes: the ankles are high
+    "hind": (
+        ("thigh", "hips", (0.12, 0.28, 0.58), (0.12, 0.14, 0.36)),
+        ("shin", "thigh", (0.12, 0.14, 0.36), (0.12, 0.36, 0.2)),
+        ("foot", "shin", (0.12, 0.36, 0.2), (0.12, 0.3, 0.03)),
+        ("toe", "foot", (0.12, 0.3, 0.03), (0.12, 0.2, 0.0)),
+    ),
+    "front": (
+        ("upper_leg", "chest", (0.12, -0.32, 0.56), (0.12, -0.18, 0.36)),
+        ("lower_leg", "upper_leg", (0.12, -0.18, 0.36), (0.12, -0.36, 0.19)),
+        ("paw", "lower_leg", (0.12, -0.36, 0.19), (0.12, -0.38, 0.03)),
+        ("claw", "paw", (0.12, -0.38, 0.03), (0.12, -0.46, 0.0)),
+    ),
+}
+
+
 def spider(*, ik=False, size=1.0):
     """A spider with eight legs of four bones, all under a body; with IK, each has a target and a pole at the root."""
     bones = [("root", None, (0, 0, 0), (0, 0.2, 0)), ("body", "root", (0, 0.1, 0.3), (0, -0.3, 0.3))]
@@ -59,10 +75,10 @@ def spider(*, ik=False, size=1.0):
     return armature
 
 
-def dog():
-    """A dog whose front legs are on its chest."""
+def dog(legs=DOG_LEGS):
+    """A dog whose front legs are on its chest; or a cat, by its legs."""
     bones = list(DOG)
-    for parts in DOG_LEGS.values():
+    for parts in legs.values():
         for side, sign in ((".L", 1), (".R", -1)):
             for name, above, *ends in parts:
                 above = above if above in ("hips", "chest") else above + side

@@ -105,6 +105,37 @@ def test_feet_of_a_dog_take_the_slope():
         assert np.degrees(normal.angle(wanted)) < 6, name  # of faces of 10 cm
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_cat_stands_on_its_toes(listed):
+    """As legs are found, and with the high ankle named as the foot."""
+    cat = on_hill(crawlers.dog(crawlers.CAT_LEGS))
+    if listed:
+        bpy.ops.ikcore.detect_feet()
+        for item in cat.ikcore_feet.legs:
+            side = item.hip[-2:]
+            item.ankle, item.ball = ("paw", "claw") if "front" in item.name else ("foot", "toe")
+            item.ankle, item.ball, item.toe = item.ankle + side, item.ball + side, ""
+            while len(item.knees) > 1:
+                item.knees.remove(1)
+    place()
+    for name in ("toe.L", "toe.R", "claw.L", "claw.R"):
+        turned, bone = up_of(cat, name), cat.pose.bones[name]
+        rest = (cat.matrix_world.to_quaternion() @ bone.bone.matrix_local.to_quaternion()).inverted()
+        normal = turned @ rest @ rigs.Vector((0, 0, 1))
+        sole = np.array(cat.matrix_world @ bone.head - 0.03 * normal)
+        assert abs(above_hill(sole[np.newaxis])[0]) < NEAR, name
+
+
+def test_bones_above_legs_that_do_not_inherit_rotation():
+    """They get keys too, so that feet are where they are put."""
+    spider = on_hill(crawlers.spider())
+    for side in (".L", ".R"):
+        spider.data.bones[f"coxa_2{side}"].use_inherit_rotation = False
+    bpy.context.view_layer.update()
+    place()
+    assert np.abs(above_hill(crawlers.tips(spider))).max() < NEAR
+
+
 def test_again_from_another_place_it_starts_from_the_pose_before(spider):
     """Also after undo; the pose of the first ground is not carried to the second."""
     spider.location.x += 0.5
@@ -455,6 +486,31 @@ def test_a_body_that_cannot_move():
     assert refused() == "The body of Spider cannot move: body is connected or has locked locations"
     spider.ikcore_feet.pelvis_bone = "coxa_1.L"
     assert refused() == "coxa_1.L does not carry all legs: choose another Pelvis Bone"
+
+
+def test_a_hidden_armature():
+    spider = on_hill(crawlers.spider())
+    collection = bpy.data.collections.new("Hidden")
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(spider)
+    bpy.context.scene.collection.objects.unlink(spider)
+    collection.hide_viewport = True
+    bpy.context.view_layer.update()
+    assert "disabled in viewports" in refused()
+
+
+@pytest.mark.parametrize("tilt", [(0.3, 0.2, 0.5), (0.0, -0.4, 2.0)])
+def test_a_tilted_object(addon, tilt):
+    """Legs are found by how it stands as modelled; the object need not be upright."""
+    spider = on_hill(crawlers.spider())
+    spider.rotation_euler = tilt
+    bpy.context.view_layer.update()
+    told = report(addon, spider, trace_above=300.0, trace_below=300.0, source_floor="GROUND")
+    assert len(told.legs) == 8
+    reached = [name for name in told.legs if not any(name in text.lower() for text in told.problems)]
+    assert len(reached) > 3
+    off = np.abs(above_hill(crawlers.tips(spider)))
+    assert np.count_nonzero(off < NEAR) >= len(reached)
 
 
 def test_scaled_bones():
