@@ -24,6 +24,7 @@ from .fcurves import basis as basis_of
 # Largest deviation of a scale from 1 that counts as rounding. Blender's rest matrices of bones along -Y, such as the
 # spine of a quadruped, deviate by 2.4e-5.
 UNSCALED = 1e-4
+UPRIGHT = 1.0 - 1e-9  # cosine of a tilt of an object that is rounding
 
 
 @dataclass
@@ -82,7 +83,8 @@ def skeleton(armature, bones=None, stretched=(), copies=None):
     world = np.array(armature.matrix_world)
     axes, turned = rot.axes(world), np.eye(4)
     axis = int(np.abs(axes[2]).argmax())
-    tilt = bridge.rotations.shortest_arc(np.sign(axes[2, axis]) * axes[:, axis], [0.0, 0.0, 1.0])
+    up = np.sign(axes[2, axis]) * axes[:, axis]
+    tilt = bridge.rotations.shortest_arc(up, [0.0, 0.0, 1.0] if up[2] < UPRIGHT else up)
     turned[:3, :3] = bridge.rotations.to_matrix(tilt) @ world[:3, :3]
     turn = Matrix.Rotation(-Matrix(turned.tolist()).to_euler("XYZ").z, 4, "Z")
     chosen = Bones(armature, bones, stretched, copies)
