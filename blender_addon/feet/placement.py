@@ -232,6 +232,18 @@ def _with_controls(job, body, before, after):
     return bridge.library.Pose(turns, slid)
 
 
+def turned(clip, wanted, names):
+    """A clip whose joints, parents first, have their world rotations from another clip of the same skeleton."""
+    skeleton, rotations = clip.skeleton, np.array(clip.pose.rotations)
+    outer = np.asarray(skeleton.forward(wanted.pose).rotations)
+    for joint in map(skeleton.index, names):
+        pose = clip.pose.with_rotations(rotations)
+        parents = np.asarray(skeleton.forward(pose).rotations)[:, int(skeleton.parents[joint])]
+        rotations[:, joint] = bridge.rotations.multiply(bridge.rotations.conjugate(parents), outer[:, joint])
+    pose = clip.pose.with_rotations(rotations)
+    return bridge.library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
+
+
 def _told(job, body, clip, poses, on_ground, hit, wanted):
     """The result with its figures."""
     skeleton, pelvis = body.skeleton, body.skeleton.index(job.pelvis)

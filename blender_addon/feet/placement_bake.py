@@ -70,10 +70,11 @@ def bake(context, job):
     with scene_frames.restored(context, [armature], poses=True):
         reading, placed, notes = yield from scene_frames.between(_placed(context, job), 0.0, 0.7)
         made, kept = yield from scene_frames.between(_channels(job, reading, placed), 0.7, 0.8)
-        told = _report(job, placed, bool(made), kept, notes)
-        if made:
+    told = _report(job, placed, bool(made), kept, notes)
+    if made:
+        with scene_frames.restored(context, [armature]):
             told.problems += yield from scene_frames.between(_keyed(context, job, made, placed, kept), 0.8, 1.0)
-        return told
+    return told
 
 
 def _keyed(context, job, made, placed, kept):
@@ -82,7 +83,10 @@ def _keyed(context, job, made, placed, kept):
     source, still = actions.original(armature.animation_data), actions.still(armature, made)
     (plan,) = yield from scene_frames.between(actions.copied([(armature, made)], job.frames, TITLE), 0.0, 0.5)
     with actions.swapped([plan]):
-        away = yield from scene_frames.between(_away(context, job, placed, kept), 0.5, 1.0)
+        feet = yield from scene_frames.between(_feet_below_ik(context, job, placed), 0.5, 0.7)
+        if feet:
+            yield from scene_frames.between(actions.overwrite([(armature, feet)], job.frames), 0.7, 0.8)
+        away = yield from scene_frames.between(_away(context, job, placed, kept), 0.8, 1.0)
     plan[1][actions.SOURCE], plan[1][actions.STILL] = source, still
     return away
 
@@ -138,6 +142,22 @@ def _channels(job, reading, placed):
     return (yield from channels.of_clip(job.armature, reading, placed.clip, keyed | free, rig=rig))
 
 
+def _feet_below_ik(context, job, placed):
+    """The channels that turn feet as placed, after IK has moved their legs: a generator that yields progress.
+
+    Knees of IK are not exactly those of the library, so that the parents of feet are turned otherwise.
+    """
+    feet = [name for leg in job.legs if leg.control for name in leg.keyed if name in leg.leg.chain]
+    if not feet:
+        return []
+    reading, _ = yield from scene_frames.between(placement_job.read(context, job), 0.0, 0.8)
+    clip = placement.turned(reading.clip, placed.clip, feet)
+    made, _ = yield from scene_frames.between(
+        channels.of_clip(job.armature, reading, clip, set(feet), rig=Rig(job.armature)), 0.8, 1.0
+    )
+    return made
+
+
 def _report(job, placed, changed, kept, notes):
     told = Report(
         [leg.name for leg in job.legs], len(job.frames), job.posed, placed.on_ground, placed.rise, placed.tilt, changed
@@ -162,17 +182,25 @@ def _posed(context, job, base):
     reading, placed, notes = yield from scene_frames.between(_placed(context, job), 0.0, 0.8)
     made, kept = yield from scene_frames.between(_channels(job, reading, placed), 0.8, 0.9)
     told = _report(job, placed, bool(made), kept, notes)
-    for channel in made:
-        armature.path_resolve(channel.path)[channel.index] = channel.values[0]
-    armature.update_tag(refresh={"DATA"})
-    context.view_layer.update()
-    told.problems += yield from scene_frames.between(_away(context, job, placed, kept), 0.9, 1.0)
+    _set(context, armature, made)
+    feet = yield from scene_frames.between(_feet_below_ik(context, job, placed), 0.9, 0.95)
+    _set(context, armature, feet)
+    made += feet
+    told.problems += yield from scene_frames.between(_away(context, job, placed, kept), 0.95, 1.0)
     if context.scene.tool_settings.use_keyframe_insert_auto:
         for channel in made:
             armature.keyframe_insert(channel.path, index=channel.index, group=channel.group)
     known = _before.setdefault(armature.session_uid, deque(maxlen=KEPT))
     known.append((_bytes(scene_frames.read_pose(armature)), base))
     return told
+
+
+def _set(context, armature, made):
+    """Set the values of channels."""
+    for channel in made:
+        armature.path_resolve(channel.path)[channel.index] = channel.values[0]
+    armature.update_tag(refresh={"DATA"})
+    context.view_layer.update()
 
 
 @contextlib.contextmanager

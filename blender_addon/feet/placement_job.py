@@ -155,20 +155,31 @@ def _by_ik(rig, leg, chain, owner, ik, solved):
         raise CannotBakeError(
             f"{owner} has constraint {ik.name}, whose target is no bone of {armature.name}: press Bake IK first"
         )
-    control = _control(rig, ik.subtarget, body)
+    control = _control(rig, leg, ik.subtarget, body)
     pole = ik.pole_subtarget if ik.pole_target == armature else None
     if pole and (constrained(rig.bones[pole], rig) or _hangs_on(rig, pole, {control})):
         pole = None
     return PlacedLeg(leg, (*_free(rig, leg), control, *filter(None, [pole])), control, pole)
 
 
-def _control(rig, target, body):
-    """The topmost bone that moves an IK target and not the body."""
-    own = [bone for bone in (rig.bones[target], *rig.bones[target].parent_recursive) if bone.name not in body]
+def _control(rig, leg, target, body):
+    """The topmost bone that moves an IK target, and neither the body nor targets of other legs."""
+    others = _targets_of_others(rig, leg)
+    up = (rig.bones[target], *rig.bones[target].parent_recursive)
+    own = [bone for bone in up if bone.name not in body and others.isdisjoint(bone.children_recursive)]
     free = [bone.name for bone in own if movable(bone, rig)]
     if not free:
         raise CannotBakeError(constrained(own[0], rig) or f"{target}, the target of its IK, cannot move")
     return free[-1]
+
+
+def _targets_of_others(rig, leg):
+    """The bones that IK outside of a leg targets."""
+    hip = rig.bones[leg.hip]
+    owners = (rig.bones[owner] for owner, *_ in rig.chains)
+    outside = [owner for owner in owners if owner != hip and hip not in owner.parent_recursive]
+    found = {each.subtarget for owner in outside for each in owner.constraints if each.type == "IK"}
+    return {rig.bones[name] for name in found if name in rig.bones}
 
 
 def _hangs_on(rig, name, others):

@@ -45,9 +45,10 @@ CAT_LEGS = {  # on toes: the ankles are high
 }
 
 
-def spider(*, ik=False, size=1.0):
-    """A spider with eight legs of four bones, all under a body; with IK, each has a target and a pole at the root."""
-    bones = [("root", None, (0, 0, 0), (0, 0.2, 0)), ("body", "root", (0, 0.1, 0.3), (0, -0.3, 0.3))]
+def spider(*, ik=False, size=1.0, under="root"):
+    """A spider with eight legs of four bones, all under a body; with IK, targets of legs are `under` another bone."""
+    bones = [("root", None, (0, 0, 0), (0, 0.2, 0)), ("targets", None, (0, 0, 0), (0, 0.1, 0))]
+    bones.append(("body", "root", (0, 0.1, 0.3), (0, -0.3, 0.3)))
     for side, sign in ((".L", 1), (".R", -1)):
         for number, angle in enumerate(np.radians(ANGLES), 1):
             out = Vector((sign * np.sin(angle), -np.cos(angle), 0))
@@ -57,22 +58,22 @@ def spider(*, ik=False, size=1.0):
                 bones.append((f"{part}_{number}{side}", above, head, tail))
                 above = bones[-1][0]
             if ik:
-                bones.append((f"ik_{number}{side}", "root", ends[-1], ends[-1] + Vector((0, 0, 0.1))))
-                bones.append(
-                    (f"pole_{number}{side}", "root", 0.6 * out + Vector((0, 0, 1.2)), 0.6 * out + Vector((0, 0, 1.3)))
-                )
-    bones = [
-        (name, above, [size * part for part in head], [size * part for part in tail])
-        for name, above, head, tail in bones
-    ]
+                bones.append((f"ik_{number}{side}", under, ends[-1], ends[-1] + Vector((0, 0, 0.1))))
+    bones = [(name, above, *([size * part for part in end] for end in ends)) for name, above, *ends in bones]
     armature = rigs.figure(bones, name="Spider")
     for bone in armature.data.bones if ik else ():
         if bone.name.startswith(SPIDER[-1]):
-            end = bone.name.partition("_")[2]
-            made = armature.pose.bones[bone.name].constraints.new("IK")
-            made.target, made.subtarget, made.chain_count, made.iterations = armature, f"ik_{end}", 4, 500
+            constrain(armature, bone.name, f"ik_{bone.name.partition('_')[2]}", 4)
     bpy.context.view_layer.update()
     return armature
+
+
+def constrain(armature, name, target, count, pole=""):
+    """IK of some bones, with a pole or without."""
+    made = armature.pose.bones[name].constraints.new("IK")
+    made.target, made.subtarget, made.chain_count, made.iterations = armature, target, count, 500
+    if pole:
+        made.pole_target, made.pole_subtarget, made.pole_angle = armature, pole, -np.pi / 2
 
 
 def dog(legs=DOG_LEGS):
@@ -84,6 +85,25 @@ def dog(legs=DOG_LEGS):
                 above = above if above in ("hips", "chest") else above + side
                 bones.append((name + side, above, *((sign * x, y, z) for x, y, z in ends)))
     return rigs.figure(bones, name="Dog")
+
+
+def dog_in_ik():
+    """The dog with targets and poles at the root; its feet turn by their own channels."""
+    armature, controls = dog(), {}
+    made = rigs.edit_bones(armature)
+    for (_, _, hip, knee), (shin, *_), (foot, _, ankle, _) in DOG_LEGS.values():
+        for side, sign in ((".L", 1), (".R", -1)):
+            aside = 1.0 if knee[1] > hip[1] else -1.0
+            places = {f"ik_{foot}{side}": ankle, f"pole_{foot}{side}": (knee[0], knee[1] + 0.5 * aside, knee[2])}
+            for name, (x, y, z) in places.items():
+                bone = made.new(name)
+                bone.head, bone.tail = (sign * x, y, z), (sign * x, y, z + 0.1)
+            controls[shin + side] = tuple(places)
+    bpy.ops.object.mode_set(mode="POSE")
+    for name, (target, pole) in controls.items():
+        constrain(armature, name, target, 2, pole)
+    bpy.context.view_layer.update()
+    return armature
 
 
 def tips(armature, prefix=SPIDER[-1]):

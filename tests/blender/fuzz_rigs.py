@@ -320,7 +320,7 @@ def crawler(rng, other):
     name = other.name
     bpy.data.objects.remove(other)
     ik, size = maybe(rng, 0.5), float(rng.uniform(0.1, 3))
-    armature = crawlers.dog() if maybe(rng, 0.3) else crawlers.spider(ik=ik, size=size)
+    armature = (crawlers.dog_in_ik if ik else crawlers.dog)() if maybe(rng, 0.3) else crawlers.spider(ik=ik, size=size)
     armature.name = name
     for bone in armature.pose.bones:
         if maybe(rng, 0.2):

@@ -15,7 +15,11 @@ from test_panel import Layout
 from test_rigify import generated, switches
 
 NEAR = 3e-3  # metres: the ground is made of flat faces of 10 cm
-RIGS = {"FK": crawlers.spider, "IK": lambda: crawlers.spider(ik=True)}
+RIGS = {
+    "FK": crawlers.spider,
+    "IK": lambda: crawlers.spider(ik=True),
+    "IK under one bone": lambda: crawlers.spider(ik=True, under="targets"),
+}
 HILL = {"ground": "OBJECTS", "ground_objects": [{"name": "Hill"}]}
 
 
@@ -103,6 +107,28 @@ def test_feet_of_a_dog_take_the_slope():
         ]
         wanted = rigs.Vector((-slopes[0], -slopes[1], 1)).normalized()
         assert np.degrees(normal.angle(wanted)) < 6, name  # of faces of 10 cm
+
+
+@pytest.mark.parametrize("frames", ["CURRENT", "CUSTOM"])
+def test_targets_move_with_feet_and_poles_with_the_body(addon, frames):
+    dog = on_hill(crawlers.dog_in_ik())
+
+    def seen(*names):
+        bpy.context.view_layer.update()
+        return np.array([dog.matrix_world @ dog.pose.bones[name].matrix for name in names])
+
+    feet = ("foot.L", "foot.R", "paw.L", "paw.R")
+    poles, targets = ([f"{kind}_{name}" for name in feet] for kind in ("pole", "ik"))
+    before = [seen("hips"), seen(*poles), seen(*feet), seen(*targets)]
+    told = report(addon, dog, cross_radius=10.0, frame_range=frames, frame_start=1, frame_end=3)
+    assert bool(dog.animation_data and dog.animation_data.action) == (frames == "CUSTOM")
+    assert (len(told.legs), told.problems) == (4, [])
+    after = [seen("hips"), seen(*poles), seen(*feet), seen(*targets)]
+    back = [np.linalg.inv(each[0]) @ each[1] for each in (before, after)]
+    np.testing.assert_allclose(*back, atol=1e-4)
+    np.testing.assert_allclose(*(np.linalg.inv(each[2]) @ each[3] for each in (before, after)), atol=2e-3)
+    ankles = after[2][:, :3, 3]
+    assert np.abs(above_hill(ankles) - 0.06).max() < 0.01  # along the normal
 
 
 @pytest.mark.parametrize("listed", [False, True])
@@ -268,8 +294,11 @@ def test_every_frame_is_placed_in_a_copy_of_the_action():
     spider = walking(on_hill(crawlers.spider()))
     source = spider.animation_data.action
     before, keyed = all_tips(spider), rigs.action_by_value(source)[2]
+    bpy.context.scene.frame_set(7)
     assert place(frame_range="ACTION") == {"FINISHED"}
-    after = all_tips(spider)
+    assert bpy.context.scene.frame_current == 7
+    shown, after = crawlers.tips(spider), all_tips(spider)
+    np.testing.assert_allclose(shown, after[6], atol=1e-5)
     lifted = before[..., 2] - 0.1
     np.testing.assert_allclose(np.array([above_hill(each) for each in after]), np.maximum(lifted, 0), atol=2 * NEAR)
     np.testing.assert_allclose(after[..., :2], before[..., :2], atol=NEAR)
