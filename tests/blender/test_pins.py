@@ -373,6 +373,17 @@ def moving():
     return armature, pinned(armature, "foot.L", "foot.R", "hand.L")
 
 
+def test_the_baked_pose_is_shown_at_once():
+    armature = rigs.person()
+    target = pinned(armature, *HELD)["hand.L"]
+    for frame, place in ((1, (0.67, -0.02, 1.4)), (20, (0.5, -0.2, 1.1))):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_set(20)
+    assert bake() == {"FINISHED"}
+    np.testing.assert_allclose(heads(armature, "hand.L")[0], (0.5, -0.2, 1.1), atol=1e-3)
+
+
 def test_pinned_bones_stand_still_in_the_keys():
     armature, targets = moving()
     source, before = armature.animation_data.action, rigs.sampled(armature, FRAMES)
