@@ -4,7 +4,7 @@
 bridge.py    the only module that imports the library ikcore. Without bpy
 rig/         the armature: bones, inheritance, rotations, Rigify's limbs, IK limits, skin
 animation/   actions, curves, cycles, NLA strips, frames of the scene, clips, key reduction
-feet/        Bake Foot IK: legs, ground, contacts, options, the bake, its report and trails
+feet/        Bake Foot IK: legs, ground, contacts, options, the bake, its report and trails; Place Legs on Ground
 limbs/       Bake IK and Bake Tracking: constraints, solvers, keys, verification
 fk/          FK <-> IK: keys of IK controls from FK, and back
 pins/        Pins: a body solved for pinned bones, live or as keys
@@ -14,7 +14,7 @@ ui/          work in the background, the menu, reports of the last runs
 import bpy
 
 from . import bridge
-from .feet import foot_operators, foot_panels, legs, options, overlay, presets
+from .feet import foot_operators, foot_panels, legs, options, overlay, placement_operators, presets
 from .fk import fk_operators, fk_panels
 from .limbs import operators, panels, solvers
 from .pins import interactive, pin_operators, pin_panels
@@ -30,6 +30,7 @@ CLASSES = (
     *fk_operators.CLASSES,
     *presets.CLASSES,
     *foot_operators.CLASSES,
+    *placement_operators.CLASSES,
     *foot_panels.CLASSES,
     *panels.CLASSES,
     *fk_panels.CLASSES,

@@ -231,14 +231,14 @@ def keep(*unused):
 
 @contextlib.contextmanager
 def played(armature, action):
-    """Temporarily make another action active, with a slot of the same name.
+    """Temporarily make another action active, with a slot of the same name, or none.
 
     Channels that only the former action has keys for get their values from when the action was made.
     """
     _, before, slot = assigned(armature)
     still = json.loads(before.get(STILL, "{}"))
     now = {path: scene_frames.value(armature, path) for path in still}
-    assign(armature, action, action.slots[slot.identifier])
+    assign(armature, action, action and action.slots[slot.identifier])
     try:
         _set_all(armature, still)
         yield
@@ -260,7 +260,7 @@ def still(armature, channels):
     new = {
         channel.path: scene_frames.value(armature, channel.path) for channel in channels if channel.path not in keyed
     }
-    return json.dumps(json.loads(action.get(STILL, "{}")) | new)
+    return json.dumps((json.loads(action.get(STILL, "{}")) if action else {}) | new)
 
 
 def source(animation):

@@ -13,15 +13,16 @@ AWAY = 1e-4  # of a location, in the same lengths as `SAME`
 SAME = 1e-6  # tolerance: of quaternions; of locations, relative to the bone length or the distance from the origin
 
 
-def of_clip(armature, reading, clip, bones=None, required=()):
+def of_clip(armature, reading, clip, bones=None, required=(), rig=None):
     """The channels with which these bones (default: all) follow a clip, where it differs from the reading.
 
-    The last argument lists (bone, "rotation" or "location") that are written in any case. A generator that yields
-    progress, and returns Channels, and sentences about changes that locks and connections prevent.
+    `required` lists (bone, "rotation" or "location") that are written in any case, `rig` is the armature's Rig, if that
+    has been read. A generator that yields progress, and returns Channels, and sentences about changes that locks and
+    connections prevent.
     """
     if reason := not_editable(armature):
         raise CannotBakeError(reason)
-    rig, chosen = Rig(armature), Bones(armature, reading.bones, copies=reading.copies)
+    rig, chosen = rig or Rig(armature), Bones(armature, reading.bones, copies=reading.copies)
     if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
         raise CannotBakeError(f"{armature.name} has changed since it was read: press the button again")
     numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]

@@ -21,7 +21,10 @@ from . import actions, cycles, scene_frames
 from .fcurves import AGREES, PLACE, SETTINGS, bases
 from .fcurves import basis as basis_of
 
-UNSCALED = 1e-5  # largest deviation of a scale from 1 that counts as rounding
+# Largest deviation of a scale from 1 that counts as rounding. Blender's rest matrices of bones along -Y, such as the
+# spine of a quadruped, deviate by 2.4e-5.
+UNSCALED = 1e-4
+UPRIGHT = 1.0 - 1e-9  # cosine of a tilt of an object that is rounding
 
 
 @dataclass
@@ -33,7 +36,7 @@ class Reading:
     world: np.ndarray  # (frames, 4, 4): the object; one frame if it is static
     bones: list  # the names of the joints that are bones, in order
     through_scene: str | None  # why the scene had to be evaluated on every frame; None if curves sufficed
-    basis: object = None  # channel values from curves: Parts
+    basis: object = None  # channel values, from curves or of one frame: Parts
     copies: dict | None = None  # bones identical to others, whose children are attached to those instead
     rounds: bool = False  # True if it is marked as cyclic, or if curves repeat with this length
 
@@ -72,11 +75,20 @@ class Reading:
         return local
 
 
-def skeleton(armature):
-    """All bones at rest with the object's present scale, facing as modelled: to detect feet before bones are read."""
-    turn = Matrix.Rotation(-armature.matrix_world.to_euler("XYZ").z, 4, "Z")
-    world = np.array(turn @ armature.matrix_world)[np.newaxis]
-    return _skeleton(Bones(armature), world, scale_of(armature, world))
+def skeleton(armature, bones=None, stretched=(), copies=None):
+    """Bones at rest, as `read` has them, in an object at the origin that stands upright and faces as modelled.
+
+    The axis of the object that is nearest to the vertical is made vertical, so that a tilted object does not matter.
+    """
+    world = np.array(armature.matrix_world)
+    axes, turned = rot.axes(world), np.eye(4)
+    axis = int(np.abs(axes[2]).argmax())
+    up = np.sign(axes[2, axis]) * axes[:, axis]
+    tilt = bridge.rotations.shortest_arc(up, [0.0, 0.0, 1.0] if up[2] < UPRIGHT else up)
+    turned[:3, :3] = bridge.rotations.to_matrix(tilt) @ world[:3, :3]
+    turn = Matrix.Rotation(-Matrix(turned.tolist()).to_euler("XYZ").z, 4, "Z")
+    chosen = Bones(armature, bones, stretched, copies)
+    return _skeleton(chosen, (np.array(turn) @ turned)[np.newaxis], scale_of(armature, world[np.newaxis]))
 
 
 def bones_of(armature, feet):
@@ -118,13 +130,16 @@ def read(context, armature, frames, bones=None, stretched=(), copies=None):
         return Reading(clip, frames, world, chosen.names, reason, copies=copies, rounds=rounds)
 
 
-def now(context, depsgraph, armature, bones=None):
-    """The present evaluated pose, a Reading of one frame."""
-    chosen, number = Bones(armature, bones), np.array([context.scene.frame_current])
+def now(context, depsgraph, armature, bones=None, stretched=(), copies=None):
+    """The present evaluated pose, a Reading of one frame, with bones as in `read`."""
+    chosen, number = Bones(armature, bones, stretched, copies), np.array([context.scene.frame_current])
     seen, world = _seen(depsgraph, armature, chosen)
     check_size(chosen.names, rot.volumes(seen[np.newaxis]))
     local = scene_frames.finished(chosen.locals(seen[np.newaxis].astype(float)))
-    return scene_frames.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
+    found = scene_frames.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
+    local = scene_frames.finished(found.locals(found.clip))
+    found.copies, found.basis = copies, scene_frames.finished(chosen.based(local, range(len(chosen))))
+    return found
 
 
 def reading(context, armature, bones, frames, local, world):

@@ -88,8 +88,8 @@ def _asked(context, armature, request, bare):
     switched = foot_switches.found(armature, known, frames[slice(*part)], few) if bare is None else {}
     known = [foot_switches.seen(leg, switched.get(leg.name)) for leg in known]
     own = request if armature == context.object else armature.ikcore_feet  # a bone's name is for one armature
-    copies = _copies(armature, known)
-    pelvis = _pelvis(context, armature, own, known, copies)
+    copies = copies_above(armature, known)
+    pelvis = pelvis_of(context, armature, own, known, copies)
     carrier, held = _carrier(armature, known, pelvis, copies)
     return Job(
         armature=armature,
@@ -100,7 +100,7 @@ def _asked(context, armature, request, bare):
         modes={item.name: item.mode for item in items},
         chosen=_chosen(request, known, [item.name for item in items if not item.use]),
         ground=request.ground,
-        objects=_objects(request),
+        objects=ground_objects(request),
         moves=request.ground_moves,
         plane=(tuple(request.plane_normal), request.plane_height),
         keyed=request.contacts == "CURVES",
@@ -142,7 +142,8 @@ def _chosen(request, known, left_out):
     return None if set(chosen) == set(names) else chosen
 
 
-def _objects(request):
+def ground_objects(request):
+    """The ground objects of an operator with GroundRequest, or a CannotBakeError if there are none."""
     if request.ground == "OBJECTS":
         named = [item.name for item in request.ground_objects]
         if missing := [name for name in named if name not in bpy.data.objects]:
@@ -158,14 +159,14 @@ def _objects(request):
     return []
 
 
-def _copies(armature, known):
+def copies_above(armature, known):
     """The bones above all legs that copy others, {name: original}, if none of them can be moved itself."""
-    shared, free = _shared(armature, known, {})
+    shared, free = shared_bones(armature, known, {})
     originals = {} if free else {bone.name: copied(bone) for bone in shared}
     return {name: original.name for name, original in originals.items() if original}
 
 
-def _pelvis(context, armature, request, known, copies):
+def pelvis_of(context, armature, request, known, copies):
     """The bone that moves the body; None to let ikcore choose, if all candidates can be moved.
 
     It is near the hips, or the first ancestor that carries them completely. Free feet have no hips.
@@ -175,7 +176,7 @@ def _pelvis(context, armature, request, known, copies):
         if request.pelvis_bone not in bones:
             raise CannotBakeError(f"{armature.name} has no pelvis bone {request.pelvis_bone}: choose another one")
         return request.pelvis_bone
-    hips, (shared, free) = [bones[leg.hip] for leg in known if not leg.free], _shared(armature, known, copies)
+    hips, (shared, free) = [bones[leg.hip] for leg in known if not leg.free], shared_bones(armature, known, copies)
     if not hips or len(free) in (0, len(shared)):
         return None
     middle = sum((hip.bone.head_local for hip in hips), Vector()) / len(hips)
@@ -189,7 +190,7 @@ def _pelvis(context, armature, request, known, copies):
 
 def _carrier(armature, known, pelvis, copies):
     """The bone that moves in place of a root that cannot be moved, or the reason why that cannot."""
-    shared, free = _shared(armature, known, copies)
+    shared, free = shared_bones(armature, known, copies)
     if not shared or shared[-1] in free or shared[-1].name == pelvis:
         return None, None
     if free:
@@ -197,7 +198,7 @@ def _carrier(armature, known, pelvis, copies):
     return None, constrained(shared[-1], Rig(armature))
 
 
-def _shared(armature, known, copies):
+def shared_bones(armature, known, copies):
     """The bones that carry all legs and free feet, the nearest first; and the movable ones of them."""
     chains, rig = [above(armature.pose.bones[leg.bones[0]], copies) for leg in known], Rig(armature)
     shared = [bone for bone in chains[0] if all(bone in chain for chain in chains)]

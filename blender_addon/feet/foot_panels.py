@@ -10,9 +10,9 @@ from ..limbs.panels import ForArmature, Problems, Sidebar, sentence, split
 from ..pins import pins
 from ..rig import rigify
 from ..rig.armatures import Rig, constrained
-from . import foot_batch, foot_report, layouts, overlay
+from . import foot_batch, foot_report, layouts, overlay, placement_operators
 from .foot_operators import not_all_ready, not_ready
-from .options import hand_over
+from .options import hand_over, hand_over_ground
 from .presets import IKCORE_PT_feet_presets
 
 
@@ -38,6 +38,7 @@ class IKCORE_PT_feet(Sidebar):
         _draw_ground(split(layout), options)
         reason = not_ready(context) or no_ground(options)
         _draw_button(layout, context, options, reason)
+        _draw_placement(layout, context, options)
         if told := foot_report.latest(armature):
             _draw_report(layout.box(), told, width)
         layout.prop(context.window_manager, "ikcore_foot_trails")
@@ -86,6 +87,16 @@ def _draw_button(layout, context, options, reason):
     row.enabled = reason is None and others is None
     row.scale_y = 1.6
     hand_over(options, row.operator("ikcore.bake_feet", icon="CON_FLOOR"))
+
+
+def _draw_placement(layout, context, options):
+    """The buttons that place the current pose, and all frames."""
+    row = layout.row(align=True)
+    row.enabled = placement_operators.not_ready(context) is None
+    for text, icon, frames in ((None, "CON_FLOOR", "CURRENT"), ("", "RENDER_ANIMATION", "ACTION")):
+        button = row.operator("ikcore.place_legs", icon=icon, **({} if text is None else {"text": text}))
+        hand_over_ground(options, button)
+        button.frame_range = frames
 
 
 def _held(armature):

@@ -42,8 +42,8 @@ class FootOutput:
     )
 
 
-class FootOptions(FrameRange):
-    """The options of a bake, by value. Percentages are of the length of the leg."""
+class GroundOptions:
+    """The ground that feet stand on."""
 
     ground: EnumProperty(
         name="Ground",
@@ -67,6 +67,11 @@ class FootOptions(FrameRange):
         description="Follow ground objects that move, frame by frame. This evaluates the scene on every frame. "
         "Deforming ground keeps its shape of the first frame, and the report says so",
     )
+
+
+class FootOptions(FrameRange, GroundOptions):
+    """The options of a bake, by value. Percentages are of the length of the leg."""
+
     contacts: EnumProperty(
         name="Contacts",
         description="When a foot counts as planted",
@@ -319,8 +324,8 @@ class IKCORE_PG_feet(FootOptions, FootOutput, ActionNames, bpy.types.PropertyGro
     )
 
 
-class FootRequest(FootOptions):
-    """The options of an operator, with ground objects, collection and legs by name."""
+class GroundRequest(GroundOptions):
+    """The ground of an operator, with objects and collection by name."""
 
     ground_objects: CollectionProperty(
         name="Ground Objects", description="The names of the objects that the feet stand on", type=IKCORE_PG_name
@@ -328,6 +333,11 @@ class FootRequest(FootOptions):
     ground_collection: StringProperty(
         name="Ground Collection", description="The name of the collection that the feet stand on"
     )
+
+
+class FootRequest(GroundRequest, FootOptions):
+    """The options of an operator, with ground objects, collection and legs by name."""
+
     legs: CollectionProperty(
         name="Legs",
         description="The names of the legs to bake. Empty: all legs enabled in the list of feet",
@@ -337,7 +347,7 @@ class FootRequest(FootOptions):
 
 def names():
     """The names of all options of a bake."""
-    return [name for cls in (FrameRange, FootOptions, FootOutput) for name in cls.__annotations__]
+    return [name for cls in (FrameRange, GroundOptions, FootOptions, FootOutput) for name in cls.__annotations__]
 
 
 def hand_over(feet, request):
@@ -345,6 +355,17 @@ def hand_over(feet, request):
     for name in names():
         if hasattr(request, name):
             setattr(request, name, getattr(feet, name))
+    _hand_over_objects(feet, request)
+
+
+def hand_over_ground(feet, request):
+    """Copy the ground stored with an armature, and the floor of its animation, to an operator."""
+    for name in (*GroundOptions.__annotations__, "source_floor"):
+        setattr(request, name, getattr(feet, name))
+    _hand_over_objects(feet, request)
+
+
+def _hand_over_objects(feet, request):
     for item in feet.objects:
         if item.object is not None:
             request.ground_objects.add().name = item.object.name

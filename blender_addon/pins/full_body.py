@@ -28,11 +28,11 @@ FAR = 1e-3  # relative to the length of all bones: larger errors are reported
 ASKEW = np.radians(0.5)
 ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # The pose is a continuous function of the pins, beyond reach too, because no chain that stalls is perturbed, as
-# `full_body` does after 28 iterations. Calls in sequence come nearer, and bend limbs faster near their full length.
-# After two, a pin that moves by 0.4 % of the height turns bones by about 5 degrees at most, where a limb
-# becomes straight. Balance has light goals, which come nearer slowly.
-FIRST, NEXT = {"sweeps": 60, "iterations": 28}, {"iterations": 14}
-CALLS, BALANCED_CALLS = 2, 5
+# `full_body` does after 28 iterations. More sweeps come nearer, and bend limbs faster near their full length. A pin
+# that moves by 0.4 % of the height turns bones by less than 5 degrees there with 110 sweeps.
+# Balance has light goals, which come nearer slowly: it takes several calls.
+ONCE = {"sweeps": 110, "iterations": 28}
+FIRST, NEXT, CALLS = {"sweeps": 60, "iterations": 28}, {"iterations": 14}, 5
 LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
 GIVES_WAY = 0.0025  # weight of pins that support none, if balance is kept
 
@@ -79,7 +79,7 @@ def bent(held, clip, places, skeleton, moving):
     options = {"goals": goals, "method": held.method, "moving": moving}
     solve = functools.partial(_solve, skeleton, pose=clip.pose, **options)
     if held.method == BALANCED:
-        solve = functools.partial(_in_calls, solve, count=BALANCED_CALLS if held.weights else CALLS)
+        solve = functools.partial(_in_calls, solve) if held.weights else functools.partial(solve, **ONCE)
     elif held.method == "fabrik":
         solve = functools.partial(_perturbed_if_needed, solve)
     pose, errors = _said(solve, held.method)
@@ -152,10 +152,10 @@ def _said(solve, method):
     return pose, np.nan_to_num(errors)
 
 
-def _in_calls(solve, count):
+def _in_calls(solve):
     """A solution after some calls, each from the pose of the one before."""
     found = solve(**FIRST)
-    for _ in range(count - 1):
+    for _ in range(CALLS - 1):
         found = solve(pose=found.pose, **NEXT)
     return found
 

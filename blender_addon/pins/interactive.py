@@ -14,7 +14,7 @@ import numpy as np
 
 from ..animation import channels, clip_reader, scene_frames
 from ..feet.foot_report import off
-from ..rig.armatures import CannotBakeError
+from ..rig.armatures import CannotBakeError, Rig
 from . import full_body, pins
 
 NEAR = 1e-6  # tolerance of matrices
@@ -130,7 +130,8 @@ def _follow(here, armature, depsgraph):
     """Solve the pose if pins have moved."""
     undone, here.undone = here.undone, None
     try:
-        held = pins.held(armature)
+        rig = Rig(armature)
+        held = pins.held(armature, rig)
         places, now = held.places(depsgraph), _now(armature)
         if held != here.held or not _same(now, here.written):
             if base := undone or _known(here, held, now):
@@ -141,7 +142,7 @@ def _follow(here, armature, depsgraph):
         elif _same(places, here.places):
             return
         here.held, here.places, here.problem = held, places, None
-        _bend(here, armature)
+        _bend(here, rig)
     except (CannotBakeError, TypeError, ValueError) as error:
         here.problem, here.held = str(error), None
 
@@ -158,17 +159,26 @@ def _seen(depsgraph, armature, held):
     )
 
 
-def _bend(here, armature):
-    base = here.bases[-1]
+def _bend(here, rig):
+    """Set the pose that the pins ask for."""
+    armature, base = rig.object, here.bases[-1]
     clip, errors = full_body.bent(here.held, base.reading.clip, here.places[np.newaxis], *here.ready)
-    made, kept = scene_frames.finished(channels.of_clip(armature, base.reading, clip))
-    scene_frames.write_pose(armature, base.pose)
-    for channel in made:
-        armature.path_resolve(channel.path)[channel.index] = channel.values[0]
+    made, kept = scene_frames.finished(channels.of_clip(armature, base.reading, clip, rig=rig))
+    scene_frames.write_pose(armature, _changed_pose(armature, base.pose, made))
     here.written = _now(armature)
     base.left.add(hash(here.written.tobytes()))
     here.kept = tuple(kept)
     here.missed = tuple(off("pin", *each) for *each, _ in full_body.missed(here.held.names, clip, errors))
+
+
+def _changed_pose(armature, pose, made):
+    """A pose with the first values of these channels."""
+    changed, rows = {name: values.copy() for name, values in pose.items()}, {}
+    for channel in made:
+        name, group = channel.path.rpartition(".")[2], channel.group
+        row = rows[group] if group in rows else rows.setdefault(group, armature.pose.bones.find(group))
+        changed[name][row * scene_frames.POSE_CHANNELS[name] + channel.index] = channel.values[0]
+    return changed
 
 
 def _now(armature):

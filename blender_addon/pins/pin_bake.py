@@ -55,7 +55,10 @@ def bake(context, armature, held, frames):
                 plans[0][1][actions.SOURCE] = source
             with actions.swapped(plans):
                 pass
-        return Report(len(held.pins), len(frames), bool(made), missed, kept)
+    if made and not interactive.is_on(armature):  # live pins show the pose already
+        with scene_frames.restored(context, [armature]):
+            pass  # the frame is shown again, with the new keys
+    return Report(len(held.pins), len(frames), bool(made), missed, kept)
 
 
 def _look(context, armature, held, frames):

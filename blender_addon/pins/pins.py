@@ -29,6 +29,7 @@ LIMB, EVEN = (
 )  # a knee joins two bones that make up at least LIMB of the limb, with a length ratio of at least EVEN
 MIRRORED = 0.02  # relative to their length: tolerance of the mirror image on the other side
 _weighed = {}  # bone masses by the uids of armatures: cached, because measuring is slow
+_bending = {}  # by the uids of armatures: chains and rest pose, and the knees in them, needed at every update
 
 
 def _tell(item, context):
@@ -96,8 +97,9 @@ def pinned(context):
 
 
 def forget():
-    """Clear the cached masses."""
+    """Clear the cached masses and knees."""
     _weighed.clear()
+    _bending.clear()
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,8 @@ class Held:
         return found
 
 
-def held(armature):
-    """The pins of an armature by value, or a CannotBakeError."""
+def held(armature, rig=None):
+    """The pins of an armature by value, or a CannotBakeError. `rig` is its Rig, if that has been read."""
     kept, bones = armature.ikcore_pins, armature.pose.bones
     used = [pin for pin in kept.pins if pin.use]
     if not used:
@@ -160,7 +162,7 @@ def held(armature):
     first = kept.root_bone or branching(bones[used[0].name])
     pins = tuple(_pin(armature, pin, first) for pin in used)
     below = {bones[pin.bone] for pin in pins if pin.first == first}
-    goes = below and first and movable(bones[first], Rig(armature))
+    goes = below and first and movable(bones[first], rig or Rig(armature))
     names = {name for pin in pins for name in _chain(bones[pin.bone], pin.first)}
     freedoms = {name: _freedom(bones[name]) for name in sorted(names)}
     bending = _knees(armature, pins, freedoms) if kept.one_way else ()
@@ -201,16 +203,17 @@ def _knees(armature, pins, freedoms):
     A limb extends between branching bones, or to the pin. Its knee is between its two longest bones if these are most
     of it and similar, and the armature has the mirror image. Tails and spines therefore have none.
     """
-    bones, found = armature.data.bones, []
-    numbers = np.empty(3 * len(bones), np.float32)
-    bones.foreach_get("head_local", numbers)
-    heads = numbers.reshape(-1, 3)
-    for pin in pins:
-        for limb in _limbs(armature.pose.bones[pin.bone], pin.first):
-            knee = _knee([bones[name] for name in limb], heads)
-            if knee and knee not in found and freedoms[knee[1]].unset:
-                found.append(knee)
-    return tuple(found)
+    bones = armature.data.bones
+    heads = np.empty((len(bones), 3), np.float32)
+    bones.foreach_get("head_local", heads.reshape(-1))
+    chains = tuple((pin.bone, pin.first) for pin in pins)
+    known, found = _bending.get(armature.session_uid, (None, ()))
+    if known != (chains, heads.tobytes()):
+        limbs = (limb for name, first in chains for limb in _limbs(armature.pose.bones[name], first))
+        knees_of = (_knee([bones[name] for name in limb], heads) for limb in limbs)
+        found = tuple(dict.fromkeys(knee for knee in knees_of if knee))
+        _bending[armature.session_uid] = (chains, heads.tobytes()), found
+    return tuple(knee for knee in found if freedoms[knee[1]].unset)
 
 
 def _limbs(bone, first):

@@ -45,6 +45,16 @@ class Rig:
         return actions.by_path(self.animation.drivers if self.animation else ())
 
     @cached_property
+    def _driven(self):
+        """The owners of driven properties, as the starts of their data paths."""
+        return {path.rpartition(".")[0] for path in self.drivers}
+
+    def drives(self, bone, prefix):
+        """True if drivers move properties of a pose bone whose paths start so."""
+        own = actions.path_of(bone, "")[:-1]
+        return own in self._driven and any(path.startswith(prefix) for path in self.drivers)
+
+    @cached_property
     def animated_constraints(self):
         """The data paths of curves and drivers that animate constraints."""
         return [path for path in (*self.curves, *self.drivers) if ".constraints[" in path]
@@ -214,7 +224,7 @@ def constrained(bone, rig, but=()):
 def movable(bone, rig):
     """True if location keys move a pose bone."""
     held = (bone.parent and bone.bone.use_connect) or all(bone.lock_location) or constrained(bone, rig)
-    return not held and not any(path.startswith(actions.path_of(bone, "location")) for path in rig.drivers)
+    return not held and not rig.drives(bone, actions.path_of(bone, "location"))
 
 
 def not_writable(bone, rig, channel):
@@ -222,7 +232,7 @@ def not_writable(bone, rig, channel):
     path = actions.rotation_path(bone) if channel == "rotation" else actions.path_of(bone, channel)
     curves = rig.curves.get(path, ())
     prefix = actions.path_of(bone, channel)
-    if any(path.startswith(prefix) for path in rig.drivers):
+    if rig.drives(bone, prefix):
         return f"{bone.name} has a driver on its {channel}: remove it first"
     if channel == "rotation" and actions.path_of(bone, "rotation_mode") in rig.curves:
         return f"{bone.name} has an animated rotation mode: remove its keys"

@@ -49,15 +49,20 @@ def _converted(bone, parents, matrices, *, invert=False):
 
     Blender computes in single precision, which is inaccurate far from the origin.
     """
-    hung = bone.parent is not None
+    hung, rest = bone.parent is not None, bone.matrix_local
     options = {"parent_matrix_local": bone.parent.matrix_local} if hung else {}
-    given, result = _shifted(matrices, -parents) if invert and hung else matrices, np.empty_like(matrices)
-    for f, matrix in enumerate(given):
+    given = _shifted(matrices, -parents) if invert and hung else matrices
+    if hung:
+        above = parents.copy()
+        above[:, :3, 3] = 0.0
+        above = above.tolist()
+    rows = []
+    for f, matrix in enumerate(given.tolist()):
         if hung:
-            above = Matrix(parents[f].tolist())
-            above.translation = 0, 0, 0
-            options["parent_matrix"] = above
-        result[f] = bone.convert_local_to_pose(Matrix(matrix.tolist()), bone.matrix_local, invert=invert, **options)
+            options["parent_matrix"] = Matrix(above[f])
+        made = bone.convert_local_to_pose(Matrix(matrix), rest, invert=invert, **options)
+        rows.append([row[:] for row in made])  # numpy takes longer to read a Matrix
+    result = np.array(rows)
     return _shifted(result, parents) if hung and not invert else result
 
 

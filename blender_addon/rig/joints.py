@@ -94,14 +94,13 @@ class Bones:
         deep = {}
         for name in chosen:
             _sound(pose[name], deep, copies)
-        found = [(deep[bone.name], row, bone) for row, bone in enumerate(pose) if bone.name in deep]
-        found.sort(key=lambda each: each[:2])
-        self.pose, self.rows = [bone for *_, bone in found], [row for _, row, _ in found]
+        found = sorted((deep[name], row, name) for row, name in enumerate(pose.keys()) if name in deep)
+        self.rows, self.names = [row for _, row, _ in found], [name for *_, name in found]
+        self.pose = [pose[name] for name in self.names]
         self.rest = [bone.bone for bone in self.pose]
-        self.names = [bone.name for bone in self.pose]
         self.stretched = [n for n, name in enumerate(self.names) if name in stretched]
         place = {name: number for number, name in enumerate(self.names)}
-        hung = [hung_on(bone, copies) for bone in self.pose]
+        hung = (hung_on(bone, copies) for bone in self.pose)
         self.parents = np.array([place[bone.name] if bone else -1 for bone in hung], int)
         self.tips = [n for n, bone in enumerate(self.rest) if not bone.children] if not skins(armature) else []
 
@@ -175,10 +174,12 @@ class Bones:
         for some, share in pieces(range(len(numbers)), len(local)):
             basis.put(some, local[numbers[some]].seen_from(self.at_rest[numbers[some]]))
             yield 0.5 + 0.4 * share
-        for row in odd:
-            n = numbers[row]
-            basis.put(row, Parts.of(inheritance.based(self.rest[n], poses[:, self.parents[n]], poses[:, n])))
-            yield 0.9 + 0.1 * (row + 1) / len(numbers)
+        for some, share in pieces(odd, len(local)):
+            made = np.empty((len(local), len(some), 4, 4))
+            for column, n in enumerate(numbers[some]):
+                made[:, column] = inheritance.based(self.rest[n], poses[:, self.parents[n]], poses[:, n])
+            basis.put(some, Parts.of(made))
+            yield 0.9 + 0.1 * share
         return basis
 
     def forward(self, local, tails=()):
@@ -202,19 +203,28 @@ class Bones:
         for some, share in pieces(range(len(self)), len(local)):
             poses[:, some] = local[some].matrices()
             yield 0.5 * share
-        for n, parent in enumerate(self.parents):
-            if parent >= 0:
-                poses[:, n] = poses[:, parent] @ poses[:, n]
-            yield 0.5 + 0.5 * (n + 1) / len(self)
+        for done, level in enumerate(self._levels):
+            for some, share in pieces(level, len(local)):
+                poses[:, some] = poses[:, self.parents[some]] @ poses[:, some]
+                yield 0.5 + 0.5 * (done + share) / len(self._levels)
         return poses
+
+    @cached_property
+    def _levels(self):
+        """The numbers of bones with a parent, by how many ancestors they have."""
+        depth = np.zeros(len(self), int)
+        for n, parent in enumerate(self.parents):
+            depth[n] = depth[parent] + 1 if parent >= 0 else 0
+        return [np.flatnonzero(depth == each) for each in range(1, depth.max(initial=0) + 1)]
 
 
 def _sound(bone, deep, copies):
     """Compute the depth of a pose bone and all its ancestors, by name, cached."""
-    if bone.name not in deep:
+    name = bone.name
+    if name not in deep:
         parent = hung_on(bone, copies)
-        deep[bone.name] = _sound(parent, deep, copies) + 1 if parent else 0
-    return deep[bone.name]
+        deep[name] = _sound(parent, deep, copies) + 1 if parent else 0
+    return deep[name]
 
 
 def pieces(numbers, frames):

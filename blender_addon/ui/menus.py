@@ -5,11 +5,11 @@
 
 import bpy
 
-from ..feet.options import hand_over
+from ..feet.options import hand_over, hand_over_ground
 
 FEET = ("bake_feet", "bake_feet_actions", "detect_contacts")  # these get the options of the panel
 GROUPS = (
-    (*FEET, "detect_feet", "detect_sole"),
+    (*FEET, "place_legs", "detect_feet", "detect_sole"),
     ("bake_ik", "bake_tracking"),
     ("fk_to_ik", "ik_to_fk"),
     ("pin", "unpin", "live_pins", "bake_pins"),
@@ -29,6 +29,8 @@ class IKCORE_MT_animation(bpy.types.Menu):
                 button = self.layout.operator(f"ikcore.{name}")
                 if armature and name in FEET:
                     hand_over(armature.ikcore_feet, button)
+                if armature and name == "place_legs":
+                    hand_over_ground(armature.ikcore_feet, button)
 
 
 def _draw(self, context):

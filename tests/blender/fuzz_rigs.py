@@ -27,7 +27,7 @@ WAYS = {
 CONSTRAINED = {"bake_ik": ["IK"], "bake_tracking": ["DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"], "fk_to_ik": ["IK"]}
 CONSTRAINED["ik_to_fk"] = OTHERS = ["COPY_ROTATION", "LIMIT_SCALE"]
 OPERATORS = ["bake_ik"] * 6 + ["bake_tracking"] * 2 + ["fk_to_ik"] * 2 + ["bake_pins"] * 3 + ["bake_feet"] * 2
-OPERATORS += ["ik_to_fk", "detect_feet", "detect_contacts", "bake_feet_actions"]
+OPERATORS += ["ik_to_fk", "detect_feet", "detect_contacts", "bake_feet_actions"] + ["place_legs"] * 3
 
 
 class FoundError(AssertionError):
@@ -221,6 +221,10 @@ def chosen(rng, name, armatures):
         options["limbs"] = str(rng.choice(["ALL", "SELECTED"]))
     if name in ("bake_feet", "bake_feet_actions"):
         options |= {"ground": str(rng.choice(["PLANE", "AUTO"]))}
+    if name == "place_legs":
+        ranges = {"frame_range": "CUSTOM", "frame_start": FRAMES[0], "frame_end": FRAMES[-1]}
+        options |= {"ground": "PLANE", "plane_normal": (*rng.normal(0, 0.2, 2), 1), "trace_above": 1000.0}
+        options |= {"trace_below": 1000.0, **(ranges if maybe(rng, 0.5) else {})}
     if name == "bake_feet":
         options |= {"output": str(rng.choice(["NEW", "NLA", "OVERWRITE"]))}
     shown = [armature for armature in armatures if armature.name in bpy.context.view_layer.objects]
@@ -260,6 +264,8 @@ def scene(rng, operator, folder):
 
     people = 0.15 if operator in CONSTRAINED else 0.9
     armatures = [skeleton(rng, f"{rng.choice(NAMES)} {n}", people) for n in range(1 + maybe(rng, 0.25))]
+    if operator == "place_legs" and maybe(rng, 0.5):
+        armatures[0] = crawler(rng, armatures[0])
     for armature in armatures:
         place(rng, armature)
         kinds = CONSTRAINED.get(operator, OTHERS)
@@ -303,6 +309,22 @@ def skeleton(rng, name, people):
         bpy.ops.object.mode_set(mode="POSE")
     for bone in armature.pose.bones:
         set_up(rng, bone)
+    return armature
+
+
+def crawler(rng, other):
+    """A spider, with or without IK, or a dog in place of another armature, whose name it gets."""
+    import bpy
+    import crawlers
+
+    name = other.name
+    bpy.data.objects.remove(other)
+    ik, size = maybe(rng, 0.5), float(rng.uniform(0.1, 3))
+    armature = (crawlers.dog_in_ik if ik else crawlers.dog)() if maybe(rng, 0.3) else crawlers.spider(ik=ik, size=size)
+    armature.name = name
+    for bone in armature.pose.bones:
+        if maybe(rng, 0.2):
+            set_up(rng, bone)
     return armature
 
 

@@ -265,6 +265,38 @@ def mixamo_like():
     return armature
 
 
+ARM = ("Shoulder", "Arm", "ForeArm", "Hand")
+FINGERS = ("Thumb", "Index", "Middle", "Ring", "Pinky")
+
+
+def mixamo_person():
+    """The 65 bones of Mixamo's people, arms straight out, in the same kind of object. In Pose Mode."""
+    body = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head", "HeadTop_End")
+    heights = (0.98, 1.08, 1.2, 1.34, 1.5, 1.58, 1.76, 1.8)
+    bones = [
+        (name, body[n - 1] if n else None, (0, 0, low), (0, 0, high))
+        for n, (name, low, high) in enumerate(zip(body, heights, heights[1:], strict=False))
+    ]
+    for side, sign in (("Left", 1), ("Right", -1)):
+        leg = [("UpLeg", (0.09, -0.01, 0.52)), ("Leg", (0.09, 0.02, 0.1)), ("Foot", (0.09, -0.12, 0.02))]
+        toes = [("ToeBase", (0.09, -0.2, 0.02)), ("Toe_End", (0.09, -0.23, 0.02))]
+        arm = [(part, (x, 0.03, 1.45)) for part, x in zip(ARM, (0.17, 0.45, 0.72, 0.8), strict=True)]
+        chains = {"Hips": [(0.09, 0, 0.93), *leg, *toes], "Spine2": [(0.06, 0.03, 1.46), *arm]}
+        for n, finger in enumerate(FINGERS):
+            ends = [(0.8 + 0.03 * k, 0.07 - 0.025 * n, 1.45) for k in range(5)]
+            chains[side + "Hand", finger] = [ends[0], *((f"Hand{finger}{k}", ends[k]) for k in range(1, 5))]
+        for above, (start, *parts) in chains.items():
+            parent, head = above[0] if isinstance(above, tuple) else above, start
+            for part, tail in parts:
+                bones.append((side + part, parent, *((sign * x, y, z) for x, y, z in (head, tail))))
+                parent, head = side + part, tail
+    bones = [(f"mixamorig:{n}", p and f"mixamorig:{p}", h, t) for n, p, h, t in bones]
+    armature = figure(bones, name="Armature", size=100.0, turn=Matrix.Rotation(-np.pi / 2, 3, "X"))
+    armature.scale, armature.rotation_euler = (0.01,) * 3, (np.pi / 2, 0, 0)
+    bpy.context.view_layer.update()
+    return armature
+
+
 def rigify_like():
     """A deform chain: limbs in two parts, the second of which takes its scale in another way."""
     bones = [("DEF-spine", None, *TRUNK[0][2:]), ("DEF-spine.001", "DEF-spine", *TRUNK[1][2:])]

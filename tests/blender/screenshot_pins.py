@@ -1,4 +1,4 @@
-"""Show pins in Blender's window: a person whose feet and hand are pinned picks something up, in balance.
+"""Show pins in Blender's window: a person whose feet and hand are pinned reaches down, in balance.
 
 Run as window.py says.
 """
@@ -24,12 +24,10 @@ def posed():
     kept = armature.ikcore_pins
     for side in (".L", ".R"):
         kept.pins["foot" + side].supports_weight = True
-        knee = armature.pose.bones["shin" + side]
-        knee.lock_ik_y = knee.lock_ik_z = True
     kept.balance = True
     bpy.ops.ikcore.live_pins()
     kept.pins["hand.L"].rotation = False
-    kept.pins["hand.L"].target.location += Vector((-0.35, -0.6, -1.1))
+    kept.pins["hand.L"].target.location += Vector((-0.35, -0.45, -0.75))
     bpy.context.view_layer.update()
     rigs.select(armature, "hand.L")
     armature.show_in_front, armature.data.display_type = True, "OCTAHEDRAL"

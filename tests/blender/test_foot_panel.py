@@ -131,7 +131,8 @@ def test_what_is_in_sight_by_default(tmp_path):
     layout = drawn()
     options = ["ground", "contacts", "lock", "follow_slope", "pelvis", "forward_motion"]
     assert layout.shown == [options[0], "ikcore_foot_trails", *options[1:]]
-    assert layout.buttons == [("ikcore.bake_feet", True), ("ikcore.detect_contacts", True)]
+    buttons = [("ikcore.bake_feet", True), *[("ikcore.place_legs", True)] * 2, ("ikcore.detect_contacts", True)]
+    assert layout.buttons == buttons
     assert layout.labels == []
     below = [each for each in panels.CLASSES if getattr(each, "bl_parent_id", None) == "IKCORE_PT_feet"]
     closed = [each.bl_label for each in below if "DEFAULT_CLOSED" in getattr(each, "bl_options", ())]

@@ -4,6 +4,7 @@ import importlib
 from types import SimpleNamespace
 
 import bpy
+import crawlers
 import numpy as np
 import pytest
 import rigs
@@ -295,7 +296,7 @@ def test_a_pin_that_is_nowhere_is_said(addon):
     targets["hand.L"].location.z = np.nan
     np.testing.assert_array_equal(poses(armature), before)
     assert addon.pins.interactive.remarks(armature) == ["The pin of hand.L has no finite place: move its target"]
-    targets["hand.L"].location.z = place - 0.2
+    targets["hand.L"].location.x, targets["hand.L"].location.z = 0.57, place - 0.2  # within reach
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
     assert not addon.pins.interactive.remarks(armature)
 
@@ -370,6 +371,17 @@ def moving():
     rigs.move(armature, (1, 10, 20), size=0.1)
     bpy.context.scene.frame_set(1)
     return armature, pinned(armature, "foot.L", "foot.R", "hand.L")
+
+
+def test_the_baked_pose_is_shown_at_once():
+    armature = rigs.person()
+    target = pinned(armature, *HELD)["hand.L"]
+    for frame, place in ((1, (0.67, -0.02, 1.4)), (20, (0.5, -0.2, 1.1))):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_set(20)
+    assert bake() == {"FINISHED"}
+    np.testing.assert_allclose(heads(armature, "hand.L")[0], (0.5, -0.2, 1.1), atol=1e-3)
 
 
 def test_pinned_bones_stand_still_in_the_keys():
@@ -745,7 +757,7 @@ def test_pins_of_an_override_are_in_the_collection_of_the_scene(tmp_path):
     targets = pinned(armature, *HELD)
     assert all(target.users_collection == (bpy.context.scene.collection,) for target in targets.values())
     bpy.ops.ikcore.live_pins()
-    targets["hand.L"].location.z -= 0.2
+    targets["hand.L"].location -= Vector((0.1, 0.0, 0.2))
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
 
 
@@ -790,3 +802,76 @@ def test_locks_are_told_of_where_they_keep_something(addon, size):
     targets["hand.L"].location += Vector((-0.2, -0.4, -0.3))
     bpy.context.view_layer.update()
     assert not any("lock" in text for text in addon.pins.interactive.remarks(armature))
+
+
+# --- Mixamo's people --------------------------------------------------------------------------------------------------
+
+MIXAMO = [f"mixamorig:{side}{part}" for side in ("Left", "Right") for part in ("Hand", "Foot")]
+
+
+def mixamo_live():
+    """Mixamo's 65 bones, in centimetres with Y up, held live by hands and feet: the armature and its pins."""
+    armature = rigs.mixamo_person()
+    targets = pinned(armature, *MIXAMO)
+    assert len(armature.pose.bones) == 65
+    bpy.ops.ikcore.live_pins()
+    return armature, targets
+
+
+def test_a_mixamo_person_is_held(addon):
+    """Hands and feet are at their pins; knees and elbows are found, though arms are straight and Y is up."""
+    armature, targets = mixamo_live()
+    triples = {(upper[-6:], lower[-7:]) for upper, lower, _ in addon.pins.pins.held(armature).knees}
+    assert len(triples) == 4
+    before = heads(armature, *MIXAMO)
+    targets["mixamorig:LeftHand"].location += Vector((-0.4, -0.3, -0.3))
+    after = heads(armature, *MIXAMO)
+    np.testing.assert_allclose(after[1:], before[1:], atol=NEAR)
+    assert np.linalg.norm(after[0] - before[0] - (-0.4, -0.3, -0.3)) < 1e-3
+    assert not addon.pins.interactive.remarks(armature)
+    assert not addon.pins.interactive.notes(armature)
+
+
+@pytest.mark.parametrize("step", [(0.0, 0.0, -0.01), (0.0, -0.01, 0.0)])
+def test_knees_of_a_mixamo_person_bend_forward(step):
+    """Hips that are pushed down or ahead bend both knees to the front, and nothing jumps."""
+    armature, _ = mixamo_live()
+    hips = pinned(armature, "mixamorig:Hips")["mixamorig:Hips"]
+    for hand in MIXAMO[::2]:
+        armature.ikcore_pins.pins[hand].use = False
+    poses, knees = [], []
+    for _ in range(20):
+        hips.location += Vector(step)
+        poses.append(poses_after_update(armature))
+        upper, lower, ankle = heads(armature, *(f"mixamorig:Left{part}" for part in ("UpLeg", "Leg", "Foot")))
+        along = (ankle - upper) / np.linalg.norm(ankle - upper)
+        knees.append((lower - upper - (lower - upper) @ along * along)[1])
+    assert max(knees) < 0.0, "in front is -Y"
+    assert np.degrees(rigs.turn_between(np.array(poses[1:]), np.array(poses[:-1]))).max() < 15.0
+
+
+def test_a_mixamo_person_is_baked():
+    armature, targets = mixamo_live()
+    target = targets["mixamorig:RightFoot"]
+    for frame, z in ((1, 0.0), (20, 0.2)):
+        target.location.z += z
+        target.keyframe_insert("location", frame=frame)
+    assert bake() == {"FINISHED"}
+    bpy.ops.ikcore.live_pins()
+    for frame in (1, 10, 20):
+        bpy.context.scene.frame_set(frame)
+        place = np.array(target.matrix_world.translation)
+        np.testing.assert_allclose(heads(armature, "mixamorig:RightFoot")[0], place, atol=1e-3)
+
+
+def test_a_dog_is_held(addon):
+    """Bones along -Y, as the spine of a quadruped, are not scaled, whatever Blender's rest matrices round to."""
+    armature = crawlers.dog()
+    targets = pinned(armature, "foot.L", "foot.R", "paw.L", "paw.R")
+    bpy.ops.ikcore.live_pins()
+    before = heads(armature, *targets)
+    targets["paw.L"].location += Vector((0, -0.05, 0.08))
+    after = heads(armature, *targets)
+    assert not addon.pins.interactive.remarks(armature)
+    wanted = [(0, -0.05, 0.08) if name == "paw.L" else (0, 0, 0) for name in targets]
+    np.testing.assert_allclose(after - before, wanted, atol=1e-3)

@@ -177,6 +177,52 @@ def test_pins_in_ik_mode_switch_to_fk_in_the_same_pose(capfd):
     assert (armature.matrix_world @ hand - target.location).length > 0.1, "the test stays in reach"
 
 
+def test_undo_takes_the_switch_of_pin_back():
+    """One step: the switches, the pose of FK, the pins and their empties; redo brings them again."""
+    armature = generated("basic_human")
+    armature.pose.bones["hand_ik.L"].location, armature.pose.bones["foot_ik.R"].location = (0.1, 0.1, -0.2), (0, 0, 0.1)
+    bpy.context.view_layer.update()
+    rigs.select(armature, "hand_ik.L", "foot_ik.R")
+
+    def everything():
+        bpy.context.view_layer.update()
+        rig = bpy.data.objects[name]
+        properties = [bone["IK_FK"] for bone in switches(rig)]
+        return properties, [pin.name for pin in rig.ikcore_pins.pins], sorted(bpy.data.objects.keys()), rigs.state()
+
+    name = armature.name
+    bpy.ops.ed.undo_push(message="before")
+    before = everything()
+    assert bpy.ops.ikcore.pin() == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="pinned")
+    after = everything()
+    assert (after[0].count(1.0), after[1]) == (2, ["hand_fk.L", "foot_fk.R"])
+    bpy.ops.ed.undo()
+    assert everything() == before
+    bpy.ops.ed.redo()
+    assert everything() == after
+
+
+@pytest.mark.parametrize("way", [(1, 0, 0), (0.6, 0, -0.3), (0.6, 0.3, -0.3)])
+def test_pins_at_the_edge_of_reach_make_nothing_jump(way):
+    """Steps of 7 mm through the edge: no deforming bone turns by 5 degrees."""
+    armature = generated("basic_human")
+    rigs.select(armature, "hand_ik.L", "hand_ik.R", "foot_ik.L", "foot_ik.R")
+    bpy.ops.ikcore.pin()
+    bpy.ops.ikcore.live_pins()
+    rows, poses, off = deforming(armature), [], []
+    target, way = armature.ikcore_pins.pins["hand_fk.L"].target, Vector(way).normalized()
+    target.location += 0.1 * way
+    for _ in range(25):
+        target.location += 0.007 * way
+        bpy.context.view_layer.update()
+        poses.append(rigs.sampled(armature, [1])[0, rows])
+        hand = armature.matrix_world @ armature.pose.bones["DEF-hand.L"].head
+        off.append((hand - target.location).length)
+    assert off[0] < 1e-3 < 1e-2 < off[-1], "the test does not pass the edge"
+    assert np.degrees(rigs.turn_between(np.array(poses[1:]), np.array(poses[:-1]))).max() < 5.0
+
+
 @pytest.mark.parametrize("pole", [False, True])
 def test_ik_to_fk(pole):
     armature = generated("basic_human")

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of Place Legs on Ground: the parameters of ManyLegsNode, by their names."""
+
+import math
+
+from bpy.props import BoolProperty, EnumProperty, FloatProperty
+
+from ..animation.frame_range import RANGES, FrameRange
+from .placement import Options
+
+
+def _share(name, description, default=1.0):
+    return FloatProperty(name=name, description=description, subtype="FACTOR", default=default, min=0, max=1)
+
+
+def _percent(name, description, default, most=1000, soft=200):
+    return FloatProperty(
+        name=name,
+        description=description,
+        subtype="PERCENTAGE",
+        default=default,
+        min=0,
+        max=most,
+        soft_max=soft,
+        precision=1,
+    )
+
+
+def _angle(name, description, default):
+    return FloatProperty(
+        name=name, description=description, subtype="ANGLE", default=default, min=0, max=math.radians(89)
+    )
+
+
+class PlacementOptions(FrameRange):
+    """The options of Place Legs on Ground. Percentages are of the mean length of the legs."""
+
+    frame_range: EnumProperty(
+        name="Frames",
+        description="Which frames to place",
+        items=[
+            ("CURRENT", "Current Frame", "Only the pose of the current frame. It is keyed if Auto Keying is on"),
+            *((name, label, f"{text}. Keys go into a copy of the action") for name, label, text in RANGES),
+        ],
+        default="CURRENT",
+    )
+    source_floor: EnumProperty(
+        name="Made On",
+        description="The floor that the pose was made on",
+        items=[
+            ("AUTO", "Auto", "The ground if feet stand more evenly above it than above a level floor"),
+            ("LEVEL", "Level Floor", "A level floor: the body follows the ground, lifted feet stay lifted"),
+            ("GROUND", "This Ground", "This ground: the body stays, and all feet go to the ground"),
+        ],
+        default="AUTO",
+    )
+    influence: _share("Influence", "Blend between the original pose, 0, and the placed pose, 1")
+    move: BoolProperty(
+        name="Move Body", description="The body moves up and down with the ground. Off: it only turns", default=True
+    )
+    pitch_weight: _share("Pitch", "How much the body pitches with the slope. On two legs it stays upright")
+    roll_weight: _share("Roll", "How much the body rolls with the slope. On two legs it stays upright")
+    max_pitch: _angle("Max Pitch", "Largest angle by which the body pitches", 0.6)
+    max_roll: _angle("Max Roll", "Largest angle by which the body rolls", 0.35)
+    dip: FloatProperty(
+        name="Dip",
+        description="How far the body sinks, as a share of the mean height difference between feet of a pair",
+        subtype="FACTOR",
+        default=0,
+        min=0,
+        max=1,
+    )
+    ceiling: _percent(
+        "Ceiling",
+        "Smallest distance of the body from a ceiling, as a percentage of the leg length. 0: ignore ceilings",
+        0,
+    )
+    foot_weight: _share("Foot Height", "How much feet follow the height of the ground")
+    foot_rotation_weight: _share("Follow Slope", "How much feet turn to match the slope of the ground")
+    max_foot_angle: _angle("Max Foot Angle", "Largest slope that feet match", 0.6981317)
+    reference_pose: BoolProperty(
+        name="Reference Pose", description="Feet have their rotation at rest on the ground, not that of the animation"
+    )
+    min_extension: _percent(
+        "Min Leg Extension", "Smallest hip to foot distance, as a percentage of the leg length", 30, most=100, soft=100
+    )
+    max_extension: _percent(
+        "Max Leg Extension",
+        "Largest hip to foot distance, as a percentage of the leg length. A straighter leg may stay so",
+        97,
+        most=100,
+        soft=100,
+    )
+    trace_above: _percent(
+        "Trace Above", "How far above the floor the ground is searched, as a percentage of the leg length", 100
+    )
+    trace_below: _percent(
+        "Trace Below", "How far below the floor the ground is searched, as a percentage of the leg length", 100
+    )
+    cross_radius: _percent(
+        "Cross Radius",
+        "Radius about pelvis and chest in which the slope is measured, as a percentage of the leg length",
+        25,
+    )
+    foot_length: _percent(
+        "Foot Length", "Distance from heel to toe over which a foot measures the slope. 0: at one point", 0
+    )
+    foot_width: _percent("Foot Width", "Distance across over which a foot measures the slope. 0: at one point", 0)
+
+
+LENGTHS = ("trace_above", "trace_below", "cross_radius", "foot_length", "foot_width", "ceiling")
+RATIOS = ("min_extension", "max_extension")
+OTHERS = (
+    *("influence", "move", "pitch_weight", "roll_weight", "max_pitch", "max_roll", "dip"),
+    *("foot_weight", "foot_rotation_weight", "max_foot_angle", "reference_pose"),
+)
+GROUPS = {
+    "Body": ("move", "pitch_weight", "roll_weight", "max_pitch", "max_roll", "dip", "ceiling"),
+    "Legs": (
+        *("foot_weight", "foot_rotation_weight", "max_foot_angle", "reference_pose"),
+        *RATIOS,
+    ),
+    "Ground Search": ("trace_above", "trace_below", "cross_radius", "foot_length", "foot_width"),
+}
+
+
+def options(request):
+    """The parameters of an operator as placement.Options. Blender stores single precision, so numbers are rounded."""
+    lengths = {name: round(getattr(request, name), 5) / 100 for name in LENGTHS}
+    ratios = {name: round(getattr(request, name), 5) / 100 for name in RATIOS}
+    ratios["min_extension"] = min(ratios.values())
+    others = {name: getattr(request, name) for name in OTHERS}
+    plain = {name: round(value, 6) if isinstance(value, float) else value for name, value in others.items()}
+    return Options(lengths, plain | ratios)
