@@ -30,7 +30,7 @@ NOTES = PARTIAL | OUTSIDE | int(Status.POLE_UNDEFINED | Status.SOFTENED)
 
 
 @record
-class NodeSolution:
+class NodeSolution(status.Summarized):
     """The result of a node per item.
 
     Attributes
@@ -49,10 +49,6 @@ class NodeSolution:
     pose: Pose
     status: NDArray[np.int32]
     error: Array
-
-    def summary(self) -> str:
-        """A summary of the batch: how many items met their targets, and the reasons for the others."""
-        return status.summarize("pose", self.status, self.error)
 
 
 class Solved(NamedTuple):
