@@ -7,13 +7,15 @@ import dataclasses
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatVectorProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, FloatVectorProperty, StringProperty
 
 from .. import bridge
 from ..animation import clip_reader, scene_frames
 from ..animation.frame_range import animated_range, scene_range
 from ..rig import rigify
 from ..rig.armatures import CannotBakeError, skins
+from ..ui.properties import choice
+from . import choices
 
 PARTS = ("hip", "ankle", "ball", "toe", "pole")
 ENOUGH = 60  # frames to search for legs
@@ -61,27 +63,8 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
 
     name: StringProperty(name="Name", description="The name of the leg, such as left")
     use: BoolProperty(name="Bake", description="Bake this leg. The pelvis moves if all legs are baked", default=True)
-    side: EnumProperty(
-        name="Side",
-        description="The side of the character that the leg is on",
-        items=[
-            ("left", "Left", "The character's left"),
-            ("right", "Right", "The character's right"),
-            ("middle", "Middle", "Neither"),
-        ],
-        default="middle",
-    )
-    mode: EnumProperty(
-        name="Contact",
-        description="When the foot counts as planted",
-        items=[
-            ("auto", "Auto", "By the contact curves, or without curves by height and speed"),
-            ("always", "Always", "On all frames"),
-            ("never", "Never", "On no frame. The foot is only kept above the ground"),
-            ("ground", "By Height", "Where the foot is low, at any speed"),
-        ],
-        default="auto",
-    )
+    side: choice("Side", "The side of the character that the leg is on", choices.SIDES, default="middle")
+    mode: choice("Contact", "When the foot counts as planted", choices.CONTACT_MODES)
     hip: StringProperty(
         name="Thigh", description="The first bone of the leg. Empty, with no shin: a foot without a leg"
     )
