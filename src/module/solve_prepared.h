@@ -329,16 +329,8 @@ static PyType_Slot prepared_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec prepared_spec = {
-    .name = "ikcore._core.Prepared",
-    .basicsize = sizeof(prepared),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = prepared_slots,
-};
-
 static int add_prepared(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &prepared_spec, NULL);
-    int failed = !type || PyModule_AddType(module, (PyTypeObject *)type) < 0;
+    PyTypeObject *type = add_type(module, "ikcore._core.Prepared", sizeof(prepared), prepared_slots);
     Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return type ? 0 : -1;
 }

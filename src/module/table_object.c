@@ -137,16 +137,8 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "ikcore._core.Table",
-    .basicsize = sizeof(table_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
-
 int add_table(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    int failed = !type || PyModule_AddType(module, (PyTypeObject *)type) < 0;
+    PyTypeObject *type = add_type(module, "ikcore._core.Table", sizeof(table_object), slots);
     Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return type ? 0 : -1;
 }
