@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -143,7 +144,7 @@ class ManyLegsNode(Node):
     foot_weight: float = 1.0
     foot_rotation_weight: float = 1.0
     tips: Sequence[ArrayLike | None] | None = None
-    max_foot_angle: float = 0.6981317007977318
+    max_foot_angle: float = math.radians(40)
     reference_pose: bool = False
     min_extension: float = 0.3
     max_extension: float = 0.97

@@ -49,7 +49,6 @@ class SplineSolution(status.Summarized):
         Parameters
         ----------
         skeleton : Skeleton
-            The skeleton.
         pose : Pose
             The pose whose joints were given to `spline`, without scales.
         joints : list of (str or int)

@@ -103,10 +103,6 @@ class Contacts:
             Weights that are known, by leg or by leg and point, which then count: of every frame, shape (frames,); or
             shape (n, 2), times from 0, the first frame, to 1, the last one, and their weights, straight in between.
 
-        Returns
-        -------
-        Contacts
-
         Raises
         ------
         ValueError

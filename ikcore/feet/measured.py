@@ -113,10 +113,6 @@ def measure(
     source : Measured, optional
         The measures of the source, on its own ground. Without it there are no comparisons with the source.
 
-    Returns
-    -------
-    Measured
-
     Raises
     ------
     ValueError

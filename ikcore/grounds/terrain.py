@@ -66,12 +66,8 @@ def ramp(
     ----------
     length, height : float
         Its horizontal length and its total rise.
-    width : float, optional
-        Total width, centred on the origin.
-    landing : float, optional
-        Length of the flat ground before and after it.
-    up : {"x", "y", "z"}, optional
-        The axis that points up.
+    width, landing, up : optional
+        As of `stairs`.
 
     Returns
     -------

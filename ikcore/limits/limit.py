@@ -389,17 +389,9 @@ class Limit:
         return self._project(q)[0]
 
     def violation(self, q: ArrayLike) -> Array:
-        """The violation in radians: the angle to the result of `project`, 0 inside.
+        """The violation in radians (...): the angle from `q` to the result of ``project(q)``, 0 inside.
 
-        Parameters
-        ----------
-        q : (..., 4) array_like
-            Rotations relative to rest, of any length.
-
-        Returns
-        -------
-        (...) array
-            Angles, NaN for an item that is not finite.
+        It is NaN for an item that is not finite.
 
         Examples
         --------

@@ -76,10 +76,6 @@ def prepare(
         Share by which strides may change: `fit_strides`.
     workers : int or None, optional
         Threads, None for all cores.
-
-    Returns
-    -------
-    Prepared
     """
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     notes, drag = [], 0.0

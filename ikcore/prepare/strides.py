@@ -87,10 +87,6 @@ def fit_strides(
     workers : int or None, optional
         Threads, None for all cores.
 
-    Returns
-    -------
-    FittedStrides
-
     Raises
     ------
     ValueError

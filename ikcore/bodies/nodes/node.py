@@ -130,10 +130,6 @@ class Node:
             Number of threads of the solvers, None for all cores. The result is the same to the bit.
         strict : bool, optional
             Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
-
-        Returns
-        -------
-        NodeSolution
         """
         items, share, shape = self.items(skeleton, pose, targets)
         moved, said, missed = self.blend(items, share, lambda part, _: self._solve(part, workers))

@@ -188,15 +188,14 @@ def _mean(points: Array) -> Array:
 def hierarchical_fabrik(
     skeleton: Skeleton, targets: Targets, *, trunk: TrunkNode | None = None, iterations: int = 64, **parameters: Any
 ) -> list[PoseStage | Stage]:
-    """Hierarchical FABRIK of a human as stages: the trunk by `TrunkNode`, then each limb and the head by FABRIK.
+    """Hierarchical FABRIK of a human: stages for `solvers.stages`.
+
+    The trunk goes first, by `TrunkNode`, then each limb and the head, by FABRIK.
 
     Parameters
     ----------
-    skeleton : Skeleton
-        A humanoid.
-
-    targets : mapping of str to array_like
-        Targets as of `TrunkNode`. Parts without one have no stage.
+    skeleton, targets
+        As of `sequential`; targets as of `TrunkNode`.
 
     trunk : TrunkNode, optional
         The parameters of the trunk.
@@ -205,11 +204,6 @@ def hierarchical_fabrik(
         Iterations of FABRIK on a limb.
     **parameters
         Parameters of `TrunkNode`, in place of that.
-
-    Returns
-    -------
-    list of stages
-        For `solvers.stages`.
 
     Examples
     --------

@@ -187,10 +187,6 @@ def measure_leg(
         Whether the measures in `BEYOND` are differences from the source. If not, they are absolute, except those in
         `BESIDE`.
 
-    Returns
-    -------
-    Measure
-
     Examples
     --------
     A foot that stands 5 mm deep and slides by 1/4096 m per frame, 22 frames in the core of its stance:
