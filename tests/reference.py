@@ -10,13 +10,11 @@ import ikcore as ik
 Array = NDArray[np.float64]
 
 
+Vector = ArrayLike | None
+
+
 def two_bone(
-    root: ArrayLike,
-    mid: ArrayLike,
-    end: ArrayLike,
-    target: ArrayLike,
-    pole: ArrayLike | None = None,
-    bend: ArrayLike | None = None,
+    root: Vector, mid: Vector, end: Vector, target: Vector, pole: Vector = None, bend: Vector = None
 ) -> tuple[Array, Array]:
     """Positions of mid and end of one limb: the law of cosines gives the angle at the root, and Rodrigues' formula
     rotates by it."""

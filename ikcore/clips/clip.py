@@ -288,17 +288,12 @@ class Clip:
 
     @staticmethod
     def concatenate(clips: Iterable[Clip]) -> Clip:
-        """Join clips one after another, without blending or moving them.
+        """Join clips one after another, without blending or moving them: no loop, with the channels of the first.
 
         Parameters
         ----------
         clips : sequence of Clip
             Clips of one skeleton, rate, axis and unit.
-
-        Returns
-        -------
-        Clip
-            No loop; with the channels of the first.
 
         Examples
         --------

@@ -63,11 +63,6 @@ def spread_twist(
         Share of each joint; only ratios count, and the first is ignored. Default: equal. A negative one counts as 0.
     workers, strict : see `ikcore.closed_forms`
 
-    Returns
-    -------
-    TwistSolution
-        Poses, angles and status of every item.
-
     Examples
     --------
     A hand turned by 90 degrees; the two bones of the forearm before it take a share of that.

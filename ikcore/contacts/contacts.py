@@ -90,7 +90,6 @@ class Contacts:
         Parameters
         ----------
         clip : Clip
-            The motion.
         feet : Feet, optional
             Its legs, with soles (default: `Feet.detect(clip.skeleton, clip=clip)`).
         ground : Ground, optional

@@ -36,7 +36,6 @@ class Measured:
     Attributes
     ----------
     clip : Clip
-        The motion.
     feet : Feet
         Its legs.
     contacts : Contacts
@@ -101,7 +100,6 @@ def measure(
     Parameters
     ----------
     clip : Clip
-        The motion.
     feet : Feet, optional
         Its legs, with soles (default: those of the source, else `Feet.detect(clip.skeleton, clip=clip)`).
     ground : Ground, optional
@@ -158,7 +156,6 @@ def before_and_after(
     source : Clip
         The clip before.
     clip : Clip
-        The motion.
     feet : Feet
         The legs of both, with soles.
     ground : Ground

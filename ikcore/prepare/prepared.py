@@ -24,7 +24,6 @@ class Prepared(NamedTuple):
     Attributes
     ----------
     clip : Clip
-        The motion.
     contacts : Contacts
         Its contacts.
     notes : tuple of Note
@@ -61,7 +60,6 @@ def prepare(
     Parameters
     ----------
     clip : Clip
-        The motion.
     ground : Ground
         The ground of the bake.
     feet : Feet, optional
