@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -41,6 +43,13 @@ def forward(limb: ik.closed_forms.LimbSolution, root: ArrayLike, mid: ArrayLike,
     upper = rotate(limb.root, mid - root)
     lower = rotate(multiply(limb.root, limb.mid), end - mid)
     return np.stack(np.broadcast_arrays(root, root + upper, root + upper + lower), axis=-2)
+
+
+def spoiled(inputs: dict[str, Any], name: str, bad: float) -> dict[str, Any]:
+    """Inputs of nine items with a bad number in the fifth."""
+    array = inputs[name].copy()
+    array.reshape(9, -1)[4, 0] = bad
+    return inputs | {name: array}
 
 
 def norm(vector: Array) -> Array:

@@ -32,11 +32,7 @@ SOURCE_FLOORS = [
     ("LEVEL", "Level Floor", "A level floor: feet and pelvis follow the ground"),
     ("GROUND", "This Ground", "This ground: feet that slide, sink or float on it are corrected"),
 ]
-KEYS = [
-    EVERY_FRAME,
-    ("STEP", "Every Few Frames", "A key on every n-th frame, and on the last"),
-    FEW_KEYS,
-]
+KEYS = [EVERY_FRAME, ("STEP", "Every Few Frames", "A key on every n-th frame, and on the last"), FEW_KEYS]
 SIDES = [
     ("left", "Left", "The character's left"),
     ("right", "Right", "The character's right"),

@@ -7,18 +7,16 @@ import math
 
 import bpy
 from bpy.props import (
-    BoolProperty,
     CollectionProperty,
     FloatProperty,
     FloatVectorProperty,
     IntProperty,
     PointerProperty,
-    StringProperty,
 )
 
 from .. import bridge
 from ..animation.frame_range import FrameRange
-from ..ui.properties import angle, choice, factor, key_choice, leg_percentage, max_error
+from ..ui.properties import angle, choice, factor, key_choice, leg_percentage, max_error, text, toggle
 from . import choices
 from .legs import IKCORE_PG_leg, IKCORE_PG_name, overridable
 
@@ -39,28 +37,24 @@ class FootOptions(FrameRange):
     plane_normal: FloatVectorProperty(
         name="Normal", description="Direction that the plane faces", subtype="DIRECTION", default=(0, 0, 1)
     )
-    ground_moves: BoolProperty(
-        name="Moving Ground",
-        description="Follow ground objects that move, frame by frame. This evaluates the scene on every frame. "
+    ground_moves: toggle(
+        "Moving Ground",
+        "Follow ground objects that move, frame by frame. This evaluates the scene on every frame. "
         "Deforming ground keeps its shape of the first frame, and the report says so",
     )
     contacts: choice("Contacts", "When a foot counts as planted", choices.CONTACTS)
-    lock: BoolProperty(
-        name="Lock Feet",
-        description="Hold planted feet still. Off: feet only follow the height and the slope of the ground",
-        default=True,
+    lock: toggle(
+        "Lock Feet", "Hold planted feet still. Off: feet only follow the height and the slope of the ground", True
     )
     follow_slope: factor("Follow Slope", "How much feet turn to match the slope of the ground", 1)
     pelvis: choice("Pelvis", "How the height of the pelvis is chosen", choices.PELVIS_HEIGHTS)
-    forward_motion: BoolProperty(
-        name="Add Forward Motion",
-        description="In-place walks move forward at the speed of their feet. Off: they stay in place",
-        default=True,
+    forward_motion: toggle(
+        "Add Forward Motion", "In-place walks move forward at the speed of their feet. Off: they stay in place", True
     )
-    from_original: BoolProperty(
-        name="Rebake from Original",
-        description="Start again from the original action. Off: bake on top of the result of the last bake",
-        default=True,
+    from_original: toggle(
+        "Rebake from Original",
+        "Start again from the original action. Off: bake on top of the result of the last bake",
+        True,
     )
     allowed_slide: leg_percentage(
         "Allowed Slide", "Leave a planted foot unchanged if it slides less", 0.0015, soft_max=5, precision=2
@@ -73,10 +67,8 @@ class FootOptions(FrameRange):
         max=1000,
         soft_max=100,
     )
-    remove_jitter: BoolProperty(
-        name="Remove Jitter",
-        description="Remove capture noise from the root and the legs before the feet are planted",
-        default=False,
+    remove_jitter: toggle(
+        "Remove Jitter", "Remove capture noise from the root and the legs before the feet are planted"
     )
     fit_strides: factor(
         "Fit Strides",
@@ -113,10 +105,8 @@ class FootOptions(FrameRange):
         max=100,
         precision=1,
     )
-    pelvis_bone: StringProperty(
-        name="Pelvis Bone", description="The bone that moves the body. Empty: the bone that carries all legs"
-    )
-    limit_pelvis: BoolProperty(name="Limit Height", description="Limit how far the pelvis moves up and down")
+    pelvis_bone: text("Pelvis Bone", "The bone that moves the body. Empty: the bone that carries all legs")
+    limit_pelvis: toggle("Limit Height", "Limit how far the pelvis moves up and down")
     max_raise: leg_percentage("Max Raise", "How far the pelvis may move up", 0.3, max=1000, soft_max=100)
     max_lower: leg_percentage("Max Lower", "How far the pelvis may move down", 0.3, max=1000, soft_max=100)
     max_shift: leg_percentage(
@@ -126,10 +116,10 @@ class FootOptions(FrameRange):
         max=1000,
         soft_max=100,
     )
-    auto_tilt: BoolProperty(
-        name="Auto Tilt",
-        description="With more than two legs the body follows the slope under all feet. With two it stays upright",
-        default=True,
+    auto_tilt: toggle(
+        "Auto Tilt",
+        "With more than two legs the body follows the slope under all feet. With two it stays upright",
+        True,
     )
     tilt: factor("Tilt", "How much the body follows the slope under all feet", 1)
     influence: factor("Influence", "Blend between the original, 0, and the bake, 1", 1)
@@ -139,18 +129,13 @@ class FootOptions(FrameRange):
         "Largest distance of the pelvis, a knee or a foot from its place with a key on every frame. "
         "Planted feet stay within a tenth of it. It also limits how far the tip of a foot turns"
     )
-    mark: BoolProperty(
-        name="Mark Problems",
-        description="Add timeline markers where feet still slide, sink, float or do not reach",
-    )
+    mark: toggle("Mark Problems", "Add timeline markers where feet still slide, sink, float or do not reach")
 
 
 class ActionNames:
     """The actions to bake, if there are several."""
 
-    pattern: StringProperty(
-        name="Names", description="Bake only actions with matching names, such as Walk*. Empty: all actions"
-    )
+    pattern: text("Names", "Bake only actions with matching names, such as Walk*. Empty: all actions")
 
 
 @overridable
@@ -180,9 +165,7 @@ class FootRequest(FootOptions):
     ground_objects: CollectionProperty(
         name="Ground Objects", description="The names of the objects that the feet stand on", type=IKCORE_PG_name
     )
-    ground_collection: StringProperty(
-        name="Ground Collection", description="The name of the collection that the feet stand on"
-    )
+    ground_collection: text("Ground Collection", "The name of the collection that the feet stand on")
     legs: CollectionProperty(
         name="Legs",
         description="The names of the legs to bake. Empty: all legs enabled in the list of feet",

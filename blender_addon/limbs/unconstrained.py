@@ -16,7 +16,7 @@ from ..rig import inheritance
 from ..rig import rotations as rot
 from ..rig.joints import Bones, Parts, pieces
 from .effect_check import COMPARED, besides_keys
-from .sampling import same, unread
+from .sampling import read_bones, same, unread
 from .two_bone_bake import Counts, Found
 
 SEEN, SOLVED = 0.6, 0.9  # progress after all frames are read, and after they are solved
@@ -129,12 +129,8 @@ class Freed:
 
     def read(self, depsgraph, number):
         """Read this frame."""
-        shown = self.armature.evaluated_get(depsgraph)
-        bones = shown.pose.bones
-        self.shown.read(bones, number)
-        self.basis.read(bones, number)
+        bones = read_bones(self, depsgraph, number)
         self.seen.read(depsgraph, number)
-        self.world[number] = shown.matrix_world
         each = [bones[owner].constraints[name] for owner, name in self.constraints]
         for name, values in self.values.items():
             values[number] = [getattr(constraint, name) for constraint in each]

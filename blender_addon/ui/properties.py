@@ -3,12 +3,22 @@
 
 import math
 
-from bpy.props import EnumProperty, FloatProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from .. import bridge
 
 EVERY_FRAME = ("EVERY", "Every Frame", "A key on every frame")
 FEW_KEYS = ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as Max Error allows")
+
+
+def toggle(name, description, default=False):
+    """On or off."""
+    return BoolProperty(name=name, description=description, default=default)
+
+
+def text(name, description):
+    """A text, such as the name of a bone."""
+    return StringProperty(name=name, description=description)
 
 
 def choice(name, description, items, default=None):

@@ -79,10 +79,8 @@ def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Sampl
 
     Parameters
     ----------
-    seconds, fps : float, default: 4 and 60
-        As of `walk`, whose kind of result it has.
-    speed : float, default: 0.6
-        Metres a second, up to 2.
+    seconds, speed, fps : float, default: 4, 0.6 and 60
+        As of `sprint`, up to 2 m/s.
 
     Examples
     --------

@@ -133,6 +133,8 @@ class Limit:
     ) -> Limit:
         """Every rotation is allowed.
 
+        The arguments are those of all limits: how the joint moves within what is allowed.
+
         Parameters
         ----------
         stiffness : float or (3,) array_like, default: 0

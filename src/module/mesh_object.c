@@ -108,12 +108,10 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 
 static void mesh_dealloc(PyObject *object) {
     mesh_object *self = (mesh_object *)object;
-    PyTypeObject *type = Py_TYPE(object);
     Py_XDECREF((PyObject *)self->vertices);
     Py_XDECREF((PyObject *)self->faces);
     free(self->memory);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
+    free_object(object);
 }
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */

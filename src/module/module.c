@@ -67,6 +67,12 @@ PyTypeObject *add_type(PyObject *module, const char *name, size_t size, PyType_S
     return NULL;
 }
 
+void free_object(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
 static int add_status_flags(PyObject *module) {
     PyObject *flags = PyList_New(0);
     if (!flags) return -1;

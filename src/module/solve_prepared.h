@@ -94,14 +94,12 @@ static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 
 static void prepared_dealloc(PyObject *object) {
     prepared *self = (prepared *)object;
-    PyTypeObject *type = Py_TYPE(object);
     free((void *)self->call.job.goals);
     free(self->parts);
     free(self->places);
     Py_XDECREF(self->skeleton);
     Py_XDECREF(self->moving);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
+    free_object(object);
 }
 
 /* A view of an array without its leading axes, if these have length 1; else the array. */

@@ -57,11 +57,9 @@ static PyObject *table_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 
 static void table_dealloc(PyObject *object) {
     table_object *self = (table_object *)object;
-    PyTypeObject *type = Py_TYPE(object);
     Py_XDECREF((PyObject *)self->keys);
     free(self->table.memory);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
+    free_object(object);
 }
 
 static PyObject *get_keys(PyObject *self, void *unused) {

@@ -4,8 +4,11 @@ A limb consists of `upper`, `lower` and `tip` under `hips`; the child `tip` show
 a target and a pole, as empties or as bones of the same armature.
 """
 
+import contextlib
+
 import bpy
 import numpy as np
+import pytest
 from mathutils import Euler, Matrix, Vector
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -421,6 +424,25 @@ def linked(path, kind, name):
     with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
         setattr(wanted, kind, [name])
     return getattr(wanted, kind)[0]
+
+
+def link_action(armature, path):
+    """Give it its own action, linked from a file written for that. Returns the action."""
+    action = armature.animation_data.action
+    bpy.data.libraries.write(str(path), {action})
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.actions = [action.name]
+    armature.animation_data.action = wanted.actions[0]
+    return wanted.actions[0]
+
+
+@contextlib.contextmanager
+def refused(sentence):
+    """What is done within is refused with a sentence, and changes nothing."""
+    before = state()
+    with pytest.raises(RuntimeError, match=sentence):
+        yield
+    assert state() == before
 
 
 def chain_on(armature, count, *, connected=False):

@@ -268,11 +268,7 @@ def test_library_override_with_a_local_action(tmp_path, listed):
 
 def test_linked_action(tmp_path):
     armature = walks.walk(tmp_path)
-    library = str(tmp_path / "action.blend")
-    bpy.data.libraries.write(library, {armature.animation_data.action})
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.actions = ["walk"]
-    armature.animation_data.action = wanted.actions[0]
+    rigs.link_action(armature, tmp_path / "action.blend")
     with pytest.raises(RuntimeError, match="Action walk is linked from another file: make it local first"):
         bpy.ops.ikcore.bake_feet()
 

@@ -313,14 +313,10 @@ def test_library_override(tmp_path, animated):
 def test_linked_action(tmp_path):
     leg = rigs.leg()
     rigs.key_pose(leg, np.random.default_rng(1), (1, 20))
-    library = str(tmp_path / "walk.blend")
-    bpy.data.libraries.write(library, {leg.animation_data.action})
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.actions = ["LegAction"]
-    leg.animation_data.action = wanted.actions[0]
+    action = rigs.link_action(leg, tmp_path / "walk.blend")
     with pytest.raises(RuntimeError, match="Action LegAction is linked from another file: make it local first"):
         bpy.ops.ikcore.bake_ik(solver="TWO_BONE")
-    leg.animation_data.action = wanted.actions[0].override_create()
+    leg.animation_data.action = action.override_create()
     with pytest.raises(RuntimeError, match=r"Action LegAction.* is a library override: make it local first"):
         bpy.ops.ikcore.bake_ik(solver="TWO_BONE")
 

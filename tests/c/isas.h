@@ -14,3 +14,6 @@ static inline void print_hashes(const char *isa, const char *name, uint64_t f32,
     printf("%s %s f32 %016llx\n", isa, name, (unsigned long long)f32);
     printf("%s %s f64 %016llx\n", isa, name, (unsigned long long)f64);
 }
+
+/* Defines with a macro what is computed in float and in double. */
+#define FLOAT_AND_DOUBLE(define) define(float, f32) define(double, f64)

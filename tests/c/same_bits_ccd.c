@@ -89,8 +89,7 @@ static ik_skeleton random_skeleton(const scene *scene) {
         return HASH_RESULTS(hash);                                                                                     \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
     EACH_ISA(isa) {

@@ -100,8 +100,7 @@ static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_numbe
         return hash;                                                                                                   \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
     EACH_ISA(isa) {

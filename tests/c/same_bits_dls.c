@@ -142,8 +142,7 @@ static int goals_of_every_kind(ik_goal *goals, const ik_goal *place, const ik_go
         return HASH_RESULTS(hash);                                                                                     \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
     EACH_ISA(isa) {

@@ -40,8 +40,7 @@ enum { ITEMS = 200 / FEWER, GOALS = 2, ITERATIONS = 40 };
         return hash;                                                                                                   \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
     EACH_ISA(isa) { print_hashes(isa, "fabrik", hash_f32(), hash_f64()); }

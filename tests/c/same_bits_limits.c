@@ -91,8 +91,7 @@ static int random_cones(int limit, double cones[IK_CONES][COLUMNS]) {
         return hash;                                                                                                   \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
     EACH_ISA(isa) {
