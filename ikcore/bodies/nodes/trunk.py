@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import size
+from ikcore._arrays import mean_in_order, size
 from ikcore._joints import path
 from ikcore.bodies.nodes.biped import SIDES
 from ikcore.bodies.nodes.limits import toward
@@ -157,7 +157,7 @@ class TrunkNode(Node):
     def _fit(self, skeleton: Skeleton, pose: Pose, pelvis: int, points: Array, wanted: Array) -> Pose:
         """The pose with the pelvis moved so that points of it are nearest to where they are wanted."""
         world = skeleton.forward(pose)
-        centre, goal = (_mean(part) for part in (points, wanted))
+        centre, goal = (mean_in_order(list(part.swapaxes(0, 1))) for part in (points, wanted))
         if self.pinned:
             centre = goal = world.positions[:, pelvis]
         turn, _ = rotations.best_fit(points - centre[:, np.newaxis], wanted - goal[:, np.newaxis])
@@ -175,14 +175,6 @@ class TrunkNode(Node):
             way = rotations.rotate(rotations.conjugate(world.rotations[:, parent]), way)
         moved[:, pelvis] += way
         return pose.with_rotations(turned, moved)
-
-
-def _mean(points: Array) -> Array:
-    """The mean over the second axis, summed in its order."""
-    total = points[:, 0]
-    for number in range(1, points.shape[1]):
-        total = total + points[:, number]
-    return np.asarray(total / points.shape[1])
 
 
 def hierarchical_fabrik(
