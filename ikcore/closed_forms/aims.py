@@ -160,9 +160,8 @@ def look_at(
     ----------
     joints : (..., n, 3) array_like
         Positions of the joints, from the root to the tip.
-    rotation, target, forward, offset, up, pole, influence
-        As of `aim`, for the last joint: its world rotation, the point to look at, the axis to aim, the start of that
-        axis, the axis to keep towards the pole, the pole, and the share of every rotation.
+    rotation, target, forward, offset, up, pole : array_like
+        As of `aim`, for the last joint.
     weights : (..., n) array_like, optional
         Shares of the joints in the rotation; only ratios count. Default: equal. A negative one counts as 0.
     reference : (..., 3) array_like, optional
@@ -172,6 +171,8 @@ def look_at(
     clamp_start : (...) array_like, optional
         Share of the cone's half angle at which softening starts, 0 to 1 (default 1: none). Beyond it, the axis
         approaches the cone smoothly and never reaches it. Needs `clamp`.
+    influence : (...) array_like, optional
+        Share of every rotation, 0 to 1 (default 1), as of `aim`.
     workers, strict : see `ikcore.closed_forms`
 
     Returns

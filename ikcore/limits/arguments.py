@@ -56,7 +56,7 @@ def _pair(name: str, value: ArrayLike | None) -> tuple[float, ...]:
 
 
 def numbers(name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
-    """So many finite numbers."""
+    """Finite numbers, as many as expected."""
     array = rows(name, value, np.dtype(np.float64))
     if array.shape != (count,) or not np.isfinite(array).all():
         raise ValueError(f"{name}: expected {count} finite numbers, got {shown(value)}")
