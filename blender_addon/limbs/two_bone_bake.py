@@ -30,7 +30,7 @@ class Found:
 
 @dataclass
 class Counts:
-    """What a bake wrote to an armature."""
+    """The counts of a bake of an armature."""
 
     armature: str
     what: str  # what was baked, such as "2 IK"

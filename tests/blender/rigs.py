@@ -438,7 +438,7 @@ def link_action(armature, path):
 
 @contextlib.contextmanager
 def refused(sentence):
-    """What is done within is refused with a sentence, and changes nothing."""
+    """Expect that the code within is refused with this sentence and changes nothing."""
     before = state()
     with pytest.raises(RuntimeError, match=sentence):
         yield
