@@ -81,12 +81,17 @@ TEST_TOOLS = ["pytest-xdist>=3.8", "scipy", "setuptools>=77"]
 SUITE = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
 
 
+def run_suite(session: nox.Session, marked: str) -> None:
+    """Run the tests so marked against the built wheel, with all that they may use."""
+    wheel = build_wheel(session)
+    session.install(f"{wheel}[test,plot,dask]", *TEST_TOOLS, "ziglang", "abi3audit", "xarray")
+    session.run(*SUITE, "-m", marked, *session.posargs, env={"IKCORE_WHEEL": wheel})
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """The test suite against the built wheel with the newest NumPy, without what `compilers` and `thorough` do."""
-    wheel = build_wheel(session)
-    session.install(f"{wheel}[test,plot,dask]", *TEST_TOOLS, "ziglang", "abi3audit", "xarray")
-    session.run(*SUITE, "-m", "not compilers and not thorough", *session.posargs, env={"IKCORE_WHEEL": wheel})
+    run_suite(session, "not compilers and not thorough")
 
 
 @nox.session
@@ -103,9 +108,7 @@ def oldest_numpy(session: nox.Session) -> None:
 @nox.session
 def thorough(session: nox.Session) -> None:
     """Sweeps that take long. `-- --every-case -m drawn` runs every case of the tests that are drawn instead."""
-    wheel = build_wheel(session)
-    session.install(f"{wheel}[test,plot,dask]", *TEST_TOOLS, "ziglang", "abi3audit", "xarray")
-    session.run(*SUITE, "-m", "thorough and not compilers", *session.posargs, env={"IKCORE_WHEEL": wheel})
+    run_suite(session, "thorough and not compilers")
 
 
 @nox.session

@@ -8,7 +8,7 @@ feet/        Bake Foot IK: legs, ground, contacts, options, the bake, its report
 limbs/       Bake IK and Bake Tracking: constraints, solvers, keys, verification
 fk/          FK <-> IK: keys of IK controls from FK, and back
 pins/        Pins: a body solved for pinned bones, live or as keys
-ui/          work in the background, the menu, reports of the last runs
+ui/          work in the background, handlers, the menu, kinds of properties, reports of the last runs
 """
 
 import bpy

@@ -383,7 +383,12 @@ def fabrik() -> Figure:
         found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(6, target)], history=True)
         assert found.history is not None
         panel.semilogy(found.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
-    panel.set(xlabel="iterations", ylabel="error / reach", xlim=(0, 16))
+    return with_errors(figure, panel, "iterations", 16)
+
+
+def with_errors(figure: Figure, panel: Axes, steps: str, most: int) -> Figure:
+    """The figure with labels for a panel of errors over steps, and a legend above."""
+    panel.set(xlabel=steps, ylabel="error / reach", xlim=(0, most))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure
@@ -411,10 +416,8 @@ def leader() -> Figure:
         found = solve(rope, start, [ik.Reach(8, far)], history=True)
         steps = passes * np.arange(len(found.history))
         panel.semilogy(steps, found.history / 8, color=color, linewidth=1.5, alpha=0.8, label=name)
-    panel.set(xlabel="iterations of FABRIK", ylabel="error / reach", xlim=(0, 30), ylim=(5e-6, 1))
-    panel.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
-    return figure
+    panel.set(ylim=(5e-6, 1))
+    return with_errors(figure, panel, "iterations of FABRIK", 30)
 
 
 def spring() -> Figure:
@@ -719,10 +722,7 @@ def ccd() -> Figure:
         run = ik.ccd(rope, start, [ik.Reach(6, target)], history=True, **options)
         assert run.history is not None
         panel.semilogy(run.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
-    panel.set(xlabel="sweeps", ylabel="error / reach", xlim=(0, 40))
-    panel.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
-    return figure
+    return with_errors(figure, panel, "sweeps", 40)
 
 
 def outside() -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,14 @@ def transformed(matrices: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
     """Matrices (..., 3, 3) times vectors (..., 3), likewise: the libraries behind `@` differ between machines."""
     x, y, z = (vectors[..., axis : axis + 1] for axis in range(3))
     return np.asarray(matrices[..., 0] * x + matrices[..., 1] * y + matrices[..., 2] * z)
+
+
+def mean_in_order(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The mean of arrays, summed in order, so that the bits are the same on every machine."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return np.asarray(total / len(parts))
 
 
 def size(vectors: NDArray[Any]) -> Any:

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _Array = NDArray[Any]
+_Bodies = tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...]
 _Item = tuple[_Array, _Array | None, _Array, _Array, NDArray[np.int32], NDArray[np.int32], _Array | None, _Array | None]
 
 __version__: Final[str]
@@ -147,7 +148,7 @@ class Table:
 # items or one for `each` of them. Arrays are (items, 3) or (items), of float64, bool and int32; the last seven are
 # written.
 def cast(
-    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    bodies: _Bodies,
     each: int,
     front: bool,
     first: int,
@@ -168,7 +169,7 @@ def cast(
 
 # Bodies likewise; above and below are numbers or arrays; the last four are written.
 def surface(
-    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    bodies: _Bodies,
     each: int,
     axis: int,
     first: int,
@@ -183,7 +184,7 @@ def surface(
     /,
 ) -> None: ...
 def foothold(
-    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    bodies: _Bodies,
     axis: int,
     points: _Array,
     last: _Array,

@@ -114,7 +114,7 @@ _LEAST = 0.05  # 1 - stiffness of the weakest joint; the strongest has 1
 
 
 def as_strong(skeleton: Skeleton, strengths: Mapping[Any, ArrayLike]) -> Skeleton:
-    """Return the skeleton with joint stiffness from joint strength.
+    """Return the skeleton with joint stiffness from joint strength, for methods that take stiffness.
 
     The stiffness about an axis of a limit is 1 - strength / greatest strength, at most 0.95. Strong joints move first.
     For a tired joint give its remaining strength.
@@ -122,15 +122,9 @@ def as_strong(skeleton: Skeleton, strengths: Mapping[Any, ArrayLike]) -> Skeleto
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     strengths : mapping
         By name or index of a joint, its greatest torque in any unit: one number, or three about the axes of its limit.
         Other joints keep their stiffness.
-
-    Returns
-    -------
-    Skeleton
-        For methods that take stiffness.
 
     Examples
     --------

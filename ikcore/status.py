@@ -107,6 +107,17 @@ def summarize(noun: str, status: NDArray[np.int32] | np.int32, error: NDArray[An
     return "\n".join(lines)
 
 
+class Summarized:
+    """Results with `status` and `error` of every item."""
+
+    __slots__ = ()
+    _noun = "pose"  # what one item is
+
+    def summary(self: Any) -> str:
+        """A summary of the batch: how many items reached their targets, and the reasons for the others."""
+        return summarize(self._noun, self.status, self.error)
+
+
 def _largest(error: NDArray[Any] | np.floating[Any], where: NDArray[np.bool_] | np.bool_) -> str:
     """Text for the largest error of some items, if there are any."""
     where = np.logical_and(where, np.isfinite(error))

@@ -71,6 +71,16 @@ def rope(links: int, dtype: Any = np.float64) -> tuple[ik.Skeleton, Array]:
     return skeleton, np.tile(about([0, 0, 1], np.array(-0.02)), (links + 1, 1)).astype(dtype)
 
 
+def in_line(method: Any, distance: float) -> list[float]:
+    """Errors of a straight chain that meets targets on its line, on both sides, where the textbook's stays straight."""
+    x = np.array([1.0, 0, 0])
+    skeleton = ik.Skeleton.chain(np.arange(7)[:, None] * x)
+    found = [method(skeleton, skeleton.rest, [ik.Reach(6, side * distance * x)]) for side in (1, -1)]
+    assert [each.status for each in found] == [0, 0]
+    assert method(skeleton, skeleton.rest, [ik.Reach(6, 3.5 * x)], textbook=True).status != 0
+    return [float(each.error) for each in found]
+
+
 def in_shell(seed: int, near: float, far: float) -> Array:
     """200 places around a chain of reach 10, from `near` to `far` of that."""
     draw, targets = generator(seed), np.empty((200, 3))

@@ -112,3 +112,9 @@ def limbs(dtype: Any, seed: int = 1, count: int = COUNT, *, reachable: bool = Fa
         "pole": (root + line * random.uniform(-1, 1, (count, 1)) + across).astype(dtype),
         "bend": (np.cross(across, line) + line * random.uniform(-1, 1, (count, 1))).astype(dtype),
     }
+
+
+def limbs_at_origin(dtype: Any, seed: int) -> tuple[Inputs, np.random.Generator]:
+    """Random limbs, their roots put at the origin, and a generator for other changes."""
+    inputs = limbs(dtype, seed)
+    return inputs | {"root": np.zeros_like(inputs["root"])}, np.random.default_rng(seed + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -10,13 +12,11 @@ import ikcore as ik
 Array = NDArray[np.float64]
 
 
+Vector = ArrayLike | None
+
+
 def two_bone(
-    root: ArrayLike,
-    mid: ArrayLike,
-    end: ArrayLike,
-    target: ArrayLike,
-    pole: ArrayLike | None = None,
-    bend: ArrayLike | None = None,
+    root: Vector, mid: Vector, end: Vector, target: Vector, pole: Vector = None, bend: Vector = None
 ) -> tuple[Array, Array]:
     """Positions of mid and end of one limb: the law of cosines gives the angle at the root, and Rodrigues' formula
     rotates by it."""
@@ -43,6 +43,13 @@ def forward(limb: ik.closed_forms.LimbSolution, root: ArrayLike, mid: ArrayLike,
     upper = rotate(limb.root, mid - root)
     lower = rotate(multiply(limb.root, limb.mid), end - mid)
     return np.stack(np.broadcast_arrays(root, root + upper, root + upper + lower), axis=-2)
+
+
+def spoiled(inputs: dict[str, Any], name: str, bad: float) -> dict[str, Any]:
+    """Inputs of nine items with a bad number in the fifth."""
+    array = inputs[name].copy()
+    array.reshape(9, -1)[4, 0] = bad
+    return inputs | {name: array}
 
 
 def norm(vector: Array) -> Array:

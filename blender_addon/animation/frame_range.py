@@ -3,8 +3,9 @@
 
 import math
 
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import IntProperty
 
+from ..ui.properties import choice
 from . import actions
 
 LAST_FRAME = 1048574  # Blender's largest absolute frame number
@@ -15,15 +16,15 @@ RANGES = [
 ]
 
 
+def frames_choice(*items):
+    """Which frames an operator keys."""
+    return choice("Frames", "Which frames to key. Keys on other frames are kept", items)
+
+
 class FrameRange:
     """The frame range of an operator, drawn by `draw_range`."""
 
-    frame_range: EnumProperty(
-        name="Frames",
-        description="Which frames to key. Keys on other frames are kept",
-        items=RANGES,
-        default="ACTION",
-    )
+    frame_range: frames_choice(*RANGES)
     frame_start: IntProperty(
         name="Start", description="First frame to bake", default=1, min=-LAST_FRAME, max=LAST_FRAME
     )

@@ -59,7 +59,6 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
-    bl_options = {"REGISTER", "UNDO"}
 
     @staticmethod
     def reason(context):
@@ -107,7 +106,6 @@ class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
 
     bl_idname = "ikcore.bake_feet_actions"
     bl_label = "Bake All Actions"
-    bl_options = {"REGISTER", "UNDO"}
     advanced = layouts.ADVANCED | {"Output": layouts.copies}
 
     @staticmethod
@@ -128,7 +126,6 @@ class IKCORE_OT_detect_contacts(_Baking):
 
     bl_idname = "ikcore.detect_contacts"
     bl_label = "Detect Contacts"
-    bl_options = {"REGISTER", "UNDO"}
     replace: BoolProperty(name="Replace Curves", description="Overwrite existing contact curves, edited ones too")
 
     def asked(self, context):
@@ -208,7 +205,6 @@ class IKCORE_OT_detect_sole(_Baking):
 
     bl_idname = "ikcore.detect_sole"
     bl_label = "Detect Sole"
-    bl_options = {"REGISTER", "UNDO"}
 
     leg: StringProperty(name="Leg", description="The name of a leg in the list of feet. Empty: the active one")
 

@@ -7,13 +7,15 @@ import dataclasses
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatVectorProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, FloatVectorProperty
 
 from .. import bridge
 from ..animation import clip_reader, scene_frames
 from ..animation.frame_range import animated_range, scene_range
 from ..rig import rigify
 from ..rig.armatures import CannotBakeError, skins
+from ..ui.properties import choice, text
+from . import choices
 
 PARTS = ("hip", "ankle", "ball", "toe", "pole")
 ENOUGH = 60  # frames to search for legs
@@ -37,15 +39,15 @@ def _override(prop):
 class IKCORE_PG_name(bpy.types.PropertyGroup):
     """A name in a list of names."""
 
-    name: StringProperty(name="Name", description="Of a bone, an object or a leg")
+    name: text("Name", "Of a bone, an object or a leg")
 
 
 @overridable
 class IKCORE_PG_sole(bpy.types.PropertyGroup):
     """A point of the sole of a leg, named as in ikcore: heel, ball, toe, inner, outer."""
 
-    name: StringProperty(name="Point", description="Heel, ball or toe. Inner and outer are the sides at the ball")
-    bone: StringProperty(name="Bone", description="The bone that carries the point")
+    name: text("Point", "Heel, ball or toe. Inner and outer are the sides at the ball")
+    bone: text("Bone", "The bone that carries the point")
     place: FloatVectorProperty(
         name="Place",
         description="Location of the point relative to the head of its bone, along the axes of the bone, in the units "
@@ -59,39 +61,16 @@ class IKCORE_PG_sole(bpy.types.PropertyGroup):
 class IKCORE_PG_leg(bpy.types.PropertyGroup):
     """A leg, by the names of its bones."""
 
-    name: StringProperty(name="Name", description="The name of the leg, such as left")
+    name: text("Name", "The name of the leg, such as left")
     use: BoolProperty(name="Bake", description="Bake this leg. The pelvis moves if all legs are baked", default=True)
-    side: EnumProperty(
-        name="Side",
-        description="The side of the character that the leg is on",
-        items=[
-            ("left", "Left", "The character's left"),
-            ("right", "Right", "The character's right"),
-            ("middle", "Middle", "Neither"),
-        ],
-        default="middle",
-    )
-    mode: EnumProperty(
-        name="Contact",
-        description="When the foot counts as planted",
-        items=[
-            ("auto", "Auto", "By the contact curves, or without curves by height and speed"),
-            ("always", "Always", "On all frames"),
-            ("never", "Never", "On no frame. The foot is only kept above the ground"),
-            ("ground", "By Height", "Where the foot is low, at any speed"),
-        ],
-        default="auto",
-    )
-    hip: StringProperty(
-        name="Thigh", description="The first bone of the leg. Empty, with no shin: a foot without a leg"
-    )
+    side: choice("Side", "The side of the character that the leg is on", choices.SIDES, default="middle")
+    mode: choice("Contact", "When the foot counts as planted", choices.CONTACT_MODES)
+    hip: text("Thigh", "The first bone of the leg. Empty, with no shin: a foot without a leg")
     knees: CollectionProperty(name="Shins", description="The bones below the knee", type=IKCORE_PG_name)
-    ankle: StringProperty(name="Foot", description="The foot bone. Empty for legs that end in a point")
-    ball: StringProperty(name="Toes", description="The toe bone. Empty without one")
-    toe: StringProperty(name="Toe Tip", description="A bone at the tip of the toes. Empty: the tail of the last bone")
-    pole: StringProperty(
-        name="Pole", description="A bone that the knee points at. Empty: the knee keeps its bend direction"
-    )
+    ankle: text("Foot", "The foot bone. Empty for legs that end in a point")
+    ball: text("Toes", "The toe bone. Empty without one")
+    toe: text("Toe Tip", "A bone at the tip of the toes. Empty: the tail of the last bone")
+    pole: text("Pole", "A bone that the knee points at. Empty: the knee keeps its bend direction")
     soles: CollectionProperty(
         name="Sole",
         description="Points of the sole that touch the ground. Empty: every bake detects them",

@@ -7,64 +7,39 @@ import math
 
 import bpy
 from bpy.props import (
-    BoolProperty,
     CollectionProperty,
-    EnumProperty,
     FloatProperty,
     FloatVectorProperty,
     IntProperty,
     PointerProperty,
-    StringProperty,
 )
 
 from .. import bridge
 from ..animation.frame_range import FrameRange
+from ..ui.properties import angle, choice, factor, key_choice, leg_percentage, max_error, text, toggle
+from . import choices
 from .legs import IKCORE_PG_leg, IKCORE_PG_name, overridable
 
 
 class FootOutput:
     """The target of a bake's keys."""
 
-    output: EnumProperty(
-        name="Write To",
-        description="Where the baked keys go",
-        items=[
-            ("NEW", "New Action", "A copy of the action in the same slot. The original is kept"),
-            ("OVERWRITE", "This Action", "The action itself. Keys of the legs and the pelvis are replaced"),
-            (
-                "NLA",
-                "NLA Strip",
-                "A new action with only the legs and the pelvis, as a strip above the original, which becomes a strip "
-                "too. Mute the upper track to see the original",
-            ),
-        ],
-        default="NEW",
-    )
+    output: choice("Write To", "Where the baked keys go", choices.OUTPUTS)
 
 
 class GroundOptions:
     """The ground that feet stand on."""
 
-    ground: EnumProperty(
-        name="Ground",
-        description="What the feet stand on",
-        items=[
-            ("AUTO", "Auto Floor", "A level floor at the height of the planted feet. Removes sliding and sinking"),
-            ("PLANE", "Plane", "Infinite plane"),
-            ("OBJECTS", "Objects", "Mesh objects with their modifiers, such as stairs and terrain"),
-            ("COLLECTION", "Collection", "All mesh objects in a collection, with their modifiers"),
-        ],
-        default="AUTO",
-    )
+    ground: choice("Ground", "What the feet stand on", choices.GROUNDS)
     plane_height: FloatProperty(
         name="Height", description="Distance from the origin to the plane, along its normal", subtype="DISTANCE"
     )
     plane_normal: FloatVectorProperty(
         name="Normal", description="Direction that the plane faces", subtype="DIRECTION", default=(0, 0, 1)
     )
-    ground_moves: BoolProperty(
-        name="Moving Ground",
-        description="Follow ground objects that move, frame by frame. This evaluates the scene on every frame. "
+    ground_moves: toggle(
+        "Moving Ground",
+        "Follow ground objects that move, frame by frame. This evaluates the scene on every frame. "
         "Deforming ground keeps its shape of the first frame, and the report says so",
     )
 
@@ -72,91 +47,42 @@ class GroundOptions:
 class FootOptions(FrameRange, GroundOptions):
     """The options of a bake, by value. Percentages are of the length of the leg."""
 
-    contacts: EnumProperty(
-        name="Contacts",
-        description="When a foot counts as planted",
-        items=[
-            ("CURVES", "Curves", "As the contact curves say. Without curves contacts are detected"),
-            ("AUTO", "Auto", "Detect contacts and ignore contact curves"),
-        ],
-        default="CURVES",
+    contacts: choice("Contacts", "When a foot counts as planted", choices.CONTACTS)
+    lock: toggle(
+        "Lock Feet", "Hold planted feet still. Off: feet only follow the height and the slope of the ground", True
     )
-    lock: BoolProperty(
-        name="Lock Feet",
-        description="Hold planted feet still. Off: feet only follow the height and the slope of the ground",
-        default=True,
+    follow_slope: factor("Follow Slope", "How much feet turn to match the slope of the ground", 1)
+    pelvis: choice("Pelvis", "How the height of the pelvis is chosen", choices.PELVIS_HEIGHTS)
+    forward_motion: toggle(
+        "Add Forward Motion", "In-place walks move forward at the speed of their feet. Off: they stay in place", True
     )
-    follow_slope: FloatProperty(
-        name="Follow Slope",
-        description="How much feet turn to match the slope of the ground",
-        subtype="FACTOR",
-        default=1,
-        min=0,
-        max=1,
+    from_original: toggle(
+        "Rebake from Original",
+        "Start again from the original action. Off: bake on top of the result of the last bake",
+        True,
     )
-    pelvis: EnumProperty(
-        name="Pelvis",
-        description="How the height of the pelvis is chosen",
-        items=[
-            ("balanced", "Balanced", "Keep the original knee bend where legs reach"),
-            ("lowest", "Lowest Foot", "Lower the pelvis as much as the lowest foot"),
-        ],
-        default="balanced",
+    allowed_slide: leg_percentage(
+        "Allowed Slide", "Leave a planted foot unchanged if it slides less", 0.0015, soft_max=5, precision=2
     )
-    forward_motion: BoolProperty(
-        name="Add Forward Motion",
-        description="In-place walks move forward at the speed of their feet. Off: they stay in place",
-        default=True,
-    )
-    from_original: BoolProperty(
-        name="Rebake from Original",
-        description="Start again from the original action. Off: bake on top of the result of the last bake",
-        default=True,
-    )
-    allowed_slide: FloatProperty(
-        name="Allowed Slide",
-        description="Leave a planted foot unchanged if it slides less than this percentage of the leg length",
-        subtype="PERCENTAGE",
-        default=bridge.leg_percent(0.0015),
-        min=0,
-        max=100,
-        soft_max=5,
-        precision=2,
-    )
-    unlock_distance: FloatProperty(
-        name="Unlock Distance",
-        description="Release a planted foot and plant it again beyond this slide, as a percentage of the leg length",
-        subtype="PERCENTAGE",
-        default=bridge.leg_percent(0.2),
+    unlock_distance: leg_percentage(
+        "Unlock Distance",
+        "Release a planted foot and plant it again beyond this slide",
+        0.2,
         min=1.2,
         max=1000,
         soft_max=100,
-        precision=1,
     )
-    remove_jitter: BoolProperty(
-        name="Remove Jitter",
-        description="Remove capture noise from the root and the legs before the feet are planted",
-        default=False,
+    remove_jitter: toggle(
+        "Remove Jitter", "Remove capture noise from the root and the legs before the feet are planted"
     )
-    fit_strides: FloatProperty(
-        name="Fit Strides",
-        description="How much step length may change to land on the treads. 0 leaves it as it is",
-        subtype="FACTOR",
-        default=0,
-        min=0,
+    fit_strides: factor(
+        "Fit Strides",
+        "How much step length may change to land on the treads. 0 leaves it as it is",
+        0,
         max=0.9,
         soft_max=0.5,
     )
-    source_floor: EnumProperty(
-        name="Made On",
-        description="The floor that the action was made on",
-        items=[
-            ("AUTO", "Auto", "The ground if feet stand more evenly above it than above a level floor"),
-            ("LEVEL", "Level Floor", "A level floor: feet and pelvis follow the ground"),
-            ("GROUND", "This Ground", "This ground: feet that slide, sink or float on it are corrected"),
-        ],
-        default="AUTO",
-    )
+    source_floor: choice("Made On", "The floor that the action was made on", choices.SOURCE_FLOORS)
     blend: FloatProperty(
         name="Blend",
         description="Time in which a foot blends from a foothold to its own path, and to the next foothold. "
@@ -168,40 +94,12 @@ class FootOptions(FrameRange, GroundOptions):
         soft_max=1,
         precision=2,
     )
-    swing_clearance: FloatProperty(
-        name="Swing Clearance",
-        description="Least height of a swinging foot above the ground, as a percentage of the leg length",
-        subtype="PERCENTAGE",
-        default=bridge.leg_percent(0.02),
-        min=0,
-        max=100,
-        soft_max=20,
-        precision=1,
+    swing_clearance: leg_percentage(
+        "Swing Clearance", "Least height of a swinging foot above the ground", 0.02, soft_max=20
     )
-    max_pitch: FloatProperty(
-        name="Max Pitch",
-        description="Largest angle by which a foot pitches up or down to match the slope",
-        subtype="ANGLE",
-        default=math.radians(45),
-        min=0,
-        max=math.radians(80),
-    )
-    max_roll: FloatProperty(
-        name="Max Roll",
-        description="Largest angle by which a foot rolls sideways to match the slope",
-        subtype="ANGLE",
-        default=math.radians(20),
-        min=0,
-        max=math.radians(80),
-    )
-    max_toe_bend: FloatProperty(
-        name="Max Toe Bend",
-        description="Largest angle by which toes bend up on the ground",
-        subtype="ANGLE",
-        default=math.radians(40),
-        min=0,
-        max=math.radians(90),
-    )
+    max_pitch: angle("Max Pitch", "Largest angle by which a foot pitches up or down to match the slope", 45, 80)
+    max_roll: angle("Max Roll", "Largest angle by which a foot rolls sideways to match the slope", 20, 80)
+    max_toe_bend: angle("Max Toe Bend", "Largest angle by which toes bend up on the ground", 40, 90)
     max_extension: FloatProperty(
         name="Max Leg Extension",
         description="Largest hip to foot distance, as a percentage of the leg length. "
@@ -212,95 +110,37 @@ class FootOptions(FrameRange, GroundOptions):
         max=100,
         precision=1,
     )
-    pelvis_bone: StringProperty(
-        name="Pelvis Bone", description="The bone that moves the body. Empty: the bone that carries all legs"
-    )
-    limit_pelvis: BoolProperty(name="Limit Height", description="Limit how far the pelvis moves up and down")
-    max_raise: FloatProperty(
-        name="Max Raise",
-        description="How far the pelvis may move up, as a percentage of the leg length",
-        subtype="PERCENTAGE",
-        default=bridge.leg_percent(0.3),
-        min=0,
+    pelvis_bone: text("Pelvis Bone", "The bone that moves the body. Empty: the bone that carries all legs")
+    limit_pelvis: toggle("Limit Height", "Limit how far the pelvis moves up and down")
+    max_raise: leg_percentage("Max Raise", "How far the pelvis may move up", 0.3, max=1000, soft_max=100)
+    max_lower: leg_percentage("Max Lower", "How far the pelvis may move down", 0.3, max=1000, soft_max=100)
+    max_shift: leg_percentage(
+        "Max Shift",
+        "How far the pelvis may move sideways for a leg that does not reach",
+        0.1,
         max=1000,
         soft_max=100,
-        precision=1,
     )
-    max_lower: FloatProperty(
-        name="Max Lower",
-        description="How far the pelvis may move down, as a percentage of the leg length",
-        subtype="PERCENTAGE",
-        default=bridge.leg_percent(0.3),
-        min=0,
-        max=1000,
-        soft_max=100,
-        precision=1,
+    auto_tilt: toggle(
+        "Auto Tilt",
+        "With more than two legs the body follows the slope under all feet. With two it stays upright",
+        True,
     )
-    max_shift: FloatProperty(
-        name="Max Shift",
-        description="How far the pelvis may move sideways for a leg that does not reach, as a percentage of its length",
-        subtype="PERCENTAGE",
-        default=bridge.leg_percent(0.1),
-        min=0,
-        max=1000,
-        soft_max=100,
-        precision=1,
-    )
-    auto_tilt: BoolProperty(
-        name="Auto Tilt",
-        description="With more than two legs the body follows the slope under all feet. With two it stays upright",
-        default=True,
-    )
-    tilt: FloatProperty(
-        name="Tilt",
-        description="How much the body follows the slope under all feet",
-        subtype="FACTOR",
-        default=1,
-        min=0,
-        max=1,
-    )
-    influence: FloatProperty(
-        name="Influence",
-        description="Blend between the original, 0, and the bake, 1",
-        subtype="FACTOR",
-        default=1,
-        min=0,
-        max=1,
-    )
-    keys: EnumProperty(
-        name="Keys",
-        description="On which frames keys are written",
-        items=[
-            ("EVERY", "Every Frame", "A key on every frame"),
-            ("STEP", "Every Few Frames", "A key on every n-th frame, and on the last"),
-            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as Max Error allows"),
-        ],
-        default="EVERY",
-    )
+    tilt: factor("Tilt", "How much the body follows the slope under all feet", 1)
+    influence: factor("Influence", "Blend between the original, 0, and the bake, 1", 1)
+    keys: key_choice(*choices.KEYS)
     key_step: IntProperty(name="Step", description="Frames from one key to the next", default=2, min=1, soft_max=10)
-    max_error: FloatProperty(
-        name="Max Error",
-        description="Largest distance of the pelvis, a knee or a foot from its place with a key on every frame. "
-        "Planted feet stay within a tenth of it. It also limits how far the tip of a foot turns",
-        subtype="DISTANCE",
-        default=0.002,
-        min=0.00001,
-        soft_max=0.1,
-        precision=4,
-        step=0.1,
+    max_error: max_error(
+        "Largest distance of the pelvis, a knee or a foot from its place with a key on every frame. "
+        "Planted feet stay within a tenth of it. It also limits how far the tip of a foot turns"
     )
-    mark: BoolProperty(
-        name="Mark Problems",
-        description="Add timeline markers where feet still slide, sink, float or do not reach",
-    )
+    mark: toggle("Mark Problems", "Add timeline markers where feet still slide, sink, float or do not reach")
 
 
 class ActionNames:
     """The actions to bake, if there are several."""
 
-    pattern: StringProperty(
-        name="Names", description="Bake only actions with matching names, such as Walk*. Empty: all actions"
-    )
+    pattern: text("Names", "Bake only actions with matching names, such as Walk*. Empty: all actions")
 
 
 @overridable
@@ -330,9 +170,7 @@ class GroundRequest(GroundOptions):
     ground_objects: CollectionProperty(
         name="Ground Objects", description="The names of the objects that the feet stand on", type=IKCORE_PG_name
     )
-    ground_collection: StringProperty(
-        name="Ground Collection", description="The name of the collection that the feet stand on"
-    )
+    ground_collection: text("Ground Collection", "The name of the collection that the feet stand on")
 
 
 class FootRequest(GroundRequest, FootOptions):

@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from ..animation import actions, nla
+from ..ui.handlers import listen
 from . import contact_curves
 
 NEAR = 1e-4  # relative to the leg length: an object farther from its recorded position has moved
@@ -111,14 +112,7 @@ def switch(on):
         _handle = None
         for kept in _kept.values():
             kept.picture = None
-    handlers = bpy.app.handlers
-    for found, call in (
-        (handlers.load_pre, _leave),
-        (handlers.undo_post, _changed),
-        (handlers.redo_post, _changed),
-        (handlers.depsgraph_update_post, _updated),
-    ):
-        (found.append if on else found.remove)(call)
+    listen(on, load_pre=_leave, undo_post=_changed, redo_post=_changed, depsgraph_update_post=_updated)
     _redraw()
 
 

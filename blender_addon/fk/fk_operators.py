@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
-# ruff: noqa: N801, D102, D400, RUF012
+# ruff: noqa: N801, D102, D400
 """The operators FK -> IK and IK -> FK: limbs, new targets and poles, frames."""
 
 import contextlib
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, EnumProperty
+from bpy.props import BoolProperty
 
 from ..animation import actions, scene_frames
-from ..animation.frame_range import RANGES, FrameRange, chosen_range, draw_range, scene_range
+from ..animation.frame_range import RANGES, FrameRange, chosen_range, draw_range, frames_choice, scene_range
 from ..feet.foot_report import said
 from ..limbs.ik_constraints import CHAIN, Limb, check_cycle, check_target, is_selected, selected_limbs
 from ..limbs.operators import Baking, chosen_armatures, described, no_armature
 from ..rig import rigify
 from ..rig.armatures import CannotBakeError, Rig, not_editable, not_evaluated, not_played
+from ..ui.properties import selected_or_all
 from . import ik_from_fk, switching
 
 EMPTY = 0.05  # of the chain length: display size of new empties
@@ -24,23 +25,13 @@ EMPTY = 0.05  # of the chain length: display size of new empties
 class Snapping(FrameRange, Baking):
     """Matches one kind of limb animation to the other."""
 
-    bl_options = {"REGISTER", "UNDO"}
     of_switches: tuple[str, ...] = ("switch",)  # options for rigs with IK/FK switches
 
-    frame_range: EnumProperty(
-        name="Frames",
-        description="Which frames to key. Keys on other frames are kept",
-        items=[*RANGES, ("FRAME", "This Frame", "Key the displayed pose at the current frame, in the current actions")],
-        default="ACTION",
+    frame_range: frames_choice(
+        *RANGES, ("FRAME", "This Frame", "Key the displayed pose at the current frame, in the current actions")
     )
-    limbs: EnumProperty(
-        name="Limbs",
-        description="Which limbs to key. In Object Mode always all of the selected armatures",
-        items=[
-            ("SELECTED", "Only Selected", "Limbs with a selected bone: in the chain, the target or the pole"),
-            ("ALL", "All", "All limbs"),
-        ],
-        default="SELECTED",
+    limbs: selected_or_all(
+        "Which limbs to key", "Limbs with a selected bone: in the chain, the target or the pole", "All limbs"
     )
     switch: BoolProperty(
         name="Set Switch",

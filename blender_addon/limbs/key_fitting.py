@@ -7,7 +7,6 @@ Bones of one hierarchy share their keys, because the error is measured on all of
 import functools
 
 import numpy as np
-from bpy.props import EnumProperty, FloatProperty
 
 from .. import bridge
 from ..animation import cycles, key_reduction, scene_frames
@@ -15,30 +14,16 @@ from ..animation.key_reduction import TIP, size
 from ..rig import inheritance
 from ..rig import rotations as rot
 from ..ui.background import in_thread
+from ..ui.properties import EVERY_FRAME, FEW_KEYS, key_choice, max_error
 
 
 class Keys:
     """The options of an operator about the number of keys, drawn by `draw_keys`."""
 
-    keys: EnumProperty(
-        name="Keys",
-        description="On which frames keys are written",
-        items=[
-            ("EVERY", "Every Frame", "A key on every frame"),
-            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as Max Error allows"),
-        ],
-        default="EVERY",
-    )
-    max_error: FloatProperty(
-        name="Max Error",
-        description="Largest distance of a bone, and of its children, from their place with a key on every frame. "
-        "It also limits rotation, measured at a quarter of the chain length",
-        subtype="DISTANCE",
-        default=0.002,
-        min=0.00001,
-        soft_max=0.1,
-        precision=4,
-        step=0.1,
+    keys: key_choice(EVERY_FRAME, FEW_KEYS)
+    max_error: max_error(
+        "Largest distance of a bone, and of its children, from their place with a key on every frame. "
+        "It also limits rotation, measured at a quarter of the chain length"
     )
 
     def tolerance(self):

@@ -7,13 +7,14 @@ import time
 
 import bpy
 import numpy as np
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import IntProperty
 
 from .. import bridge
 from ..animation import scene_frames
 from ..animation.frame_range import FrameRange, chosen_range, draw_range, scene_range
 from ..feet.foot_report import said
 from ..rig.armatures import CannotBakeError, not_evaluated
+from ..ui.properties import selected_or_all
 from .bake import bake
 from .ik_constraints import (
     CHAIN,
@@ -76,6 +77,8 @@ class Refusing(bpy.types.Operator):
 
 class Baking(Refusing):
     """An operator with progress: at once from scripts, with Esc to cancel from the interface."""
+
+    bl_options = {"REGISTER", "UNDO"}
 
     def asked(self, context):
         """The job, by value, or a CannotBakeError."""
@@ -144,7 +147,6 @@ class Baking(Refusing):
 class _SolverBaking(Keys, FrameRange, Baking):
     """Bakes constraints by a solver."""
 
-    bl_options = {"REGISTER", "UNDO"}
     solver: str
     stored: str  # the name of the stored solver
 
@@ -172,14 +174,10 @@ class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
     bl_label = "Bake IK"
     stored = "solver"
 
-    limbs: EnumProperty(
-        name="Limbs",
-        description="Which IK to bake. In Object Mode always all of the selected armatures",
-        items=[
-            ("SELECTED", "Only Selected", "IK with a selected bone: in its chain, its target or its pole"),
-            ("ALL", "All", "All IK. With Exact Two-Bone all chains of two bones"),
-        ],
-        default="SELECTED",
+    limbs: selected_or_all(
+        "Which IK to bake",
+        "IK with a selected bone: in its chain, its target or its pole",
+        "All IK. With Exact Two-Bone all chains of two bones",
     )
 
     def asked(self, context):

@@ -243,6 +243,16 @@ def _by_armature(limbs, count):
     ]
 
 
+def read_bones(into, depsgraph, number):
+    """Read the displayed bones of this frame, their channels, and where the armature is. Returns the bones."""
+    armature = into.armature.evaluated_get(depsgraph)
+    bones = armature.pose.bones
+    into.shown.read(bones, number)
+    into.basis.read(bones, number)
+    into.world[number] = armature.matrix_world
+    return bones
+
+
 class _Group:
     """The limbs of one armature, and their data, over frames of the scene."""
 
@@ -263,12 +273,8 @@ class _Group:
 
     def read(self, depsgraph, number):
         """Read this frame."""
-        armature = self.armature.evaluated_get(depsgraph)
-        bones = armature.pose.bones
-        self.shown.read(bones, number)
-        self.basis.read(bones, number)
+        bones = read_bones(self, depsgraph, number)
         self.places.read(depsgraph, number)
-        self.world[number] = armature.matrix_world
         each = (bones[owner].constraints[name] for owner, name in self.constraints)
         self.settings[number] = [(ik.pole_angle, ik.influence) for ik in each]
 

@@ -29,6 +29,16 @@ class Found:
 
 
 @dataclass
+class Counts:
+    """The counts of a bake of an armature."""
+
+    armature: str
+    what: str  # what was baked, such as "2 IK"
+    bones: int  # bones that got keys
+    frames: int
+
+
+@dataclass
 class Report:
     """Results of the bake of an armature, per frame: unreached if any of its limbs missed its target."""
 

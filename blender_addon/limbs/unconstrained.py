@@ -16,8 +16,8 @@ from ..rig import inheritance
 from ..rig import rotations as rot
 from ..rig.joints import Bones, Parts, pieces
 from .effect_check import COMPARED, besides_keys
-from .sampling import same, unread
-from .two_bone_bake import Found
+from .sampling import read_bones, same, unread
+from .two_bone_bake import Counts, Found
 
 SEEN, SOLVED = 0.6, 0.9  # progress after all frames are read, and after they are solved
 TURNED = 5e-6  # tolerance of a rotation, in quaternions
@@ -25,13 +25,9 @@ NEAR = 1e-3  # relative to the length of all bones: larger deviations are report
 
 
 @dataclass
-class Report:
+class Report(Counts):
     """Results of the bake of an armature."""
 
-    armature: str
-    what: str  # what was baked, such as "2 IK"
-    bones: int  # bones that got keys
-    frames: int
     problems: list[tuple[int, str]]  # frames, and sentences about targets missed there
     away: list[str] = field(default_factory=list)  # sentences about bones that are not displayed where they were put
     keys: str = ""  # their number, if not one on every frame
@@ -133,12 +129,8 @@ class Freed:
 
     def read(self, depsgraph, number):
         """Read this frame."""
-        shown = self.armature.evaluated_get(depsgraph)
-        bones = shown.pose.bones
-        self.shown.read(bones, number)
-        self.basis.read(bones, number)
+        bones = read_bones(self, depsgraph, number)
         self.seen.read(depsgraph, number)
-        self.world[number] = shown.matrix_world
         each = [bones[owner].constraints[name] for owner, name in self.constraints]
         for name, values in self.values.items():
             values[number] = [getattr(constraint, name) for constraint in each]

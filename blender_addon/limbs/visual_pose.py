@@ -19,7 +19,7 @@ from ..rig import rotations as rot
 from ..rig.armatures import CannotBakeError, Rig, not_writable
 from ..rig.joints import Parts
 from .effect_check import COMPARED, besides_keys
-from .two_bone_bake import Found
+from .two_bone_bake import Counts, Found
 
 SEEN = 0.8  # progress after all frames are read
 # Tolerances, from single-precision rounding along a chain: of a rotation, in quaternions; of a location, relative to
@@ -30,13 +30,9 @@ FAR, ASKEW = 1e-4, np.radians(0.05)
 
 
 @dataclass
-class Report:
+class Report(Counts):
     """Results of the bake of an armature."""
 
-    armature: str
-    what: str  # what was baked, such as "2 IK"
-    bones: int  # bones that got keys
-    frames: int
     stretched: list[str]  # bones whose scale has keys
     muted: list[str]  # other constraints whose effect is in the keys
     idle: list[str]  # IK that moved nothing

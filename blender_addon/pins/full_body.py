@@ -62,14 +62,10 @@ def bent(held, clip, places, skeleton, moving):
 
     Parameters
     ----------
-    held : pins.Held
-        The pins.
-    clip : ikcore.Clip
-        The motion.
+    held, clip
+        As for `ready`, which returns `skeleton` and `moving`.
     places : (frames, pins, 4, 4) array
         Positions of the pins, in the world.
-    skeleton, moving : ikcore.Skeleton, list of str
-        As `ready` returns them.
 
     Returns
     -------

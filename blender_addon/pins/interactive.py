@@ -15,6 +15,7 @@ import numpy as np
 from ..animation import channels, clip_reader, scene_frames
 from ..feet.foot_report import off
 from ..rig.armatures import CannotBakeError, Rig
+from ..ui.handlers import listen
 from . import full_body, pins
 
 NEAR = 1e-6  # tolerance of matrices
@@ -66,16 +67,8 @@ def switch(armature, *, on):
 
 def _listen():
     """Register handlers while anything is held live, and remove them otherwise."""
-    handlers = bpy.app.handlers
-    for found, call in (
-        (handlers.depsgraph_update_post, _changed),
-        (handlers.frame_change_post, _changed),
-        (handlers.undo_post, _undone),
-        (handlers.redo_post, _undone),
-        (handlers.load_pre, leave),
-    ):
-        if (call in found) != bool(_held):
-            (found.append if _held else found.remove)(call)
+    frames = {"depsgraph_update_post": _changed, "frame_change_post": _changed}
+    listen(bool(_held), undo_post=_undone, redo_post=_undone, load_pre=leave, **frames)
 
 
 def leave(*_):

@@ -194,7 +194,6 @@ class IKCORE_OT_bake_pins(FrameRange, Baking):
 
     bl_idname = "ikcore.bake_pins"
     bl_label = "Bake Pins"
-    bl_options = {"REGISTER", "UNDO"}
 
     @staticmethod
     def reason(context):

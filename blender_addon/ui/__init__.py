@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Common parts of the interface: work in the background, the menu, reports of the last runs."""
+"""Common parts of the interface: background work, handlers, the menu, kinds of properties, reports of the last runs."""

@@ -160,10 +160,6 @@ def bake_feet(
     workers : int or None, optional
         How many threads, None for all cores. The result is the same to the bit.
 
-    Returns
-    -------
-    Baked
-
     Raises
     ------
     ValueError

@@ -100,10 +100,6 @@ class BakeSettings:
         name : str
             "default"; "heights", feet follow the ground and may slide; "lock", feet stand still and keep their
             angles; "book", the pelvis as low as the lowest foot.
-
-        Returns
-        -------
-        BakeSettings
         """
         if name not in PRESETS:
             raise ValueError(f"preset: expected one of {', '.join(PRESETS)}, got {name!r}")

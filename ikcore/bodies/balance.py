@@ -72,10 +72,6 @@ def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike =
     up : (3,) array_like
         The direction against gravity.
 
-    Returns
-    -------
-    StaticBalance
-
     Examples
     --------
     >>> import ikcore as ik
@@ -132,10 +128,6 @@ def balance_in_motion(clip: Clip, support: Support, *, height: float = 0.0) -> M
         As in `balance`.
     height : float, default: 0
         The height of the ground, along up.
-
-    Returns
-    -------
-    MotionBalance
 
     Examples
     --------

@@ -77,10 +77,6 @@ def effort(
     loads : mapping, optional
         Additional masses by joint, such as a load in a hand.
 
-    Returns
-    -------
-    StaticEffort
-
     Examples
     --------
     A mass of 2 kg on an arm of 0.5 m, stretched out.

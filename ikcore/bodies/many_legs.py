@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
-from ikcore._arrays import cross, dot, size
+from ikcore._arrays import cross, dot, mean_in_order, size
 from ikcore._joints import ancestors, path
 from ikcore.bodies.nodes.limbs import LegNode
 from ikcore.bodies.nodes.limits import inside_limits
@@ -143,7 +144,7 @@ class ManyLegsNode(Node):
     foot_weight: float = 1.0
     foot_rotation_weight: float = 1.0
     tips: Sequence[ArrayLike | None] | None = None
-    max_foot_angle: float = 0.6981317007977318
+    max_foot_angle: float = math.radians(40)
     reference_pose: bool = False
     min_extension: float = 0.3
     max_extension: float = 0.97
@@ -240,7 +241,7 @@ class ManyLegsNode(Node):
         """The pose with the body turned and moved."""
         skeleton, pelvis, up = job.skeleton, job.skeleton.index(self.pelvis), self._up()
         cores = [pelvis] if self.chest is None else [pelvis, skeleton.index(self.chest)]
-        pivot = _mean([places[:, core] for core in cores])
+        pivot = mean_in_order([places[:, core] for core in cores])
         turn, rise, middle = self._slope(job, places, turns, cores, pivot)
         moved = pivot[:, np.newaxis] + rotations.rotate(turn[:, np.newaxis], places - pivot[:, np.newaxis])
         way = np.zeros(len(rise))
@@ -272,7 +273,7 @@ class ManyLegsNode(Node):
                 samples.append(places[:, core] + self.cross_radius * (x * ahead + y * aside))
         points = np.stack(samples, axis=1)
         hit, offset, _ = self._traced(points, floor)
-        feet = _mean(list(job.targets["offset"].T))
+        feet = mean_in_order(list(job.targets["offset"].T))
         heights = np.where(hit, offset, feet[:, np.newaxis])
         off = points - pivot[:, np.newaxis]
         pitch = self.pitch_weight * _gradient(dot(off, ahead[:, np.newaxis]), heights)
@@ -280,13 +281,13 @@ class ManyLegsNode(Node):
         nod = np.clip(np.arctan(pitch), -self.max_pitch, self.max_pitch)[:, np.newaxis]
         lean = np.clip(np.arctan(roll), -self.max_roll, self.max_roll)[:, np.newaxis]
         turn = rotations.multiply(rotations.exp(-lean * ahead), rotations.exp(nod * aside))
-        middle = _mean(list(heights.T))
+        middle = mean_in_order(list(heights.T))
         return turn, middle - self.dip * self._uneven(job.targets["offset"]), middle
 
     def _uneven(self, offset: Array) -> Array:
         """Mean height difference of feet of a pair."""
         pairs = [np.abs(offset[:, k] - offset[:, k + 1]) for k in range(0, offset.shape[1] - 1, 2)]
-        return _mean(pairs) if pairs else np.zeros(len(offset))
+        return mean_in_order(pairs) if pairs else np.zeros(len(offset))
 
     def _span(self, job: Job, moved: Array, bounds: list[tuple[Array, Array]]) -> tuple[Array, Array]:
         """The least and the largest rise at which all legs are within their ratios."""
@@ -443,7 +444,7 @@ class ManyLegsNode(Node):
             if leg.tip is not None:
                 at.append(at[-1] + rotations.rotate(turns[:, leg.foot], leg.tip))
             bones = [np.asarray(size(b - a)) for a, b in pairwise(at)]
-            length, now = _mean(bones) * len(bones), np.asarray(size(at[-1] - at[0]))
+            length, now = mean_in_order(bones) * len(bones), np.asarray(size(at[-1] - at[0]))
             found.append((np.minimum(self.min_extension * length, now), np.maximum(self.max_extension * length, now)))
         return found
 
@@ -476,16 +477,8 @@ def _gradient(along: Array, heights: Array) -> Array:
     """The slope of the best line through heights (N, n) at places along an axis."""
     above = [along[:, k] * heights[:, k] for k in range(along.shape[1])]
     below = [along[:, k] * along[:, k] for k in range(along.shape[1])]
-    square = _mean(below)
-    return np.asarray(_mean(above) / np.where(square > 0, square, 1))
-
-
-def _mean(parts: Sequence[Array]) -> Array:
-    """The mean, summed in order."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return np.asarray(total / len(parts))
+    square = mean_in_order(below)
+    return np.asarray(mean_in_order(above) / np.where(square > 0, square, 1))
 
 
 def many_legs(

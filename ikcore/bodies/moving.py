@@ -53,10 +53,6 @@ def motion_of(clip: Clip) -> Motion:
     clip : Clip
         A clip of three frames or more; its skeleton with masses, as `with_masses` makes it.
 
-    Returns
-    -------
-    Motion
-
     Examples
     --------
     A rod of two masses turns by 1 radian a second.

@@ -15,7 +15,7 @@ _ANYWHERE = [[-float("inf")] * 3, [float("inf")] * 3]
 def as_body(
     skeleton: Skeleton, clip: Clip | None = None, *, mass: float | None = None, sex: Sex = "average"
 ) -> Skeleton:
-    """The skeleton with knees and elbows that bend one way, and roots that may go anywhere.
+    """The skeleton, the same joints, with knees and elbows that bend one way, and roots that may go anywhere.
 
     Limits that it has stay. Stiffness, preferred angles and, without `mass`, masses are those of the skeleton.
 
@@ -29,11 +29,6 @@ def as_body(
         The mass of a person. It is put on segments by `with_masses`.
     sex : {"male", "female", "average"}
         Their table.
-
-    Returns
-    -------
-    Skeleton
-        With the same joints.
 
     Examples
     --------

@@ -116,10 +116,6 @@ def report(
     loads : mapping, optional
         Additional masses by joint, for the effort.
 
-    Returns
-    -------
-    BodyReport
-
     Examples
     --------
     >>> import numpy as np

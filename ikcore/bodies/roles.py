@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ikcore._joints import ancestors
@@ -9,10 +10,10 @@ from ikcore.feet.names import by_name, side_of, words
 from ikcore.skeleton import Skeleton
 
 _ELBOWS = ("elbow", "forearm", "lowerarm", "lowarm", "radius")
-_HANDS = ("hand", "wrist")
+HANDS = ("hand", "wrist")  # endings of their names
 _NOT = ("ik", "pole", "target", "helper")
-_IGNORED = ("l", "r", "left", "right", "twist", "bend", "roll")  # words that do not say which bone it is
 _SIDES = ("left", "right")
+_PARTS = ("twist", "bend", "roll")  # words for parts of a bone
 
 
 class ArmRole(NamedTuple):
@@ -57,9 +58,9 @@ def roles_of(skeleton: Skeleton) -> Roles:
                 f"skeleton: expected two {what} with names such as {example}; "
                 f"found none on the {' and the '.join(missing)}"
             )
-    chest = _above_all(skeleton, [arm.shoulder for arm in arms.values()])
-    pelvis = _above_all(skeleton, [leg.hip for leg in legs.values()])
-    top = _above_all(skeleton, [chest, pelvis])
+    chest = above_all(skeleton, [arm.shoulder for arm in arms.values()])
+    pelvis = above_all(skeleton, [leg.hip for leg in legs.values()])
+    top = above_all(skeleton, [chest, pelvis])
     spine = ancestors(skeleton, chest)
     return Roles(spine[: spine.index(top) + 1][::-1], _head(skeleton, chest), arms, legs)
 
@@ -93,7 +94,7 @@ def _side(name: str) -> str | None:
 def _wrist(skeleton: Skeleton, elbow: int) -> int | None:
     """The nearest joint below that is called hand or wrist."""
     below = [joint for joint in range(len(skeleton)) if elbow in ancestors(skeleton, joint)[1:]]
-    named = [joint for joint in below if _plain(skeleton.names[joint]).endswith(_HANDS)]
+    named = [joint for joint in below if _plain(skeleton.names[joint]).endswith(HANDS)]
     return min(named, key=lambda joint: len(ancestors(skeleton, joint)), default=None)
 
 
@@ -107,13 +108,18 @@ def _first_of_bone(skeleton: Skeleton, joint: int) -> int:
 
 
 def _plain(name: str) -> str:
-    """The words of a name without those that are ignored, and without numbers."""
-    return "".join(word for word in words(name) if word not in _IGNORED and not word.isdigit())
+    return plain(name, _PARTS)
 
 
-def _above_all(skeleton: Skeleton, joints: list[int]) -> int:
-    """The lowest joint that is an ancestor of all."""
-    first, *others = (ancestors(skeleton, joint) for joint in joints)
+def plain(name: str, ignored: tuple[str, ...] = ()) -> str:
+    """The words of a name without sides, numbers and those that are ignored."""
+    without = ("l", "r", *_SIDES, *ignored)
+    return "".join(word for word in words(name) if word not in without and not word.isdigit())
+
+
+def above_all(skeleton: Skeleton, joints: Sequence[int], *, itself: bool = True) -> int:
+    """The lowest joint that is an ancestor of all. One of them may be it, unless `itself` is False."""
+    first, *others = (ancestors(skeleton, joint)[0 if itself else 1 :] for joint in joints)
     shared = [joint for joint in first if all(joint in way for way in others)]
     if not shared:
         raise ValueError("skeleton: expected one tree with all limbs, got several roots")

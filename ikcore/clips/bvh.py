@@ -52,7 +52,6 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     Parameters
     ----------
     path : path
-        The file.
     up : {"Y", "Z"}
         The axis of the file that points up. The file does not say.
     unit : float, default: 1

@@ -101,7 +101,6 @@ class Clip:
         Parameters
         ----------
         path : path
-            The file.
         animation : str, optional
             Name of the animation in a glTF file.
         up : {"Y", "Z", None}, default: "Y"
@@ -162,10 +161,6 @@ class Clip:
             Seconds. The frame nearest to it is the first one.
         end : float, optional
             Seconds, likewise of the last frame (default: the end).
-
-        Returns
-        -------
-        Clip
 
         Examples
         --------
@@ -238,10 +233,6 @@ class Clip:
             The joints of one side and their partners. The others are in the middle. Default: names that differ in Left
             and Right, or in one letter L and R, in any case.
 
-        Returns
-        -------
-        Clip
-
         Examples
         --------
         >>> import ikcore as ik
@@ -275,10 +266,6 @@ class Clip:
         unit : float, optional
             Metres per unit of length.
 
-        Returns
-        -------
-        Clip
-
         Examples
         --------
         >>> import ikcore as ik
@@ -301,17 +288,12 @@ class Clip:
 
     @staticmethod
     def concatenate(clips: Iterable[Clip]) -> Clip:
-        """Join clips one after another, without blending or moving them.
+        """Join clips one after another, without blending or moving them: no loop, with the channels of the first.
 
         Parameters
         ----------
         clips : sequence of Clip
             Clips of one skeleton, rate, axis and unit.
-
-        Returns
-        -------
-        Clip
-            No loop; with the channels of the first.
 
         Examples
         --------

@@ -51,17 +51,10 @@ def sprint(seconds: float = 4.0, *, speed: float = 5.5, fps: float = 60.0) -> Sa
 
     Parameters
     ----------
-    seconds : float, default: 4
-        How long; the last frame is the last within it.
+    seconds, fps : float, default: 4 and 60
+        As of `walk`, whose kind of result it has.
     speed : float, default: 5.5
         Metres a second, up to 6.
-    fps : float, default: 60
-        Frames a second.
-
-    Returns
-    -------
-    Sample
-        The clip (float64), the points of the soles, and when and where they are planted.
 
     Examples
     --------
@@ -86,17 +79,8 @@ def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Sampl
 
     Parameters
     ----------
-    seconds : float, default: 4
-        How long; the last frame is the last within it.
-    speed : float, default: 0.6
-        Metres a second, up to 2.
-    fps : float, default: 60
-        Frames a second.
-
-    Returns
-    -------
-    Sample
-        The clip (float64), the points of the soles, and when and where they are planted.
+    seconds, speed, fps : float, default: 4, 0.6 and 60
+        As of `sprint`, up to 2 m/s.
 
     Examples
     --------

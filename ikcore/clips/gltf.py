@@ -29,11 +29,6 @@ _T = TypeVar("_T")
 def animations(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """The names of the animations in a file; an animation without a name is named by its number.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-
     Returns
     -------
     tuple of str
@@ -47,7 +42,6 @@ def read(path: str | os.PathLike[str], animation: str | None = None, *, up: str 
     Parameters
     ----------
     path : path
-        The file.
     animation : str, optional
         Its name, one of `animations`. It may be omitted if there is only one.
     up, unit : optional
@@ -72,11 +66,6 @@ def read(path: str | os.PathLike[str], animation: str | None = None, *, up: str 
 def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
     """The triangles in the scene of a glTF file, in world space, as used by `Ground.read`.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-
     Returns
     -------
     vertices : (vertices, 3) array
@@ -96,11 +85,6 @@ def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
 def moves(path: str | os.PathLike[str]) -> bool:
     """True if an animation moves meshes that `mesh` reads; `mesh` itself ignores animations.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-
     Returns
     -------
     bool
@@ -115,11 +99,6 @@ def moves(path: str | os.PathLike[str]) -> bool:
 
 def skin(path: str | os.PathLike[str]) -> dict[str, Array]:
     """The vertices of skinned meshes by their most influential joint, in its space, as used by `Feet.detect`.
-
-    Parameters
-    ----------
-    path : path
-        The file.
 
     Returns
     -------

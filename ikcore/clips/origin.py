@@ -39,21 +39,11 @@ class Pivot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stance:
-    """One stance of a foot in the finished pose.
-
-    Attributes
-    ----------
-    leg : str
-        Which one.
-    pivots : tuple of Pivot
-        The pivots of the stance, one after the other.
-    level : float
-        The height of the ground under its main pivot.
-    """
+    """One stance of a foot in the finished pose."""
 
     leg: str
-    pivots: tuple[Pivot, ...]
-    level: float
+    pivots: tuple[Pivot, ...]  # one after the other
+    level: float  # height of the ground under its main pivot
 
     @property
     def start(self) -> int:

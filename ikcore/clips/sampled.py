@@ -43,7 +43,6 @@ class Sample:
     Attributes
     ----------
     clip : Clip
-        The motion.
     soles : dict of str to (str, (3,) array)
         The points "LeftHeel", "LeftBall", "LeftToe" and those on the right: the joint that carries the point, and its
         position in the space of that joint.

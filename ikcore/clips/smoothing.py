@@ -90,10 +90,6 @@ def smooth(
         Raise `UnusableError` if a channel cannot be used (because of NaN, for instance), instead of one
         `UnusableWarning`. Such a channel gets its wanted values.
 
-    Returns
-    -------
-    Smoothed
-
     Notes
     -----
     To keep a curve where it need not change, solve for an offset to it: wanted 0, and bounds minus the curve. Two

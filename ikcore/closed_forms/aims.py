@@ -16,7 +16,7 @@ from ikcore._single import single
 
 
 @record
-class AimSolution(_core.Aim):
+class AimSolution(_core.Aim, status.Summarized):
     """The result of `aim` per item.
 
     Attributes
@@ -35,9 +35,7 @@ class AimSolution(_core.Aim):
     status: NDArray[np.int32] = field()
     error: NDArray[Any] = field()
 
-    def summary(self) -> str:
-        """A summary of the batch: how many items hit their targets, and the reasons for the others."""
-        return status.summarize("joint", self.status, self.error)
+    _noun = "joint"
 
 
 @single(AimSolution, pose=2)
@@ -63,9 +61,9 @@ def aim(
     Parameters
     ----------
     position : (..., 3) array_like
-        Position of the joint. Leading axes broadcast. float32 if position and rotation are, else float64.
+        Position of the joint.
     rotation : (..., 4) array_like
-        The joint's world rotation (w, x, y, z).
+        The joint's world rotation.
     target : (..., 3) array_like
         The point to aim at.
     forward : (..., 3) array_like
@@ -80,10 +78,7 @@ def aim(
         Rotation in radians about the line to the target, after the pole (default 0).
     influence : (...) array_like, optional
         Share of the rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
-    workers : int or None, optional
-        Number of threads, None for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
+    workers, strict : see `ikcore.closed_forms`
 
     Returns
     -------
@@ -117,21 +112,17 @@ def aim(
 
 
 @record
-class LookAtSolution:
+class LookAtSolution(status.Summarized):
     """The result of `look_at` per item.
 
     Attributes
     ----------
     deltas : (..., n, 4) array
-        World-space delta rotations (w, x, y, z), w >= 0, of the joints, relative to the input pose. A joint's local
-        rotation becomes ``W^-1 delta W local``, where W is its parent's world rotation in that pose. Joint k has then
-        turned by ``deltas[0] * deltas[1] * ... * deltas[k]``.
+        Delta rotations of the joints: see `ikcore.closed_forms`.
     positions : (..., n, 3) array
         Resulting positions of the joints.
-    status : (...) int32 array
-        `Status` flags; 0 means that the axis points at the target.
-    error : (...) array
-        Residual angle between the axis and the direction from its start to the target, in radians.
+    status, error : (...) int32 array and (...) array
+        As of `AimSolution`, for the last joint.
     """
 
     deltas: NDArray[Any]
@@ -139,9 +130,7 @@ class LookAtSolution:
     status: NDArray[np.int32]
     error: NDArray[Any]
 
-    def summary(self) -> str:
-        """A summary of the batch: how many items hit their targets, and the reasons for the others."""
-        return status.summarize("chain", self.status, self.error)
+    _noun = "chain"
 
 
 def look_at(
@@ -170,22 +159,11 @@ def look_at(
     Parameters
     ----------
     joints : (..., n, 3) array_like
-        Positions of the joints, from the root to the tip. Leading axes broadcast. float32 if joints and rotation are,
-        else float64.
-    rotation : (..., 4) array_like
-        The last joint's world rotation (w, x, y, z).
-    target : (..., 3) array_like
-        The point to look at.
-    forward : (..., 3) array_like
-        The axis to aim, in the last joint's own space, of any length.
+        Positions of the joints, from the root to the tip.
+    rotation, target, forward, offset, up, pole : array_like
+        As of `aim`, for the last joint.
     weights : (..., n) array_like, optional
         Shares of the joints in the rotation; only ratios count. Default: equal. A negative one counts as 0.
-    offset : (..., 3) array_like, optional
-        Start of the axis, in the last joint's own space (default: that joint).
-    up : (..., 3) array_like, optional
-        The axis to keep towards the pole, in the last joint's own space. Needs `pole`.
-    pole : (..., 3) array_like, optional
-        A point. Needs `up`.
     reference : (..., 3) array_like, optional
         Axis of the cone, a direction in the world, such as the facing of the chest. Needs `clamp`.
     clamp : (...) array_like, optional
@@ -194,11 +172,8 @@ def look_at(
         Share of the cone's half angle at which softening starts, 0 to 1 (default 1: none). Beyond it, the axis
         approaches the cone smoothly and never reaches it. Needs `clamp`.
     influence : (...) array_like, optional
-        Share of every rotation, 0 to 1 (default 1). At 0 nothing moves, whatever the target, even NaN.
-    workers : int or None, optional
-        Number of threads, None for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
+        Share of every rotation, 0 to 1 (default 1), as of `aim`.
+    workers, strict : see `ikcore.closed_forms`
 
     Returns
     -------

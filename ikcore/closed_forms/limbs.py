@@ -17,7 +17,7 @@ from ikcore._single import single
 
 
 @record
-class LimbSolution(_core.Limb):
+class LimbSolution(_core.Limb, status.Summarized):
     """The result of `two_bone` per item.
 
     The arrays of a batch are parts of one block of memory. It is freed only when none of them is in use, so copy an
@@ -26,9 +26,7 @@ class LimbSolution(_core.Limb):
     Attributes
     ----------
     root, mid : (..., 4) arrays
-        World-space delta rotations (w, x, y, z), w >= 0, of the two joints, relative to the input pose. A joint's local
-        rotation becomes ``W^-1 delta W local``, where W is its parent's world rotation in that pose. The mid bone has
-        then turned by ``root * mid``.
+        Delta rotations of the two joints: see `ikcore.closed_forms`. The mid bone has then turned by ``root * mid``.
     positions : (..., 3, 3) array
         Resulting positions of root, mid and end.
     status : (...) int32 array
@@ -61,9 +59,7 @@ class LimbSolution(_core.Limb):
         rows = [(shape, number.char if number.kind == "f" else "i") for _, number, shape in _arrays_for(items, numbers)]
         return cls(*_core.empty(tuple(rows)))
 
-    def summary(self) -> str:
-        """A summary of the batch: how many items reached their targets, and the reasons for the others."""
-        return status.summarize("limb", self.status, self.error)
+    _noun = "limb"
 
     def tip(
         self,
@@ -160,8 +156,7 @@ def two_bone(
     Parameters
     ----------
     root, mid, end : (..., 3) array_like
-        Positions of the joints. Leading axes broadcast. float32 if all three are, else float64; all other arguments are
-        converted to that.
+        Positions of the joints.
     target : (..., 3) array_like
         Target position of the end.
     pole : (..., 3) array_like, optional
@@ -186,11 +181,7 @@ def two_bone(
         Range of the bend angle between the bones, 0 being straight (default 0 and pi).
     out : LimbSolution, optional
         Output arrays of exactly the shapes and types of the result, as made by `LimbSolution.empty`.
-    workers : int or None, optional
-        Number of threads, None for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used (because of NaN, for instance), instead of one
-        `UnusableWarning`.
+    workers, strict : see `ikcore.closed_forms`
 
     Returns
     -------
@@ -238,7 +229,7 @@ def two_bone(
 
 
 @record
-class PlanarLimbSolution(_core.PlanarLimb):
+class PlanarLimbSolution(_core.PlanarLimb, status.Summarized):
     """The result of `two_bone_2d` per item.
 
     Attributes
@@ -246,10 +237,8 @@ class PlanarLimbSolution(_core.PlanarLimb):
     angles : (..., 2, 2) array
         Joint angles of both branches: ``angles[..., 0, :]`` bends counter-clockwise, ``angles[..., 1, :]`` clockwise.
         The first angle is that of bone 1 from the x axis, the second that of bone 2 from bone 1.
-    status : (...) int32 array
-        `Status` flags; 0 means that the end is on the target.
-    error : (...) array
-        Distance from the end to the target.
+    status, error : (...) int32 array and (...) array
+        As of `LimbSolution`.
     """
 
     __slots__ = ()
@@ -258,9 +247,7 @@ class PlanarLimbSolution(_core.PlanarLimb):
     status: NDArray[np.int32] = field()
     error: NDArray[Any] = field()
 
-    def summary(self) -> str:
-        """A summary of the batch: how many items reached their targets, and the reasons for the others."""
-        return status.summarize("limb", self.status, self.error)
+    _noun = "limb"
 
 
 @single(PlanarLimbSolution, pose=3)
@@ -272,13 +259,10 @@ def two_bone_2d(
     Parameters
     ----------
     length1, length2 : (...) array_like
-        Lengths of the bones. Leading axes broadcast.
+        Lengths of the bones.
     target : (..., 2) array_like
-        Target position of the end. float32 if lengths and target are, else float64.
-    workers : int or None, optional
-        Number of threads, None for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
+        Target position of the end. The result is float32 if lengths and target are.
+    workers, strict : see `ikcore.closed_forms`
 
     Returns
     -------

@@ -18,15 +18,13 @@ from ikcore.skeleton import Skeleton
 
 
 @record
-class SplineSolution:
+class SplineSolution(status.Summarized):
     """The result of `spline` per item.
 
     Attributes
     ----------
     deltas : (..., n, 4) array
-        World-space delta rotations (w, x, y, z), w >= 0, of the joints, relative to the input pose. A joint's local
-        rotation becomes ``W^-1 delta W local``, where W is its parent's world rotation in that pose. Joint k has then
-        turned by ``deltas[0] * deltas[1] * ... * deltas[k]``. The last joint follows the last bone.
+        Delta rotations of the joints: see `ikcore.closed_forms`. The last joint follows the last bone.
     positions : (..., n, 3) array
         Resulting positions of the joints, the root first.
     stretches : (..., n) array
@@ -43,9 +41,7 @@ class SplineSolution:
     status: NDArray[np.int32]
     error: NDArray[Any]
 
-    def summary(self) -> str:
-        """A summary of the batch: how many chains lie on their curves, and the reasons for the others."""
-        return status.summarize("chain", self.status, self.error)
+    _noun = "chain"
 
     def pose(self, skeleton: Skeleton, pose: Pose, joints: Sequence[str | int]) -> Pose:
         """Return the input pose with the chain laid along the curve.
@@ -53,7 +49,6 @@ class SplineSolution:
         Parameters
         ----------
         skeleton : Skeleton
-            The skeleton.
         pose : Pose
             The pose whose joints were given to `spline`, without scales.
         joints : list of (str or int)
@@ -110,8 +105,7 @@ def spline(
     Parameters
     ----------
     joints : (..., n, 3) array_like
-        Positions of the joints, from the root to the tip, two or more. Leading axes broadcast. float32 if joints and
-        curve are, else float64.
+        Positions of the joints, from the root to the tip, two or more. The result is float32 if joints and curve are.
     curve : (..., 1 + 3 * pieces, 3) array_like
         The points of cubic Bezier pieces that share their ends: start, two handles, end and so on. `curve_through`
         computes them from points on the curve.
@@ -130,10 +124,7 @@ def spline(
         The world direction to which the first bone's axis rolls. Needs `start_axis`.
     end_axis, end_up : (..., 3) array_like, optional
         The same for the last bone. The difference of the two rolls is distributed by length in between.
-    workers : int or None, optional
-        Number of threads, None for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
+    workers, strict : see `ikcore.closed_forms`
 
     Returns
     -------

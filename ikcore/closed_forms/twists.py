@@ -61,15 +61,7 @@ def spread_twist(
         Two or more, each the child of the previous one: elbow, twist bones and hand, for instance.
     weights : (..., n) array_like, optional
         Share of each joint; only ratios count, and the first is ignored. Default: equal. A negative one counts as 0.
-    workers : int or None, optional
-        Number of threads, None for all cores. The result is the same to the bit.
-    strict : bool, optional
-        Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
-
-    Returns
-    -------
-    TwistSolution
-        Poses, angles and status of every item.
+    workers, strict : see `ikcore.closed_forms`
 
     Examples
     --------

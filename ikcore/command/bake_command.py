@@ -83,10 +83,7 @@ def run(
 
 def work(job: Job) -> Outcome:
     """Bake one clip."""
-    try:
-        return _bake(job)
-    except (OSError, ValueError, MemoryError) as error:
-        return Outcome(job, commands.failure(job, error))
+    return metrics_command.attempt(_bake, job)
 
 
 def _bake(job: Job) -> Outcome:

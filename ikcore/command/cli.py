@@ -210,18 +210,12 @@ def _bake(options: argparse.Namespace) -> int:
         settings = dataclasses.replace(BakeSettings.preset(options.preset), **given)
     except ValueError as error:
         options.wrong(f"argument --{error}")
+    as_given = ("denoise", "root_motion", "fit_strides", "up", "unit", "legs", "frames", "loop")
     how = bake_command.How(
         ground=_grounds(options, options.ground),
         settings=settings,
         source_floor=None if options.source_floor == "auto" else options.source_floor,
-        denoise=options.denoise,
-        root_motion=options.root_motion,
-        fit_strides=options.fit_strides,
-        up=options.up,
-        unit=options.unit,
-        legs=options.legs,
-        frames=options.frames,
-        loop=options.loop,
+        **{name: getattr(options, name) for name in as_given},
     )
     return bake_command.run(
         options.clips, options.output, how, folder=options.report, as_json=options.json, workers=options.workers

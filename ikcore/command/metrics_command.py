@@ -7,10 +7,10 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ikcore.clips.clip import Clip
 from ikcore.command import commands, many
@@ -18,6 +18,8 @@ from ikcore.command.commands import Grounds, Up
 from ikcore.feet import Measured, measure, verdicts
 from ikcore.feet.metrics import Measure
 from ikcore.reports import report, summary
+
+_Job = TypeVar("_Job", bound=commands.Job)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,12 +115,17 @@ def done_of(outcomes: Iterable[Outcome]) -> list[Outcome]:
     return [outcome for outcome in outcomes if not outcome.error]
 
 
-def work(job: Job) -> Outcome:
-    """Measure one clip."""
+def attempt(do: Callable[[_Job], Outcome], job: _Job) -> Outcome:
+    """The outcome of a job, or the reason why there is none."""
     try:
-        return _measure(job)
+        return do(job)
     except (OSError, ValueError, MemoryError) as error:
         return Outcome(job, commands.failure(job, error))
+
+
+def work(job: Job) -> Outcome:
+    """Measure one clip."""
+    return attempt(_measure, job)
 
 
 def _measure(job: Job) -> Outcome:

@@ -90,7 +90,6 @@ class Contacts:
         Parameters
         ----------
         clip : Clip
-            The motion.
         feet : Feet, optional
             Its legs, with soles (default: `Feet.detect(clip.skeleton, clip=clip)`).
         ground : Ground, optional
@@ -102,10 +101,6 @@ class Contacts:
         curves : mapping, optional
             Weights that are known, by leg or by leg and point, which then count: of every frame, shape (frames,); or
             shape (n, 2), times from 0, the first frame, to 1, the last one, and their weights, straight in between.
-
-        Returns
-        -------
-        Contacts
 
         Raises
         ------

@@ -45,7 +45,6 @@ class Tracks:
     Attributes
     ----------
     clip : Clip
-        The motion.
     axis : int
         Which coordinate is height.
     keys : list of Key

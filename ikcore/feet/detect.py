@@ -135,10 +135,6 @@ class Feet:
         vertices : mapping of str to (n, 3) array_like, optional
             The skin of the feet, as for `detect`.
 
-        Returns
-        -------
-        Feet
-
         Examples
         --------
         >>> import ikcore as ik
@@ -164,10 +160,6 @@ class Feet:
             Its name.
         **changes
             Fields of `Leg`.
-
-        Returns
-        -------
-        Feet
 
         Examples
         --------
@@ -231,15 +223,6 @@ class Feet:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Feet:
         """Read a file written by `save`.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-
-        Returns
-        -------
-        Feet
 
         Raises
         ------

@@ -128,10 +128,10 @@ class FootPlacer:
         swing_half_life: float = 0.05,
         clearance: float = 0.07,
         max_step: float = 0.50,
-        max_slope: float = 0.8726646259971648,
+        max_slope: float = math.radians(50),
         align: float = 1.0,
-        max_pitch: float = 0.6981317007977318,
-        max_roll: float = 0.3490658503988659,
+        max_pitch: float = math.radians(40),
+        max_roll: float = math.radians(20),
         pelvis_half_life: float = 0.075,
         pelvis_max_offset: float | None = None,
         max_extension: float = 0.999,
@@ -268,10 +268,6 @@ class FootPlacer:
 
         workers : int or None, default: 1
             Number of threads, None for all cores. The result is the same to the bit.
-
-        Returns
-        -------
-        PlacedFeet
         """
         job = self._job(
             points,

@@ -36,7 +36,6 @@ class Measured:
     Attributes
     ----------
     clip : Clip
-        The motion.
     feet : Feet
         Its legs.
     contacts : Contacts
@@ -101,7 +100,6 @@ def measure(
     Parameters
     ----------
     clip : Clip
-        The motion.
     feet : Feet, optional
         Its legs, with soles (default: those of the source, else `Feet.detect(clip.skeleton, clip=clip)`).
     ground : Ground, optional
@@ -112,10 +110,6 @@ def measure(
         The contacts (default: those of the source, else `Contacts.detect` of this clip).
     source : Measured, optional
         The measures of the source, on its own ground. Without it there are no comparisons with the source.
-
-    Returns
-    -------
-    Measured
 
     Raises
     ------
@@ -162,7 +156,6 @@ def before_and_after(
     source : Clip
         The clip before.
     clip : Clip
-        The motion.
     feet : Feet
         The legs of both, with soles.
     ground : Ground

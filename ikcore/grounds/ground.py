@@ -259,10 +259,7 @@ class Ground:
         return Ground(self.parts + other.parts, self.up)
 
     def moved(
-        self,
-        rotations: ArrayLike | None = None,
-        translations: ArrayLike | None = None,
-        scales: ArrayLike | None = None,
+        self, rotations: ArrayLike | None = None, translations: ArrayLike | None = None, scales: ArrayLike | None = None
     ) -> Ground:
         """Transform the ground, or make it move: scaled and rotated about the origin, then translated.
 

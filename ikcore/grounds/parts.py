@@ -121,18 +121,7 @@ class Part:
         return at.astype(dtype, copy=False)
 
     def world(self, points: ArrayLike) -> NDArray[Any]:
-        """Points of the part in world space: the inverse of `local`.
-
-        Parameters
-        ----------
-        points : (..., 3) array_like
-            Points in the space of the part. If it moves, their first axis is its frames.
-
-        Returns
-        -------
-        (..., 3) array
-            Float32 if the points were, else float64.
-        """
+        """Points of the part in world space, (..., 3): the inverse of `local`, for points as it returns them."""
         dtype = number_type(points)
         at = rows("points", points, DOUBLE, 3)
         if self.scales is not None:

@@ -9,16 +9,10 @@ import numpy as np
 
 from ikcore.grounds.ground import Ground, _point_of
 
+Axis = Literal["x", "y", "z"]
 
-def stairs(
-    steps: int,
-    *,
-    rise: float,
-    run: float,
-    width: float = 2.0,
-    landing: float = 1.0,
-    up: Literal["x", "y", "z"] = "y",
-) -> Ground:
+
+def stairs(steps: int, *, rise: float, run: float, width: float = 2.0, landing: float = 1.0, up: Axis = "y") -> Ground:
     """Stairs that begin at the origin and rise along the axis that follows `up` in x, y, z, x.
 
     Parameters
@@ -52,26 +46,15 @@ def stairs(
     return _strip([(-landing, 0.0), *corners, (steps * run + landing, steps * rise)], width, up)
 
 
-def ramp(
-    length: float,
-    height: float,
-    *,
-    width: float = 2.0,
-    landing: float = 1.0,
-    up: Literal["x", "y", "z"] = "y",
-) -> Ground:
+def ramp(length: float, height: float, *, width: float = 2.0, landing: float = 1.0, up: Axis = "y") -> Ground:
     """A ramp that begins at the origin and rises, or falls, along the axis that follows `up` in x, y, z, x.
 
     Parameters
     ----------
     length, height : float
         Its horizontal length and its total rise.
-    width : float, optional
-        Total width, centred on the origin.
-    landing : float, optional
-        Length of the flat ground before and after it.
-    up : {"x", "y", "z"}, optional
-        The axis that points up.
+    width, landing, up : optional
+        As of `stairs`.
 
     Returns
     -------
@@ -87,14 +70,7 @@ def ramp(
     return _strip([(-landing, 0.0), (0.0, 0.0), (length, height), (length + landing, height)], width, up)
 
 
-def bumps(
-    height: float,
-    *,
-    spacing: float = 1.0,
-    count: int = 4,
-    cells: int = 16,
-    up: Literal["x", "y", "z"] = "y",
-) -> Ground:
+def bumps(height: float, *, spacing: float = 1.0, count: int = 4, cells: int = 16, up: Axis = "y") -> Ground:
     """Smooth bumps in rows, centred on the origin.
 
     Parameters
@@ -138,7 +114,7 @@ def _check_positive(**lengths: float) -> None:
             raise ValueError(f"{name}: expected a positive number, got {length!r}")
 
 
-def _strip(profile: list[tuple[float, float]], width: float, up: Literal["x", "y", "z"]) -> Ground:
+def _strip(profile: list[tuple[float, float]], width: float, up: Axis) -> Ground:
     """A profile of (along, height) extruded to both sides, with its front above."""
     along, heights = np.array(profile, float).T
     sides = np.array([-width / 2, width / 2])

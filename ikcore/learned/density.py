@@ -33,7 +33,6 @@ class PoseDensity:
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     poses : Pose
         The examples, two or more.
     moving : str, int or list of these, optional

@@ -33,7 +33,6 @@ def posture_map(skeleton: Skeleton, poses: Pose, side: int = 6, *, steps: int = 
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     poses : Pose
         The poses, one or more.
     side : int, optional

@@ -29,7 +29,6 @@ class Postures(OfGoals):
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     poses : Pose
         The poses, one or more.
     goals : list of Reach
@@ -173,19 +172,13 @@ def fit_skeleton(skeleton: Skeleton, poses: Pose) -> Skeleton:
 
     The stiffness about an axis of a limit is 1 - variance / largest variance, at most 0.95. Joints prefer the mean of
     their rotations, towards which ``posture=`` draws them. The range of a hinge becomes the seen range plus a tenth,
-    within its old range; all other limits stay.
+    within its old range; all other limits stay. The result is for methods that take stiffness.
 
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     poses : Pose
         Its poses, one or more, for example of a motion library.
-
-    Returns
-    -------
-    Skeleton
-        For methods that take stiffness.
 
     Examples
     --------

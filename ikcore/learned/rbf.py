@@ -31,17 +31,13 @@ class RbfPoses(OfGoals):
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     poses : Pose
         The poses, one or more.
-    goals : list of Reach
-        The goals to come: positions, each an ellipsis, as in `Solver`. A position counts relative to the start of its
-        chain.
+    goals, moving
+        The goals to come, and the joints whose rotations are set, as of `Postures`.
     count : int, optional
         Largest number of examples among the poses: the first one, then always the pose whose positions are farthest
         from those of the examples. The time of a call is proportional to it, that of the fit to its cube.
-    moving : str, int or list of these, optional
-        The joints whose rotations are set: a joint with its descendants, or a list. Default: those that goals turn.
 
     Attributes
     ----------

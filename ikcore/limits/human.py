@@ -52,20 +52,11 @@ def human_arm(side: str) -> dict[str, Limit]:
 
 
 def human_leg(side: str) -> dict[str, Limit]:
-    """The joints of a leg: hip, knee, ankle and toe.
+    """The limits of the hip, knee, ankle and toe of a side, "left" or "right", by these names.
 
     Axes, rest pose and source as for `human_arm`; at rest the legs are straight down and the feet point forward. Hip
     flexion is 120 degrees, extension 30, abduction 45, adduction 30, rotation 45 both ways. Knee 0 to 135. Ankle
     dorsiflexion 20, plantar flexion 50, inversion 35, eversion 15. Toe extension 70, flexion 45.
-
-    Parameters
-    ----------
-    side : {"left", "right"}
-        Which leg.
-
-    Returns
-    -------
-    dict of str to Limit
 
     Examples
     --------

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import fields
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import number_type, rows, shown, unit, whole_number
+from ikcore._arrays import number_type, rows, shown, unit
 from ikcore._call import call
 from ikcore._record import hash_of_fields, record, same_fields
-from ikcore.limits.kusudama import uniform_directions
-from ikcore.limits.sampling import MOST_SAMPLES, middle_angles, rotation_about, swings, uniform, within
+from ikcore.limits.arguments import Motion, angle_range, cones_of, frame_of, motion_of, numbers, twist_range, whole
+from ikcore.limits.sampling import MOST_SAMPLES, samples
 
 Array = NDArray[Any]
 Kind = Literal["free", "locked", "hinge", "ball", "euler", "kusudama"]
-
-_TURN = 2 * np.pi
 
 # Largest number of cones of a kusudama: IK_CONES of ik.h.
 _CONES = 16
@@ -83,16 +81,16 @@ class Limit:
         """Refuse values that are no limit."""
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {shown(self.kind)}")
-        if not any(_numbers("frame", self.frame, 4)):
+        if not any(numbers("frame", self.frame, 4)):
             raise ValueError("frame: expected a rotation, got a zero quaternion")
-        _range("twist", *_numbers("twist", self.twist, 2))
-        if not all(0 <= lean <= np.pi for lean in _numbers("swing", self.swing, 4)):
+        angle_range("twist", *numbers("twist", self.twist, 2))
+        if not all(0 <= lean <= np.pi for lean in numbers("swing", self.swing, 4)):
             raise ValueError(f"swing: expected angles from 0 to pi, in radians, got {self.swing}")
-        if sorted(_numbers("axes", self.axes, 3)) != [0, 1, 2]:
+        if sorted(numbers("axes", self.axes, 3)) != [0, 1, 2]:
             raise ValueError(f"axes: expected 0, 1 and 2 in some order, got {self.axes}")
-        for pair in zip(_numbers("lowest", self.lowest, 3), _numbers("highest", self.highest, 3), strict=True):
-            _range("lowest, highest", *pair)
-        if not all(0 <= number <= 1 for number in _numbers("stiffness", self.stiffness, 3)):
+        for pair in zip(numbers("lowest", self.lowest, 3), numbers("highest", self.highest, 3), strict=True):
+            angle_range("lowest, highest", *pair)
+        if not all(0 <= number <= 1 for number in numbers("stiffness", self.stiffness, 3)):
             raise ValueError(f"stiffness: expected numbers from 0 to 1, got {self.stiffness}")
         for name, most in (("speed", self.speed), ("acceleration", self.acceleration)):
             if len(most) != 2 or not all(number > 0 for number in most):
@@ -103,7 +101,7 @@ class Limit:
     def _check_cones(self) -> None:
         if self.kind != "kusudama" or not 1 <= len(self.cones) <= _CONES:
             raise ValueError(f"cones: expected 1 to {_CONES} of a kusudama and none of others, got {len(self.cones)}")
-        directions = [np.array(_numbers("cones", direction, 3)) for direction, _ in self.cones]
+        directions = [np.array(numbers("cones", direction, 3)) for direction, _ in self.cones]
         angles = [angle for _, angle in self.cones]
         if not all(direction.any() for direction in directions):
             raise ValueError("cones: expected directions, got a zero vector")
@@ -135,6 +133,8 @@ class Limit:
     ) -> Limit:
         """Every rotation is allowed.
 
+        The arguments are those of all limits: how the joint moves within what is allowed.
+
         Parameters
         ----------
         stiffness : float or (3,) array_like, default: 0
@@ -150,16 +150,14 @@ class Limit:
             second of a pair is the same for sliding, in lengths; one number is for both. They hold in sequences with
             ``fps`` and are no part of what is allowed.
 
-        Returns
-        -------
-        Limit
-
         Examples
         --------
         >>> float(Limit.free().violation([0, 1, 0, 0]))
         0.0
         """
-        return _limit_of("free", stiffness, position, speed, acceleration)
+        return Limit(
+            "free", **motion_of(stiffness=stiffness, position=position, speed=speed, acceleration=acceleration)
+        )
 
     @staticmethod
     def locked(
@@ -169,32 +167,22 @@ class Limit:
 
         Parameters
         ----------
-        position : (2, 3) array_like, optional
-            As for `free`: a sliding joint is locked with a position.
-        speed, acceleration : float or (float, float), optional
-            As for `free`.
-
-        Returns
-        -------
-        Limit
+        position, speed, acceleration : array_like, optional
+            As for `free`. A sliding joint is locked with a position.
 
         Examples
         --------
         >>> Limit.locked().project([0, 1, 0, 0])
         array([1., 0., 0., 0.])
         """
-        return _limit_of("locked", 0.0, position, speed, acceleration)
+        return Limit("locked", **motion_of(position=position, speed=speed, acceleration=acceleration))
 
     @staticmethod
     def hinge(
         axis: ArrayLike,
         low: float,
         high: float,
-        *,
-        stiffness: ArrayLike = 0.0,
-        position: ArrayLike | None = None,
-        speed: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
+        **motion: Unpack[Motion],
     ) -> Limit:
         """The joint turns about an axis, within a range.
 
@@ -204,12 +192,8 @@ class Limit:
             The axis in the joint's own space, of any length.
         low, high : float
             Lowest and highest angle, from -2 pi to 2 pi. A range of a whole turn or more is no limit.
-        stiffness, position, speed, acceleration : array_like, optional
-            As for `free`.
-
-        Returns
-        -------
-        Limit
+        **motion
+            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
 
         Examples
         --------
@@ -222,8 +206,9 @@ class Limit:
         >>> angle.round(6)  # 4 is 2.283185 the other way round
         array([2.283185, 0.      ])
         """
-        made = {"frame": _frame(axis, None), "twist": _range("low, high", low, high)}
-        return _limit_of("hinge", stiffness, position, speed, acceleration, **made)
+        return Limit(
+            "hinge", **motion_of(**motion), frame=frame_of(axis, None), twist=angle_range("low, high", low, high)
+        )
 
     @staticmethod
     def cone(
@@ -231,10 +216,7 @@ class Limit:
         angle: float,
         *,
         twist: tuple[float, float] | None = None,
-        stiffness: ArrayLike = 0.0,
-        position: ArrayLike | None = None,
-        speed: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
+        **motion: Unpack[Motion],
     ) -> Limit:
         """The axis leans by at most an angle, and twists within a range.
 
@@ -246,12 +228,8 @@ class Limit:
             The largest lean, 0 to pi.
         twist : (float, float), optional
             Lowest and highest angle about the axis (default: unlimited).
-        stiffness, position, speed, acceleration : array_like, optional
-            As for `free`.
-
-        Returns
-        -------
-        Limit
+        **motion
+            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
 
         Examples
         --------
@@ -262,8 +240,7 @@ class Limit:
         >>> rotations.rotate(q, [0, 0, 1]).round(6)
         array([0.5     , 0.      , 0.866025])
         """
-        given: dict[str, Any] = {"stiffness": stiffness, "position": position}
-        return Limit.ball(axis, (angle,) * 4, twist=twist, speed=speed, acceleration=acceleration, **given)
+        return Limit.ball(axis, (angle,) * 4, twist=twist, **motion)
 
     @staticmethod
     def ball(
@@ -272,10 +249,7 @@ class Limit:
         *,
         side: ArrayLike | None = None,
         twist: tuple[float, float] | None = None,
-        stiffness: ArrayLike = 0.0,
-        position: ArrayLike | None = None,
-        speed: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
+        **motion: Unpack[Motion],
     ) -> Limit:
         """The axis leans by different angles to four sides, and twists within a range.
 
@@ -292,12 +266,8 @@ class Limit:
             A direction that is not along the axis; made perpendicular to it (default: a fixed perpendicular).
         twist : (float, float), optional
             Lowest and highest angle about the axis (default: unlimited).
-        stiffness, position, speed, acceleration : array_like, optional
-            As for `free`.
-
-        Returns
-        -------
-        Limit
+        **motion
+            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
 
         Examples
         --------
@@ -306,21 +276,15 @@ class Limit:
         >>> hip.violation(kick).round(6)
         array([0. , 0.1])
         """
-        leans = _numbers("swing", swing, 4)
-        bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
-        made = {"frame": _frame(axis, side), "swing": leans, "twist": bounds}
-        return _limit_of("ball", stiffness, position, speed, acceleration, **made)
+        leans, bounds = numbers("swing", swing, 4), twist_range(twist)
+        return Limit("ball", **motion_of(**motion), frame=frame_of(axis, side), swing=leans, twist=bounds)
 
     @staticmethod
     def euler(
         order: str,
         low: ArrayLike,
         high: ArrayLike,
-        *,
-        stiffness: ArrayLike = 0.0,
-        position: ArrayLike | None = None,
-        speed: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
+        **motion: Unpack[Motion],
     ) -> Limit:
         """The three angles about the joint's own axes stay within ranges.
 
@@ -333,12 +297,8 @@ class Limit:
             Three different axes, as in `rotations.to_euler`: "XYZ" intrinsic, "xyz" extrinsic. Blender's XYZ is "xyz".
         low, high : (3,) array_like
             Lowest and highest angle, in the order of the letters, each from -2 pi to 2 pi.
-        stiffness, position, speed, acceleration : array_like, optional
-            As for `free`.
-
-        Returns
-        -------
-        Limit
+        **motion
+            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
 
         Examples
         --------
@@ -349,12 +309,13 @@ class Limit:
         if sorted(str(order).lower()) != ["x", "y", "z"] or not (order.islower() or order.isupper()):
             raise ValueError(f"order: expected three different axes such as 'xyz' or 'XYZ', got {shown(order)}")
         forward = 1 if order.islower() else -1
-        lows, highs = _numbers("low", low, 3), _numbers("high", high, 3)
-        ranges = [_range(f"low, high of {letter}", *pair) for letter, *pair in zip(order, lows, highs, strict=True)]
+        lows, highs = numbers("low", low, 3), numbers("high", high, 3)
+        ranges = [
+            angle_range(f"low, high of {letter}", *pair) for letter, *pair in zip(order, lows, highs, strict=True)
+        ]
         axes = ["xyz".find(letter) for letter in order.lower()]
         lowest, highest = zip(*ranges[::forward], strict=True)
-        made = {"axes": tuple(axes[::forward]), "lowest": lowest, "highest": highest}
-        return _limit_of("euler", stiffness, position, speed, acceleration, **made)
+        return Limit("euler", **motion_of(**motion), axes=tuple(axes[::forward]), lowest=lowest, highest=highest)
 
     @staticmethod
     def kusudama(
@@ -362,10 +323,7 @@ class Limit:
         cones: Sequence[tuple[ArrayLike, float]],
         *,
         twist: tuple[float, float] | None = None,
-        stiffness: ArrayLike = 0.0,
-        position: ArrayLike | None = None,
-        speed: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
+        **motion: Unpack[Motion],
     ) -> Limit:
         """The axis stays within a sequence of cones, or on the path from one to the next, and twists within a range.
 
@@ -381,12 +339,8 @@ class Limit:
             from it, 0 to pi.
         twist : (float, float), optional
             Lowest and highest angle about the axis (default: unlimited).
-        stiffness, position, speed, acceleration : array_like, optional
-            As for `free`.
-
-        Returns
-        -------
-        Limit
+        **motion
+            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
 
         Examples
         --------
@@ -399,13 +353,11 @@ class Limit:
         >>> shoulder.violation(rotations.shortest_arc([0, -1, 0], towards)).round(6)
         array([0.      , 0.      , 0.343936])
         """
-        frame = _frame(axis, None)
+        frame = frame_of(axis, None)
         made = [
-            (tuple(rotations.rotate(rotations.conjugate(frame), way).tolist()), angle) for way, angle in _read(cones)
+            (tuple(rotations.rotate(rotations.conjugate(frame), way).tolist()), angle) for way, angle in cones_of(cones)
         ]
-        bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
-        parts: dict[str, Any] = {"frame": frame, "twist": bounds, "cones": tuple(made)}
-        return _limit_of("kusudama", stiffness, position, speed, acceleration, **parts)
+        return Limit("kusudama", **motion_of(**motion), frame=frame, twist=twist_range(twist), cones=tuple(made))
 
     def __repr__(self) -> str:
         """An expression that makes the same limit: all fields that differ from their defaults."""
@@ -439,17 +391,9 @@ class Limit:
         return self._project(q)[0]
 
     def violation(self, q: ArrayLike) -> Array:
-        """The violation in radians: the angle to the result of `project`, 0 inside.
+        """The violation in radians (...): the angle from `q` to the result of ``project(q)``, 0 inside.
 
-        Parameters
-        ----------
-        q : (..., 4) array_like
-            Rotations relative to rest, of any length.
-
-        Returns
-        -------
-        (...) array
-            Angles, NaN for an item that is not finite.
+        It is NaN for an item that is not finite.
 
         Examples
         --------
@@ -532,43 +476,11 @@ class Limit:
         >>> bool(limit.violation(limit.sample(1000)).max() == 0)
         True
         """
-        if _whole("n", n) < 0:
+        if whole("n", n) < 0:
             raise ValueError(f"n: expected 0 or more, got {shown(n)}")
         if n > MOST_SAMPLES:
             raise ValueError(f"n: expected {MOST_SAMPLES} at most, got {shown(n)}")
-        u = uniform(n, _whole("seed", seed))
-        if self.kind == "free":
-            return replace(self, kind="ball").sample(n, seed)
-        if self.kind == "locked":
-            return np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
-        if self.kind == "euler":
-            return self.project(self._sample_euler(u))
-        if self.kind == "kusudama":
-            return self.project(self._from_frame(self._sample_kusudama(n, seed)))
-        local = rotation_about(0, within(self.twist, u[0]))
-        if self.kind == "ball":
-            local = rotations.multiply(swings(self.swing, u[1], u[2]), local)
-        return self.project(self._from_frame(local))
-
-    def _from_frame(self, q: Array) -> Array:
-        return np.concatenate([q[..., :1], rotations.rotate(self.frame, q[..., 1:])], axis=-1)
-
-    def _sample_euler(self, u: Array) -> Array:
-        ranges = list(zip(self.lowest, self.highest, strict=True))
-        inner, outer = (rotation_about(self.axes[i], within(ranges[i], u[i])) for i in (0, 2))
-        middle = rotation_about(self.axes[1], middle_angles(ranges[1], u[1]))
-        return rotations.multiply(outer, rotations.multiply(middle, inner))
-
-    def _sample_kusudama(self, n: int, seed: int) -> Array:
-        candidates = n
-        while True:
-            candidates = 2 * candidates + 16
-            u = uniform(2 * candidates, seed).T.reshape(-1, 6)
-            directions, taken = uniform_directions(self.cones, u)
-            if np.count_nonzero(taken) >= n:
-                break
-        swings = rotations.shortest_arc([1, 0, 0], directions[taken][:n], [0, 0, 1])
-        return rotations.multiply(swings, rotation_about(0, within(self.twist, u[taken][:n, 5])))
+        return self.project(samples(self, n, whole("seed", seed)))
 
     def draw(self, ax: Any = None) -> Any:
         """Draw the limit on a sphere about the joint: allowed directions of its axis and the range of its twist.
@@ -591,78 +503,3 @@ class Limit:
         from ikcore.limits.drawing import draw
 
         return draw(self, ax)
-
-
-def _limit_of(
-    kind: Kind,
-    stiffness: ArrayLike,
-    position: ArrayLike | None,
-    speed: ArrayLike | None,
-    acceleration: ArrayLike | None,
-    **parts: Any,
-) -> Limit:
-    given = rows("stiffness", stiffness, np.dtype(np.float64))
-    stiff = _numbers("stiffness", given if given.ndim else np.broadcast_to(given, 3), 3)
-    if position is not None:
-        bounds = rows("position", position, np.dtype(np.float64))
-        if bounds.shape != (2, 3) or not (bounds[0] <= bounds[1]).all():
-            raise ValueError(
-                f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {shown(position)}"
-            )
-        parts["position"] = tuple(map(tuple, bounds.tolist()))
-    parts |= {"speed": _pair("speed", speed), "acceleration": _pair("acceleration", acceleration)}
-    return Limit(kind, stiffness=stiff, **parts)
-
-
-def _pair(name: str, value: ArrayLike | None) -> tuple[float, ...]:
-    """Values for turning and for sliding; one number stands for both, and None for no bound."""
-    if value is None:
-        return (np.inf, np.inf)
-    given = rows(name, value, np.dtype(np.float64))
-    if given.shape not in ((), (2,)) or not (given > 0).all():
-        raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(value)}")
-    return tuple(np.broadcast_to(given, 2).tolist())
-
-
-def _numbers(name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
-    array = rows(name, value, np.dtype(np.float64))
-    if array.shape != (count,) or not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected {count} finite numbers, got {shown(value)}")
-    return tuple(array.tolist())
-
-
-def _whole(name: str, value: Any) -> int:
-    try:
-        return whole_number(value)
-    except TypeError:
-        raise TypeError(f"{name}: expected a whole number, got {shown(value)}") from None
-
-
-def _range(name: str, low: float, high: float) -> tuple[float, float]:
-    pair = rows(name, (low, high), np.dtype(np.float64))
-    if pair.shape != (2,) or not -_TURN <= pair[0] <= pair[1] <= _TURN:
-        raise ValueError(f"{name}: expected -2 pi <= low <= high <= 2 pi, in radians, got {low} and {high}")
-    return float(low), float(high)
-
-
-def _read(cones: Sequence[tuple[ArrayLike, float]]) -> list[tuple[Array, float]]:
-    """Pairs of a unit vector (zero stays zero) and an angle."""
-    try:
-        pairs = [(direction, _numbers("cones", [angle], 1)[0]) for direction, angle in cones]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"cones: expected pairs of a direction and an angle, got {shown(cones)}") from None
-    return [(unit(np.array(_numbers("cones", direction, 3))), angle) for direction, angle in pairs]
-
-
-def _frame(axis: ArrayLike, side: ArrayLike | None) -> tuple[float, ...]:
-    x = np.array(_numbers("axis", axis, 3))
-    if not x.any():
-        raise ValueError("axis: expected a direction, got a zero vector")
-    y = np.zeros(3) if side is None else np.array(_numbers("side", side, 3))
-    frame = rotations.from_6d(np.concatenate([x, y]))
-    if side is not None and not rotations.rotate(frame, [0, 1, 0]) @ y > 1e-6 * np.abs(y).max():
-        raise ValueError(f"side: expected a direction that is not along the axis {axis!r}, got {side!r}")
-    return tuple(frame.tolist())
-
-
-# --- sampling --------------------------------------------------------------------------------------------------------

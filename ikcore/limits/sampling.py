@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore.limits.kusudama import uniform_directions
+
+if TYPE_CHECKING:
+    from ikcore.limits.limit import Limit
 
 Array = NDArray[Any]
 
@@ -15,6 +19,44 @@ _TURN = 2 * np.pi
 
 # The largest number of samples with distinct counters.
 MOST_SAMPLES = 2**32 // 3
+
+
+def samples(limit: Limit, n: int, seed: int) -> Array:
+    """Rotations relative to rest, uniform within a limit except for rounding."""
+    if limit.kind == "locked":
+        return np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
+    if limit.kind == "kusudama":
+        return _from_frame(limit, _of_kusudama(limit, n, seed))
+    u = uniform(n, seed)
+    if limit.kind == "euler":
+        return _of_euler(limit, u)
+    local = rotation_about(0, within(limit.twist, u[0]))
+    if limit.kind != "hinge":
+        local = rotations.multiply(swings(limit.swing, u[1], u[2]), local)
+    return _from_frame(limit, local)
+
+
+def _from_frame(limit: Limit, q: Array) -> Array:
+    return np.concatenate([q[..., :1], rotations.rotate(limit.frame, q[..., 1:])], axis=-1)
+
+
+def _of_euler(limit: Limit, u: Array) -> Array:
+    ranges = list(zip(limit.lowest, limit.highest, strict=True))
+    inner, outer = (rotation_about(limit.axes[i], within(ranges[i], u[i])) for i in (0, 2))
+    middle = rotation_about(limit.axes[1], middle_angles(ranges[1], u[1]))
+    return rotations.multiply(outer, rotations.multiply(middle, inner))
+
+
+def _of_kusudama(limit: Limit, n: int, seed: int) -> Array:
+    candidates = n
+    while True:
+        candidates = 2 * candidates + 16
+        u = uniform(2 * candidates, seed).T.reshape(-1, 6)
+        directions, taken = uniform_directions(limit.cones, u)
+        if np.count_nonzero(taken) >= n:
+            break
+    swung = rotations.shortest_arc([1, 0, 0], directions[taken][:n], [0, 0, 1])
+    return rotations.multiply(swung, rotation_about(0, within(limit.twist, u[taken][:n, 5])))
 
 
 def uniform(n: int, seed: int) -> Array:

@@ -41,7 +41,6 @@ def denoise(clip: Clip, feet: Feet | None = None) -> Clip:
     Parameters
     ----------
     clip : Clip
-        The motion.
     feet : Feet, optional
         Its legs (default: `Feet.detect(clip.skeleton, clip=clip)`).
 
@@ -71,7 +70,6 @@ def noise_of(clip: Clip, feet: Feet) -> float:
     Parameters
     ----------
     clip : Clip
-        The motion.
     feet : Feet
         Its legs.
 

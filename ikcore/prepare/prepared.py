@@ -24,7 +24,6 @@ class Prepared(NamedTuple):
     Attributes
     ----------
     clip : Clip
-        The motion.
     contacts : Contacts
         Its contacts.
     notes : tuple of Note
@@ -61,7 +60,6 @@ def prepare(
     Parameters
     ----------
     clip : Clip
-        The motion.
     ground : Ground
         The ground of the bake.
     feet : Feet, optional
@@ -76,10 +74,6 @@ def prepare(
         Share by which strides may change: `fit_strides`.
     workers : int or None, optional
         Threads, None for all cores.
-
-    Returns
-    -------
-    Prepared
     """
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     notes, drag = [], 0.0

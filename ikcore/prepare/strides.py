@@ -72,6 +72,8 @@ def fit_strides(
 ) -> FittedStrides:
     """Lengthen or shorten strides along the path of a clip, so that feet land flat and every stride climbs as much.
 
+    A loop, a ground that moves and a share out of range raise a ValueError.
+
     Parameters
     ----------
     clip : Clip
@@ -86,15 +88,6 @@ def fit_strides(
         Largest change of a stride, as share of its length, 0 to 0.9. 0.4 suits most stairs.
     workers : int or None, optional
         Threads, None for all cores.
-
-    Returns
-    -------
-    FittedStrides
-
-    Raises
-    ------
-    ValueError
-        If the clip is a loop, the ground moves, or the share is out of range.
 
     Examples
     --------

@@ -18,18 +18,7 @@ from ikcore.reports.summary import frame_range, moves_source
 
 
 def over_time(measured: Measured, source: Measured | None = None) -> str:
-    """Draw the contacts of all feet together, and below them the curves of each leg.
-
-    Parameters
-    ----------
-    measured, source
-        As for `write`.
-
-    Returns
-    -------
-    str
-        SVG, whose colours are those of report.css.
-    """
+    """SVG of the contacts of all feet together, and below them the curves of each leg, in the colours of report.css."""
     clip = measured.clip
     seconds = max(clip.duration, 1 / clip.fps)
     times = (-0.5 / clip.fps, seconds + 0.5 / clip.fps)

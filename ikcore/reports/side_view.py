@@ -22,18 +22,7 @@ SUNK = 0.0025  # m below the ground, from which a path is red
 
 
 def side(measured: Measured, source: Measured | None = None) -> str:
-    """Draw the paths of the feet over the ground under them, one leg below the other.
-
-    Parameters
-    ----------
-    measured, source
-        As for `write`.
-
-    Returns
-    -------
-    str
-        SVG, whose colours are those of report.css.
-    """
+    """SVG of the paths of the feet over the ground, one leg below the other, in the colours of report.css."""
     ways = _ways(measured)
     before = _ways(source) if source else {}
     along = range_of(np.concatenate([finite(way) for way in [*ways.values(), *before.values()]]), 0.05)

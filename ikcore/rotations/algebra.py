@@ -11,19 +11,9 @@ from ikcore.rotations._calls import Array, call_one, call_two, written
 
 
 def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Product of two quaternions: the rotation b, then a. Neither is brought to unit length.
+    """Product ``a b`` of two quaternions (..., 4): the rotation b, then a. Neither is brought to unit length.
 
-    Parameters
-    ----------
-    a, b : (..., 4) array_like
-        The factors.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        ``a b``.
+    `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -34,19 +24,9 @@ def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: i
 
 
 def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """The inverse of a unit quaternion: x, y and z change sign.
+    """The inverses of unit quaternions `q` (..., 4): x, y and z change sign. Lengths stay as they are.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Quaternions. They are not brought to unit length.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        The conjugates.
+    `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -57,19 +37,9 @@ def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1
 
 
 def normalize(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """The same rotation with unit length and the same sign. A unit quaternion keeps its bits.
+    """Quaternions `q` (..., 4) at unit length, with the same sign. A unit quaternion keeps its bits.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Quaternions of any length; zero gives the identity.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Unit quaternions.
+    Zero gives the identity. `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -81,19 +51,9 @@ def normalize(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1
 
 
 def canonical(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """The one of a rotation's two unit quaternions that has w >= 0.
+    """The one of the two unit quaternions of each rotation `q` (..., 4) that has w >= 0.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Quaternions of any length.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Unit quaternions with w >= 0. If w is 0, the first of x, y, z that is not 0 is positive.
+    If w is 0, the first of x, y, z that is not 0 is positive. `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -111,8 +71,7 @@ def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
     ----------
     q : (n, ..., 4) array_like
         Quaternions over time. The first row keeps its sign, and all keep their length.
-    out : optional
-        Output array: see `ikcore.rotations`.
+    out : see `ikcore.rotations`
 
     Returns
     -------
@@ -138,21 +97,9 @@ def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
 
 
 def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Vectors rotated by quaternions.
+    """Vectors `v` (..., 3) rotated by quaternions `q` (..., 4).
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Rotations.
-    v : (..., 3) array_like
-        Vectors.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 3) array
-        The rotated vectors.
+    `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -165,7 +112,7 @@ def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int
 def shortest_arc(
     a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, out: Array | None = None, workers: int | None = 1
 ) -> Array:
-    """The smallest rotation that takes the direction a to the direction b.
+    """The smallest rotation (..., 4) that takes the direction a to the direction b, with w >= 0.
 
     Parameters
     ----------
@@ -174,13 +121,7 @@ def shortest_arc(
     axis : (..., 3) array_like, optional
         The axis of the half turn between opposite a and b. It is made perpendicular to a. If it is not given, or
         parallel to a, a fixed perpendicular is used.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Unit quaternions with w >= 0.
+    out, workers : see `ikcore.rotations`
 
     Examples
     --------
@@ -191,20 +132,14 @@ def shortest_arc(
 
 
 def exp(v: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Rotation vectors, axis times angle, as quaternions.
+    """Unit quaternions (..., 4) of rotation vectors, which are axis times angle.
 
     Parameters
     ----------
     v : (..., 3) array_like
         Rotation vectors. Angles beyond half a turn give w < 0. The error is within rounding up to 3e6 radians (float32:
         1e4) and grows beyond.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Unit quaternions.
+    out, workers : see `ikcore.rotations`
 
     Examples
     --------
@@ -216,19 +151,9 @@ def exp(v: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> A
 
 
 def log(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Rotation vectors of quaternions, by the shorter way.
+    """Rotation vectors (..., 3) of quaternions `q` (..., 4), by the shorter way: no longer than pi.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Rotations.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 3) array
-        Rotation vectors no longer than pi. For half a turn, the first component that is not 0 is positive.
+    For half a turn, the first component that is not 0 is positive. `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -240,7 +165,7 @@ def log(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> A
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Interpolate from a to b by the shorter way, at constant speed.
+    """Interpolate from a to b by the shorter way, at constant speed, to unit quaternions (..., 4).
 
     Parameters
     ----------
@@ -248,13 +173,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None,
         Rotations.
     t : (...) array_like
         The position: 0 gives exactly a, 1 exactly b (or -b, whichever is nearer to a). It may lie outside.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Unit quaternions.
+    out, workers : see `ikcore.rotations`
 
     Examples
     --------
@@ -277,8 +196,7 @@ def swing_twist(
         Rotations.
     axis : (..., 3) array_like
         The axis of the twist, of any length; for zero there is no twist.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
+    out, workers : see `ikcore.rotations`
 
     Returns
     -------
@@ -311,8 +229,7 @@ def best_fit(
         The points to rotate, and their targets. To fit a translation too, subtract the (weighted) mean from each list.
     weights : (..., n) array_like, optional
         Weights of the squared distances; default 1. A negative one counts as 0.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
+    out, workers : see `ikcore.rotations`
 
     Returns
     -------

@@ -13,19 +13,9 @@ from ikcore.rotations._calls import Array, call_one, call_two, check_output, wri
 
 
 def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Rotation matrices, which multiply column vectors.
+    """Rotation matrices (..., 3, 3) of quaternions `q` (..., 4). They multiply column vectors.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Rotations.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 3, 3) array
-        The matrices.
+    `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -38,20 +28,14 @@ def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1
 
 
 def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Quaternions of rotation matrices.
+    """Canonical unit quaternions (..., 4) of rotation matrices.
 
     Parameters
     ----------
     matrix : (..., 3, 3) array_like
         Rotation matrices. A matrix whose error exceeds rounding gives a rotation near it. `best_fit` of its columns
         gives the nearest.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Canonical unit quaternions.
+    out, workers : see `ikcore.rotations`
 
     Examples
     --------
@@ -64,21 +48,9 @@ def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int | N
 def to_axis_angle(
     q: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int | None = 1
 ) -> tuple[Array, Array]:
-    """Unit axis and angle of rotations, by the shorter way.
+    """Unit axes (..., 3) and angles (...) in [0, pi] of rotations `q` (..., 4), by the shorter way.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Rotations.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    axis : (..., 3) array
-        Unit vectors; x for the identity.
-    angle : (...) array
-        In [0, pi].
+    The axis of the identity is x. `out` and `workers` are those of `ikcore.rotations`.
 
     Examples
     --------
@@ -93,7 +65,7 @@ def to_axis_angle(
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Rotations by an angle about an axis.
+    """Unit quaternions (..., 4) of rotations by an angle about an axis.
 
     Parameters
     ----------
@@ -101,13 +73,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
         Axes of any length; zero gives the identity. They decide whether the result is float32.
     angle : (...) array_like
         Angles. Beyond half a turn they give w < 0.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Unit quaternions.
+    out, workers : see `ikcore.rotations`
 
     Examples
     --------
@@ -119,19 +85,9 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
 
 
 def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """The first two columns of the matrix, one after the other: a continuous representation, for learning.
+    """The first two columns of the matrices of `q` (..., 4), one after the other (..., 6): the images of x and y.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Rotations.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 6) array
-        The images of x and of y under the rotation.
+    The representation is continuous, for learning. `out` and `workers` are those of `ikcore.rotations`.
 
     Notes
     -----
@@ -146,20 +102,14 @@ def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) ->
 
 
 def from_6d(columns: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Rotations from two vectors, as a network predicts them.
+    """Canonical unit quaternions (..., 4) of two vectors, as a network predicts them.
 
     Parameters
     ----------
     columns : (..., 6) array_like
         Two vectors of any length. The first is kept as a direction, and the second is made perpendicular to it
         (Gram-Schmidt). If that leaves nothing, a fixed perpendicular is used.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Canonical unit quaternions.
+    out, workers : see `ikcore.rotations`
 
     Examples
     --------
@@ -180,8 +130,7 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int
         Three axes, as in SciPy, the first letter first. Capitals such as "XYZ" are the axes of the body (intrinsic),
         small letters such as "xyz" those of the world (extrinsic). Blender's XYZ is "xyz" here. Neighbouring axes must
         differ.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
+    out, workers : see `ikcore.rotations`
 
     Returns
     -------
@@ -204,7 +153,7 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int
 
 
 def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, workers: int | None = 1) -> Array:
-    """Rotations from three angles about coordinate axes.
+    """Unit quaternions (..., 4) of three angles about coordinate axes. Their sign follows from the angles.
 
     Parameters
     ----------
@@ -212,13 +161,7 @@ def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, worke
         Radians, in the order of the letters.
     order : str
         Three axes: see `to_euler`.
-    out, workers : optional
-        Output array, and number of threads: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        Unit quaternions, with the sign that follows from the angles.
+    out, workers : see `ikcore.rotations`
 
     Examples
     --------
@@ -241,19 +184,9 @@ def _euler_axes(order: str, dtype: np.dtype[Any]) -> tuple[Array, int]:
 
 
 def to_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
-    """Quaternions with w last, as SciPy, glTF and most engines have them.
+    """Quaternions `q` (..., 4) with w last, (x, y, z, w), as SciPy, glTF and most engines have them.
 
-    Parameters
-    ----------
-    q : (..., 4) array_like
-        Quaternions (w, x, y, z).
-    out : optional
-        Output array: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        The same as (x, y, z, w).
+    `out` is that of `ikcore.rotations`.
 
     Examples
     --------
@@ -264,19 +197,13 @@ def to_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
 
 
 def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
-    """Quaternions with w first, from those with w last.
+    """Quaternions (..., 4) with w first, (w, x, y, z), from those with w last.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions (x, y, z, w), or a SciPy `Rotation`, whose order is known.
-    out : optional
-        Output array: see `ikcore.rotations`.
-
-    Returns
-    -------
-    (..., 4) array
-        The same as (w, x, y, z).
+    out : see `ikcore.rotations`
 
     Examples
     --------

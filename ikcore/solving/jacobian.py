@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -203,7 +204,7 @@ def sdls(
     goals: Sequence[Goal],
     *,
     soft: bool = True,
-    max_step: float = 0.7853981633974483,
+    max_step: float = math.radians(45),
     max_error: float | None = None,
     project: bool = False,
     **shared: Unpack[WithNullSpace],

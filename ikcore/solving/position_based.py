@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -23,7 +24,7 @@ def full_body(
     sweeps: int = 20,
     sub_sweeps: int = 0,
     relaxation: float = 1.3,
-    max_angle: float = 0.5235987755982988,
+    max_angle: float = math.radians(30),
     inertia: float = 10.0,
     pre_pull: float = 1.0,
     pre_pull_turn: float = 0.0,

@@ -38,7 +38,6 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     pose : Pose
         The start pose.
     goals : list of Goal
@@ -88,7 +87,6 @@ class Solver:
     Parameters
     ----------
     skeleton : Skeleton
-        The skeleton.
     goals : list of Goal
         The goals; an ellipsis stands for an array that is passed in each call.
     method : str, optional

@@ -126,24 +126,23 @@ static int take_call(call *what, PyObject *args) {
     return 0;
 }
 
-static PyObject *foot_rays(PyObject *module, PyObject *args) {
+typedef void (*of_feet)(const ik_feet_job *job, ptrdiff_t first, ptrdiff_t last);
+
+static PyObject *run(PyObject *args, of_feet f32, of_feet f64) {
     call what;
-    (void)module;
     if (take_call(&what, args) < 0) return NULL;
     Py_BEGIN_ALLOW_THREADS;
-    (what.narrow ? ik_foot_rays_f32 : ik_foot_rays_f64)(&what.job, what.first, what.last);
+    (what.narrow ? f32 : f64)(&what.job, what.first, what.last);
     Py_END_ALLOW_THREADS;
     Py_RETURN_NONE;
 }
 
+static PyObject *foot_rays(PyObject *module, PyObject *args) {
+    return (void)module, run(args, ik_foot_rays_f32, ik_foot_rays_f64);
+}
+
 static PyObject *place_feet(PyObject *module, PyObject *args) {
-    call what;
-    (void)module;
-    if (take_call(&what, args) < 0) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    (what.narrow ? ik_place_feet_f32 : ik_place_feet_f64)(&what.job, what.first, what.last);
-    Py_END_ALLOW_THREADS;
-    Py_RETURN_NONE;
+    return (void)module, run(args, ik_place_feet_f32, ik_place_feet_f64);
 }
 
 static PyMethodDef functions[] = {

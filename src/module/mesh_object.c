@@ -6,6 +6,7 @@
 #include "mesh_object.h"
 
 #include "ik.h"
+#include "module.h"
 #include "state.h"
 
 #include "numpy_api.h"
@@ -107,12 +108,10 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 
 static void mesh_dealloc(PyObject *object) {
     mesh_object *self = (mesh_object *)object;
-    PyTypeObject *type = Py_TYPE(object);
     Py_XDECREF((PyObject *)self->vertices);
     Py_XDECREF((PyObject *)self->faces);
     free(self->memory);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
+    free_object(object);
 }
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */
@@ -153,13 +152,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "ikcore._core.Mesh",
-    .basicsize = sizeof(mesh_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
-
 #include "mesh_rays.h"
 
 static PyMethodDef functions[] = {
@@ -177,7 +169,6 @@ static PyMethodDef functions[] = {
 
 int add_mesh(PyObject *module) {
     PyTypeObject **type = &((core_state *)PyModule_GetState(module))->mesh_type;
-    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (!*type || PyModule_AddType(module, *type) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
+    *type = add_type(module, "ikcore._core.Mesh", sizeof(mesh_object), slots);
+    return *type ? PyModule_AddFunctions(module, functions) : -1;
 }

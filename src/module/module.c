@@ -59,6 +59,20 @@ static int use_isa_of_environment(void) {
 }
 
 /* STATUS_FLAGS: ((name, value, sentence), ...) */
+PyTypeObject *add_type(PyObject *module, const char *name, size_t size, PyType_Slot *slots) {
+    PyType_Spec spec = {name, (int)size, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (type && PyModule_AddType(module, type) == 0) return type;
+    Py_XDECREF(type);
+    return NULL;
+}
+
+void free_object(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
 static int add_status_flags(PyObject *module) {
     PyObject *flags = PyList_New(0);
     if (!flags) return -1;

@@ -13,6 +13,13 @@ extern PyMethodDef smooth_functions[];
 extern PyMethodDef soles_functions[];
 extern PyMethodDef vectors_functions[];
 
+/* Adds an immutable type, named "ikcore._core.Name", of objects of so many bytes. A new reference, or NULL with an
+ * exception set. */
+PyTypeObject *add_type(PyObject *module, const char *name, size_t size, PyType_Slot *slots);
+
+/* Frees an object of such a type, at the end of its dealloc. */
+void free_object(PyObject *object);
+
 /* Adds solve and the tables of methods. 0, or -1 with an exception set. */
 int add_solve(PyObject *module);
 

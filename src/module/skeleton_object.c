@@ -5,6 +5,7 @@
  * right shape and refuse all others; ikcore/skeleton.py makes them. They run without the GIL. */
 #include "skeleton_object.h"
 
+#include "module.h"
 #include "state.h"
 
 #include "numpy_api.h"
@@ -316,13 +317,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "ikcore._core.Skeleton",
-    .basicsize = sizeof(skeleton_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
-
 static PyTypeObject **skeleton_type(PyObject *module) {
     return &((core_state *)PyModule_GetState(module))->skeleton_type; /* an attribute could be replaced */
 }
@@ -347,7 +341,6 @@ static PyMethodDef functions[] = {
 
 int add_skeleton(PyObject *module) {
     PyTypeObject **type = skeleton_type(module);
-    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (!*type || PyModule_AddType(module, *type) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
+    *type = add_type(module, "ikcore._core.Skeleton", sizeof(skeleton_object), slots);
+    return *type ? PyModule_AddFunctions(module, functions) : -1;
 }

@@ -94,14 +94,12 @@ static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 
 static void prepared_dealloc(PyObject *object) {
     prepared *self = (prepared *)object;
-    PyTypeObject *type = Py_TYPE(object);
     free((void *)self->call.job.goals);
     free(self->parts);
     free(self->places);
     Py_XDECREF(self->skeleton);
     Py_XDECREF(self->moving);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
+    free_object(object);
 }
 
 /* A view of an array without its leading axes, if these have length 1; else the array. */
@@ -329,16 +327,8 @@ static PyType_Slot prepared_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec prepared_spec = {
-    .name = "ikcore._core.Prepared",
-    .basicsize = sizeof(prepared),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = prepared_slots,
-};
-
 static int add_prepared(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &prepared_spec, NULL);
-    int failed = !type || PyModule_AddType(module, (PyTypeObject *)type) < 0;
+    PyTypeObject *type = add_type(module, "ikcore._core.Prepared", sizeof(prepared), prepared_slots);
     Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return type ? 0 : -1;
 }

@@ -57,11 +57,9 @@ static PyObject *table_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 
 static void table_dealloc(PyObject *object) {
     table_object *self = (table_object *)object;
-    PyTypeObject *type = Py_TYPE(object);
     Py_XDECREF((PyObject *)self->keys);
     free(self->table.memory);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
+    free_object(object);
 }
 
 static PyObject *get_keys(PyObject *self, void *unused) {
@@ -137,16 +135,8 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "ikcore._core.Table",
-    .basicsize = sizeof(table_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
-
 int add_table(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    int failed = !type || PyModule_AddType(module, (PyTypeObject *)type) < 0;
+    PyTypeObject *type = add_type(module, "ikcore._core.Table", sizeof(table_object), slots);
     Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return type ? 0 : -1;
 }

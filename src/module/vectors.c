@@ -56,11 +56,15 @@ static PyArrayObject *empty(const vectors *shape, int less) {
     return (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(array) - less, PyArray_DIMS(array), NPY_DOUBLE);
 }
 
+/* The wider of two vectors; NULL if these are no two vectors that fit each other. */
+static vectors *read_both(PyObject *const *args, Py_ssize_t given, vectors *a, vectors *b) {
+    return given == 2 && read_vectors(args[0], a) && read_vectors(args[1], b) ? wider(a, b) : NULL;
+}
+
 static PyObject *dot(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    vectors a, b, *shape;
     (void)module;
-    if (given != 2 || !read_vectors(args[0], &a) || !read_vectors(args[1], &b) || !(shape = wider(&a, &b)))
-        Py_RETURN_NONE;
+    vectors a, b, *shape = read_both(args, given, &a, &b);
+    if (!shape) Py_RETURN_NONE;
     PyArrayObject *found = empty(shape, 1);
     if (!found) return NULL;
     double *to = PyArray_DATA(found);
@@ -82,10 +86,9 @@ static PyObject *size(PyObject *module, PyObject *object) {
 }
 
 static PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    vectors a, b, *shape;
     (void)module;
-    if (given != 2 || !read_vectors(args[0], &a) || !read_vectors(args[1], &b) || !(shape = wider(&a, &b)))
-        Py_RETURN_NONE;
+    vectors a, b, *shape = read_both(args, given, &a, &b);
+    if (!shape) Py_RETURN_NONE;
     PyArrayObject *found = empty(shape, 0);
     if (!found) return NULL;
     double *to = PyArray_DATA(found);

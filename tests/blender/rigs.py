@@ -4,8 +4,11 @@ A limb consists of `upper`, `lower` and `tip` under `hips`; the child `tip` show
 a target and a pole, as empties or as bones of the same armature.
 """
 
+import contextlib
+
 import bpy
 import numpy as np
+import pytest
 from mathutils import Euler, Matrix, Vector
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -428,3 +431,58 @@ def person(more=(), **options):
             above = above if above in ("chest", "hips") else above + side
             bones.append((name + side, above, *((sign * x, y, z) for x, y, z in ends)))
     return figure([*bones, *more], name="Body", **options)
+
+
+def to_nla(armature):
+    """Play its action by a new NLA strip."""
+    animation = armature.animation_data
+    animation.nla_tracks.new().strips.new("walk", 1, animation.action)
+
+
+def tweak(armature):
+    """Edit the action of its NLA strip."""
+    animation = armature.animation_data
+    animation.action = None
+    track = animation.nla_tracks[0]
+    track.select, animation.nla_tracks.active, track.strips[0].select = True, track, True
+    animation.use_tweak_mode = True
+    assert animation.use_tweak_mode
+
+
+def linked(path, kind, name):
+    """Save this file, begin a new one, and link what has this name from there."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True)
+    new_scene()
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        setattr(wanted, kind, [name])
+    return getattr(wanted, kind)[0]
+
+
+def link_action(armature, path):
+    """Give it its own action, linked from a file written for that. Returns the action."""
+    action = armature.animation_data.action
+    bpy.data.libraries.write(str(path), {action})
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.actions = [action.name]
+    armature.animation_data.action = wanted.actions[0]
+    return wanted.actions[0]
+
+
+@contextlib.contextmanager
+def refused(sentence):
+    """Expect that the code within is refused with this sentence and changes nothing."""
+    before = state()
+    with pytest.raises(RuntimeError, match=sentence):
+        yield
+    assert state() == before
+
+
+def chain_on(armature, count, *, connected=False):
+    """Add bones c0, c1, ... in a row, which branch off at the end of b2."""
+    bones = edit_bones(armature)
+    above, first = bones["b2"], bones["b2"]
+    for n in range(count):
+        bone = bones.new(f"c{n}")
+        bone.head, bone.tail = above.tail, above.tail + (first.tail - first.head).cross((0, 1, 0))
+        bone.parent, bone.use_connect, above = above, connected, bone
+    bpy.ops.object.mode_set(mode="POSE")

@@ -324,13 +324,7 @@ def test_longer_chains_bend_towards_their_pole(method):
 
 def test_chains_that_branch_are_one_problem():
     armature = tail()
-    bones = rigs.edit_bones(armature)
-    above = bones["b2"]
-    for n in range(3):
-        bone = bones.new(f"c{n}")
-        bone.head, bone.tail = (above.tail, above.tail + (bones["b2"].tail - bones["b2"].head).cross((0, 1, 0)))
-        bone.parent, bone.use_connect, above = above, True, bone
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.chain_on(armature, 3, connected=True)
     other = rigs.add_object("other")
     other.location = (0.9, 0.1, 0.9)
     ik = armature.pose.bones["c2"].constraints.new("IK")

@@ -475,6 +475,13 @@ def test_modifiers_that_act_outside_are_refused():
         of_clip(armature, reading, changed(reading.clip))
 
 
+def assert_read_as_played(armature):
+    """Read from curves alone, and as the scene plays them."""
+    reading = read(armature)
+    assert reading.through_scene is None
+    assert_same(reading.clip, read_through_scene(armature).clip)
+
+
 @pytest.mark.parametrize("interpolation", ["CONSTANT", "LINEAR", "BEZIER", "BOUNCE"])
 def test_curves_are_read_as_blender_plays_them(interpolation):
     armature = rigs.rigify_like()
@@ -483,9 +490,7 @@ def test_curves_are_read_as_blender_plays_them(interpolation):
         for key in curve.keyframe_points:
             key.interpolation = interpolation
         curve.update()
-    reading = read(armature)
-    assert reading.through_scene is None
-    assert_same(reading.clip, read_through_scene(armature).clip)
+    assert_read_as_played(armature)
 
 
 def test_muted_curves_do_not_play_but_muted_groups_do():
@@ -494,9 +499,7 @@ def test_muted_curves_do_not_play_but_muted_groups_do():
     _rotation_curve(armature, "DEF-shin.L").mute = True
     next(c for (path, _), c in curves_of(armature).items() if '"DEF-shin.R"' in path).group.mute = True
     bpy.context.scene.frame_set(3)
-    reading = read(armature)
-    assert reading.through_scene is None
-    assert_same(reading.clip, read_through_scene(armature).clip)
+    assert_read_as_played(armature)
 
 
 def test_what_is_posed_but_not_keyed_counts_and_stays():

@@ -36,9 +36,7 @@ def test_options_changed_in_the_redo_panel_are_in_the_sidebar(tmp_path):
 def test_numbers_show_their_unit():
     """Lengths of the scene, durations, angles, or percent of the leg length: whatever is no share and no direction."""
     for name, prop in _numbers().items():
-        of_a_leg = any(
-            text in prop.description for text in ("percentage of the leg length", "percentage of its length")
-        )
+        of_a_leg = "percentage of the leg length" in prop.description
         assert (prop.subtype == "PERCENTAGE") == of_a_leg, name
         assert (prop.unit != "NONE") != (prop.subtype in {"PERCENTAGE", "FACTOR", "DIRECTION"}), name
 

@@ -21,17 +21,12 @@ def no_keys(armature):
 
 
 def nla_track(armature):
-    animation = armature.animation_data
-    animation.nla_tracks.new().strips.new("walk", 1, animation.action)
+    rigs.to_nla(armature)
 
 
 def nla_tweak(armature):
     nla_track(armature)
-    animation = armature.animation_data
-    animation.action = None
-    track = animation.nla_tracks[0]
-    track.select, animation.nla_tracks.active, track.strips[0].select = True, track, True
-    animation.use_tweak_mode = True
+    rigs.tweak(armature)
 
 
 def rest_position(armature):
@@ -210,12 +205,7 @@ def test_no_leg_to_find_the_sole_of(tmp_path):
 
 def test_linked_and_overridden(tmp_path):
     armature = walks.walk(tmp_path)
-    library = str(tmp_path / "walk.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
-    rigs.new_scene()
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.objects = ["walk"]
-    armature = wanted.objects[0]
+    armature = rigs.linked(tmp_path / "walk.blend", "objects", "walk")
     bpy.context.collection.objects.link(armature)
     bpy.context.view_layer.objects.active = armature
     linked = "walk is linked from another file: make it local to bake it"
@@ -278,11 +268,7 @@ def test_library_override_with_a_local_action(tmp_path, listed):
 
 def test_linked_action(tmp_path):
     armature = walks.walk(tmp_path)
-    library = str(tmp_path / "action.blend")
-    bpy.data.libraries.write(library, {armature.animation_data.action})
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.actions = ["walk"]
-    armature.animation_data.action = wanted.actions[0]
+    rigs.link_action(armature, tmp_path / "action.blend")
     with pytest.raises(RuntimeError, match="Action walk is linked from another file: make it local first"):
         bpy.ops.ikcore.bake_feet()
 

@@ -26,13 +26,7 @@ def stretched():
 def branched():
     """Two chains that share bones, and one that hangs on them by bones without keys."""
     armature = tail()
-    bones = rigs.edit_bones(armature)
-    above = bones["b2"]
-    for n in range(4):
-        bone = bones.new(f"c{n}")
-        bone.head, bone.tail = above.tail, above.tail + (bones["b2"].tail - bones["b2"].head).cross((0, 1, 0))
-        bone.parent, above = above, bone
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.chain_on(armature, 4)
     for owner, count, place in (("c1", 5, (0.9, 0.1, 0.9)), ("c3", 1, (0.2, 0.9, 0.3))):
         ik = armature.pose.bones[owner].constraints.new("IK")
         ik.target, ik.chain_count = rigs.add_object(f"to {owner}"), count

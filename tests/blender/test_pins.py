@@ -738,12 +738,7 @@ def overridden(folder, make):
     bpy.context.scene.collection.children.link(collection)
     collection.objects.link(armature)
     bpy.context.scene.collection.objects.unlink(armature)
-    library = str(folder / "rig.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
-    rigs.new_scene()
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.collections = ["Character"]
-    linked = wanted.collections[0]
+    linked = rigs.linked(folder / "rig.blend", "collections", "Character")
     bpy.context.scene.collection.children.link(linked)
     made = linked.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer, do_fully_editable=True)
     bpy.context.scene.collection.children.unlink(linked)

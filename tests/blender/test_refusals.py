@@ -56,19 +56,12 @@ def two_iks(leg):
 
 def nla_track(leg):
     rigs.key_pose(leg, np.random.default_rng(1), (1, 20))
-    animation = leg.animation_data
-    animation.nla_tracks.new().strips.new("walk", 1, animation.action)
+    rigs.to_nla(leg)
 
 
 def nla_tweak(leg):
     nla_track(leg)
-    animation = leg.animation_data
-    animation.action = None
-    animation.nla_tracks[0].select = True
-    animation.nla_tracks.active = animation.nla_tracks[0]
-    animation.nla_tracks[0].strips[0].select = True
-    animation.use_tweak_mode = True
-    assert animation.use_tweak_mode
+    rigs.tweak(leg)
 
 
 def driver(leg):
@@ -274,12 +267,7 @@ def linked_leg(folder):
     """The leg of another file, linked, and its override."""
     rigs.leg()
     bpy.ops.object.mode_set(mode="OBJECT")
-    library = str(folder / "rig.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
-    rigs.new_scene()
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.objects = ["Leg"]
-    leg = wanted.objects[0]
+    leg = rigs.linked(folder / "rig.blend", "objects", "Leg")
     bpy.context.collection.objects.link(leg)
     bpy.context.view_layer.objects.active = leg
     return leg
@@ -325,14 +313,10 @@ def test_library_override(tmp_path, animated):
 def test_linked_action(tmp_path):
     leg = rigs.leg()
     rigs.key_pose(leg, np.random.default_rng(1), (1, 20))
-    library = str(tmp_path / "walk.blend")
-    bpy.data.libraries.write(library, {leg.animation_data.action})
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.actions = ["LegAction"]
-    leg.animation_data.action = wanted.actions[0]
+    action = rigs.link_action(leg, tmp_path / "walk.blend")
     with pytest.raises(RuntimeError, match="Action LegAction is linked from another file: make it local first"):
         bpy.ops.ikcore.bake_ik(solver="TWO_BONE")
-    leg.animation_data.action = wanted.actions[0].override_create()
+    leg.animation_data.action = action.override_create()
     with pytest.raises(RuntimeError, match=r"Action LegAction.* is a library override: make it local first"):
         bpy.ops.ikcore.bake_ik(solver="TWO_BONE")
 

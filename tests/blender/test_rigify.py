@@ -43,22 +43,28 @@ def turn(bone, frame, **angles):
     return mode
 
 
+def move_torso(armature, rng, far):
+    """Key the torso at random, and yield each frame with each side, whose limbs are to follow."""
+    for frame in (1, 7, 12):
+        torso = armature.pose.bones["torso"]
+        torso.location = rng.normal(0, far, 3)
+        torso.keyframe_insert("location", frame=frame)
+        for side in (".L", ".R"):
+            yield frame, side
+
+
 def animate_fk(armature, seed=1):
     """Limbs of FK that move, their knees and elbows about their hinges, under a torso that moves; IK_FK at FK."""
     rng = np.random.default_rng(seed)
-    for frame in (1, 7, 12):
-        torso = armature.pose.bones["torso"]
-        torso.location = rng.normal(0, 0.1, 3)
-        torso.keyframe_insert("location", frame=frame)
-        for side in (".L", ".R"):
-            for part in (*LEG, *ARM):
-                bone = armature.pose.bones[f"{part}_fk{side}"]
-                if part in ("shin", "forearm"):
-                    turn(bone, frame, x=rng.uniform(0.3, 1.2))
-                elif part == "toe":
-                    turn(bone, frame, x=rng.uniform(-0.5, 0.5))
-                else:
-                    turn(bone, frame, **dict(zip("xyz", rng.normal(0, 0.3, 3), strict=True)))
+    for frame, side in move_torso(armature, rng, 0.1):
+        for part in (*LEG, *ARM):
+            bone = armature.pose.bones[f"{part}_fk{side}"]
+            if part in ("shin", "forearm"):
+                turn(bone, frame, x=rng.uniform(0.3, 1.2))
+            elif part == "toe":
+                turn(bone, frame, x=rng.uniform(-0.5, 0.5))
+            else:
+                turn(bone, frame, **dict(zip("xyz", rng.normal(0, 0.3, 3), strict=True)))
     for bone in switches(armature):
         bone["IK_FK"] = 1.0
     bpy.context.scene.frame_set(1)
@@ -352,18 +358,14 @@ def test_a_rig_with_the_switch_of_another_kind_is_refused():
 def animate_paws(armature, seed=1):
     """As animate_fk, of four legs that bend as they do at rest."""
     rng = np.random.default_rng(seed)
-    for frame in (1, 7, 12):
-        torso = armature.pose.bones["torso"]
-        torso.location = rng.normal(0, 0.05, 3)
-        torso.keyframe_insert("location", frame=frame)
-        for side in (".L", ".R"):
-            for leg in ("", "front_"):
-                for part, most in (("thigh", 0.15), ("foot", 0.2)):
-                    angles = dict(zip("xyz", rng.normal(0, most, 3), strict=True))
-                    turn(armature.pose.bones[f"{leg}{part}_fk{side}"], frame, **angles)
-                bend = rng.uniform(0.0, 0.3)
-                turn(armature.pose.bones[f"{leg}shin_fk{side}"], frame, x=-bend if leg else bend)
-                turn(armature.pose.bones[f"{leg}toe{side}"], frame, x=rng.uniform(-0.3, 0.3))
+    for frame, side in move_torso(armature, rng, 0.05):
+        for leg in ("", "front_"):
+            for part, most in (("thigh", 0.15), ("foot", 0.2)):
+                angles = dict(zip("xyz", rng.normal(0, most, 3), strict=True))
+                turn(armature.pose.bones[f"{leg}{part}_fk{side}"], frame, **angles)
+            bend = rng.uniform(0.0, 0.3)
+            turn(armature.pose.bones[f"{leg}shin_fk{side}"], frame, x=-bend if leg else bend)
+            turn(armature.pose.bones[f"{leg}toe{side}"], frame, x=rng.uniform(-0.3, 0.3))
     for bone in switches(armature):
         bone["IK_FK"] = 1.0
     bpy.context.scene.frame_set(1)

@@ -27,3 +27,22 @@ static inline void solve_in_batches(const ik_solve_job *job, ptrdiff_t items, si
         solve(job, first, first + count < items ? first + count : items, scratch);
     free(memory);
 }
+
+/* Sets all numbers of an array to an expression of their index i. */
+#define FILL(number, array, value)                                                                                     \
+    for (int i = 0; i < (int)(sizeof array / sizeof(number)); i++)                                                     \
+    ((number *)(array))[i] = (number)(value)
+
+/* The rows of a job, in arrays of these names; `size`, `joint` and `item` are the bytes of a number, a joint, an item.
+ */
+#define JOB_ROWS                                                                                                       \
+    .rotations = {{pose, item, size}, joint, JOINTS}, .solved = {{solved, item, size}, joint, JOINTS},                 \
+    .status = {status, 4, 0}, .error = {error, size, 0}, .rotation_error = {angle, size, 0},                           \
+    .iterations = {iterations, 4, 0}
+
+/* The hash after all bytes that such a job writes. */
+#define HASH_RESULTS(hash)                                                                                             \
+    hash_bytes(hash_bytes(hash_bytes(hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error), angle,  \
+                                     sizeof angle),                                                                    \
+                          status, sizeof status),                                                                      \
+               iterations, sizeof iterations)

@@ -9,6 +9,7 @@
 #include "ik.h"
 
 #include "problems.h"
+#include "isas.h"
 
 enum { ITEMS = 120 / FEWER, JOINTS = 9, GOALS = 3, ITERATIONS = 30 };
 
@@ -61,12 +62,9 @@ static ik_skeleton random_skeleton(const scene *scene) {
         uint64_t hash = HASH_START;                                                                                    \
         random_state = 1;                                                                                              \
         ik_skeleton skeleton = random_skeleton(scene);                                                                 \
-        for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                                   \
-            (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                         \
-        for (int i = 0; i < GOALS * ITEMS * 3; i++)                                                                    \
-            (&targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                      \
-        for (int i = 0; i < ITEMS * 4; i++)                                                                            \
-            (&turned[0][0])[i] = (number)random_number();                                                              \
+        FILL(number, pose, random_number() + (i % 4 ? 0 : 2));                                                         \
+        FILL(number, targets, 2 * coordinate(i / 3, 8, 5, 1e30));                                                      \
+        FILL(number, turned, random_number());                                                                         \
         const ik_goal turn = {.kind = IK_TURN, .joint = 8, .rotation = {turned, 4 * size, size}};                      \
         const ik_goal second = {.joint = 5, .position = {targets[1], 3 * size, size}};                                 \
         const ik_goal look = {.kind = IK_LOOK,                                                                         \
@@ -80,34 +78,23 @@ static ik_skeleton random_skeleton(const scene *scene) {
                             .goals = goals,                                                                            \
                             .goal_count = scene->goals,                                                                \
                             .options = ik_ccd_options(),                                                               \
-                            .rotations = {{pose, item, size}, joint, JOINTS},                                          \
                             .moved = {{moved, JOINTS * 3 * size, size}, 3 * size, JOINTS},                             \
-                            .solved = {{solved, item, size}, joint, JOINTS},                                           \
-                            .status = {status, 4, 0},                                                                  \
-                            .error = {error, size, 0},                                                                 \
-                            .rotation_error = {angle, size, 0},                                                        \
-                            .iterations = {iterations, 4, 0}};                                                         \
+                            JOB_ROWS};                                                                                 \
         job.options.iterations = ITERATIONS;                                                                           \
         job.options.start_from_tail = !scene->from_root;                                                               \
         job.options.feedback = 2 * scene->held;                                                                        \
         job.options.bounce = scene->held;                                                                              \
         solve_in_batches(&job, ITEMS, ik_ccd_scratch_##name(&job), ik_ccd_##name);                                     \
         if (scene->slides) hash = hash_bytes(hash, moved, sizeof moved);                                               \
-        hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                               \
-        hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                               \
-        return hash_bytes(hash, iterations, sizeof iterations);                                                        \
+        return HASH_RESULTS(hash);                                                                                     \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+    EACH_ISA(isa) {
         for (size_t k = 0; k < sizeof scenes / sizeof scenes[0]; k++) {
-            printf("%s %s f32 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f32(&scenes[k]));
-            printf("%s %s f64 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f64(&scenes[k]));
+            print_hashes(isa, scenes[k].name, hash_f32(&scenes[k]), hash_f64(&scenes[k]));
         }
     }
     return 0;

@@ -7,6 +7,7 @@
 #include "ik.h"
 
 #include "problems.h"
+#include "isas.h"
 
 enum { ITEMS = 400 / FEWER, JOINTS = 8, SKELETONS = 6, STRAIGHT = 4 };
 
@@ -50,24 +51,15 @@ static double target_of(int which, int item, int axis) {
         random_state = 1;                                                                                              \
         for (int which = 0; which < SKELETONS; which++) {                                                              \
             ik_skeleton skeleton = random_skeleton(which);                                                             \
-            for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                               \
-                (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : which < STRAIGHT ? 2 : 30));             \
+            FILL(number, pose, random_number() + (i % 4 ? 0 : which < STRAIGHT ? 2 : 30));                             \
             for (int i = 0; i < ITEMS * 3; i++) {                                                                      \
                 (&target[0][0])[i] = (number)target_of(which, i / 3, i % 3);                                           \
                 (&pole[0][0])[i] = (number)random_number();                                                            \
             }                                                                                                          \
             ik_goal goal = {.joint = JOINTS - 1, .position = {target, 3 * size, size}};                                \
             if (which % 4 > 1) goal.pole = (ik_rows){pole, 3 * size, size};                                            \
-            ik_solve_job job = {.skeleton = &skeleton,                                                                 \
-                                .goals = &goal,                                                                        \
-                                .goal_count = 1,                                                                       \
-                                .options = ik_##method##_options(),                                                    \
-                                .rotations = {{pose, item, size}, joint, JOINTS},                                      \
-                                .solved = {{solved, item, size}, joint, JOINTS},                                       \
-                                .status = {status, 4, 0},                                                              \
-                                .error = {error, size, 0},                                                             \
-                                .rotation_error = {angle, size, 0},                                                    \
-                                .iterations = {iterations, 4, 0}};                                                     \
+            ik_solve_job job = {                                                                                       \
+                .skeleton = &skeleton, .goals = &goal, .goal_count = 1, .options = ik_##method##_options(), JOB_ROWS}; \
             solve_in_batches(&job, ITEMS, ik_##method##_scratch_##name(&job), ik_##method##_##name);                   \
             hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
             hash = hash_bytes(hash_bytes(hash, status, sizeof status), iterations, sizeof iterations);                 \
@@ -87,19 +79,12 @@ DEFINE_HASH(ccd, float, f32)
 DEFINE_HASH(ccd, double, f64)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
-        printf("%s follow f32 %016llx\n", isas[i], (unsigned long long)hash_follow_f32());
-        printf("%s follow f64 %016llx\n", isas[i], (unsigned long long)hash_follow_f64());
-        printf("%s circle f32 %016llx\n", isas[i], (unsigned long long)hash_circle_f32());
-        printf("%s circle f64 %016llx\n", isas[i], (unsigned long long)hash_circle_f64());
-        printf("%s spring f32 %016llx\n", isas[i], (unsigned long long)hash_spring_f32());
-        printf("%s spring f64 %016llx\n", isas[i], (unsigned long long)hash_spring_f64());
-        printf("%s fabrik f32 %016llx\n", isas[i], (unsigned long long)hash_fabrik_f32());
-        printf("%s fabrik f64 %016llx\n", isas[i], (unsigned long long)hash_fabrik_f64());
-        printf("%s ccd f32 %016llx\n", isas[i], (unsigned long long)hash_ccd_f32());
-        printf("%s ccd f64 %016llx\n", isas[i], (unsigned long long)hash_ccd_f64());
+    EACH_ISA(isa) {
+        print_hashes(isa, "follow", hash_follow_f32(), hash_follow_f64());
+        print_hashes(isa, "circle", hash_circle_f32(), hash_circle_f64());
+        print_hashes(isa, "spring", hash_spring_f32(), hash_spring_f64());
+        print_hashes(isa, "fabrik", hash_fabrik_f32(), hash_fabrik_f64());
+        print_hashes(isa, "ccd", hash_ccd_f32(), hash_ccd_f64());
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "ik.h"
 
 #include "tree.h"
+#include "isas.h"
 
 enum { ITEMS = 200 / FEWER, GOALS = 3, FORMS = 3 };
 static const char *const forms[FORMS] = {"limbs", "aims", "stretched"};
@@ -99,16 +100,12 @@ static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_numbe
         return hash;                                                                                                   \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+    EACH_ISA(isa) {
         for (int form = 0; form < FORMS; form++) {
-            printf("%s %s f32 %016llx\n", isas[i], forms[form], (unsigned long long)hash_f32(form));
-            printf("%s %s f64 %016llx\n", isas[i], forms[form], (unsigned long long)hash_f64(form));
+            print_hashes(isa, forms[form], hash_f32(form), hash_f64(form));
         }
     }
     return 0;

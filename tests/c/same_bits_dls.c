@@ -106,16 +106,11 @@ static int goals_of_every_kind(ik_goal *goals, const ik_goal *place, const ik_go
         uint64_t hash = HASH_START;                                                                                    \
         random_state = 1;                                                                                              \
         ik_skeleton skeleton = random_skeleton(scene);                                                                 \
-        for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                                   \
-            (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                         \
-        for (int i = 0; i < ITEMS * JOINTS * 3; i++)                                                                   \
-            (&scales[0][0][0])[i] = (number)(1 + 0.125 * random_number());                                             \
-        for (int i = 0; i < GOALS * ITEMS * 3; i++)                                                                    \
-            (&targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                      \
-        for (int i = 0; i < ITEMS * 4; i++)                                                                            \
-            (&turned[0][0])[i] = (number)random_number();                                                              \
-        for (int i = 0; i < ITEMS; i++)                                                                                \
-            weight[i] = (number)(2 * coordinate(i, 8, 8, 1e30) + 1);                                                   \
+        FILL(number, pose, random_number() + (i % 4 ? 0 : 2));                                                         \
+        FILL(number, scales, 1 + 0.125 * random_number());                                                             \
+        FILL(number, targets, 2 * coordinate(i / 3, 8, 5, 1e30));                                                      \
+        FILL(number, turned, random_number());                                                                         \
+        FILL(number, weight, 2 * coordinate(i, 8, 8, 1e30) + 1);                                                       \
         const ik_goal place = {.joint = 8, .position = {targets[0], 3 * size, size}, .weight = {weight, size, 0}};     \
         const ik_goal turn = {.kind = IK_TURN, .joint = 8, .rotation = {turned, 4 * size, size}};                      \
         const ik_goal second = {.joint = 5, .position = {targets[1], 3 * size, size}};                                 \
@@ -131,14 +126,9 @@ static int goals_of_every_kind(ik_goal *goals, const ik_goal *place, const ik_go
                                         .max_step = 1,                                                                 \
                                         .posture = scene->posture,                                                     \
                                         .restarts = scene->restarts},                                                  \
-                            .rotations = {{pose, item, size}, joint, JOINTS},                                          \
                             .moved = {{moved, JOINTS * 3 * size, size}, 3 * size, JOINTS},                             \
                             .goal_errors = {{errors, KINDS * size, 0}, size, KINDS},                                   \
-                            .solved = {{solved, item, size}, joint, JOINTS},                                           \
-                            .status = {status, 4, 0},                                                                  \
-                            .error = {error, size, 0},                                                                 \
-                            .rotation_error = {angle, size, 0},                                                        \
-                            .iterations = {iterations, 4, 0}};                                                         \
+                            JOB_ROWS};                                                                                 \
         if (scene->kinds > 3)                                                                                          \
             goals[7] = (ik_goal){.kind = IK_OUTSIDE,                                                                   \
                                  .joint = 6,                                                                           \
@@ -149,19 +139,15 @@ static int goals_of_every_kind(ik_goal *goals, const ik_goal *place, const ik_go
         const ptrdiff_t items = scene->kinds ? FEW_ITEMS : ITEMS;                                                      \
         solve_in_batches(&job, items, ik_dls_scratch_##name(&job), ik_dls_##name);                                     \
         if (scene->kinds) hash = hash_bytes(hash_bytes(hash, moved, sizeof moved), errors, sizeof errors);             \
-        hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                               \
-        hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                               \
-        return hash_bytes(hash, iterations, sizeof iterations);                                                        \
+        return HASH_RESULTS(hash);                                                                                     \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
     EACH_ISA(isa) {
         for (size_t k = 0; k < sizeof scenes / sizeof scenes[0]; k++) {
-            printf("%s %s f32 %016llx\n", isa, scenes[k].name, (unsigned long long)hash_f32(&scenes[k]));
-            printf("%s %s f64 %016llx\n", isa, scenes[k].name, (unsigned long long)hash_f64(&scenes[k]));
+            print_hashes(isa, scenes[k].name, hash_f32(&scenes[k]), hash_f64(&scenes[k]));
         }
     }
     return 0;

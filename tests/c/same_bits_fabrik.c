@@ -23,12 +23,9 @@ enum { ITEMS = 200 / FEWER, GOALS = 2, ITERATIONS = 40 };
         for (int kind = 0; kind < 6; kind++) {                                                                         \
             const int levels = kind == 5;                                                                              \
             ik_skeleton skeleton = random_skeleton(levels ? IK_CONES : kind);                                          \
-            for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                               \
-                (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                     \
-            for (int i = 0; i < GOALS * ITEMS * 3; i++)                                                                \
-                (&targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                  \
-            for (int i = 0; i < ITEMS * 4; i++)                                                                        \
-                (&turned[0][0])[i] = (number)random_number();                                                          \
+            FILL(number, pose, random_number() + (i % 4 ? 0 : 2));                                                     \
+            FILL(number, targets, 2 * coordinate(i / 3, 8, 5, 1e30));                                                  \
+            FILL(number, turned, random_number());                                                                     \
             ik_goal goals[GOALS + 1] = {{.joint = 5, .level = levels, .position = {targets[0], 3 * size, size}},       \
                                         {.joint = 8, .position = {targets[1], 3 * size, size}},                        \
                                         {.kind = IK_TURN, .joint = 8, .rotation = {turned, 4 * size, size}}};          \
@@ -36,27 +33,16 @@ enum { ITEMS = 200 / FEWER, GOALS = 2, ITERATIONS = 40 };
                                 .goals = goals,                                                                        \
                                 .goal_count = GOALS + 1,                                                               \
                                 .options = {.iterations = ITERATIONS, .tolerance = 1e-4, .rotation_tolerance = 1e-3},  \
-                                .rotations = {{pose, item, size}, joint, JOINTS},                                      \
-                                .solved = {{solved, item, size}, joint, JOINTS},                                       \
-                                .status = {status, 4, 0},                                                              \
-                                .error = {error, size, 0},                                                             \
-                                .rotation_error = {angle, size, 0},                                                    \
-                                .iterations = {iterations, 4, 0}};                                                     \
+                                JOB_ROWS};                                                                             \
             solve_in_batches(&job, ITEMS, ik_fabrik_scratch_##name(&job), ik_fabrik_##name);                           \
-            hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
-            hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                           \
-            hash = hash_bytes(hash, iterations, sizeof iterations);                                                    \
+            hash = HASH_RESULTS(hash);                                                                                 \
         }                                                                                                              \
         return hash;                                                                                                   \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
-    EACH_ISA(isa) {
-        printf("%s fabrik f32 %016llx\n", isa, (unsigned long long)hash_f32());
-        printf("%s fabrik f64 %016llx\n", isa, (unsigned long long)hash_f64());
-    }
+    EACH_ISA(isa) { print_hashes(isa, "fabrik", hash_f32(), hash_f64()); }
     return 0;
 }

@@ -91,15 +91,13 @@ static int random_cones(int limit, double cones[IK_CONES][COLUMNS]) {
         return hash;                                                                                                   \
     }
 
-DEFINE_HASH(float, f32)
-DEFINE_HASH(double, f64)
+FLOAT_AND_DOUBLE(DEFINE_HASH)
 
 int main(void) {
     EACH_ISA(isa) {
         for (int kusudamas = 0; kusudamas < 2; kusudamas++) {
             const char *what = kusudamas ? "kusudamas" : "limits";
-            printf("%s %s f32 %016llx\n", isa, what, (unsigned long long)hash_f32(kusudamas));
-            printf("%s %s f64 %016llx\n", isa, what, (unsigned long long)hash_f64(kusudamas));
+            print_hashes(isa, what, hash_f32(kusudamas), hash_f64(kusudamas));
         }
     }
     return 0;

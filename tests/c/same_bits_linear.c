@@ -9,6 +9,7 @@
 #include "ik.h"
 
 #include "problems.h"
+#include "isas.h"
 
 enum { ITEMS = 200 / FEWER, JOINTS = 8, SCENES = 3 };
 
@@ -39,12 +40,9 @@ static ik_skeleton random_skeleton(int scene) {
         random_state = 1;                                                                                              \
         for (int scene = 0; scene < SCENES; scene++) {                                                                 \
             ik_skeleton skeleton = random_skeleton(scene);                                                             \
-            for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                               \
-                (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                     \
-            for (int i = 0; i < 2 * ITEMS * 3; i++)                                                                    \
-                (&target[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                   \
-            for (int i = 0; i < ITEMS * 4; i++)                                                                        \
-                (&turned[0][0])[i] = (number)random_number();                                                          \
+            FILL(number, pose, random_number() + (i % 4 ? 0 : 2));                                                     \
+            FILL(number, target, 2 * coordinate(i / 3, 8, 5, 1e30));                                                   \
+            FILL(number, turned, random_number());                                                                     \
             const ik_goal goals[SCENES][2] = {{{.joint = 7, .position = {target[0], 3 * size, size}}},                 \
                                               {{.joint = 7, .position = {target[0], 3 * size, size}},                  \
                                                {.kind = IK_TURN, .joint = 7, .rotation = {turned, 4 * size, size}}},   \
@@ -54,18 +52,11 @@ static ik_skeleton random_skeleton(int scene) {
                                 .goals = goals[scene],                                                                 \
                                 .goal_count = scene ? 2 : 1,                                                           \
                                 .options = ik_##method##_options(),                                                    \
-                                .rotations = {{pose, item, size}, joint, JOINTS},                                      \
-                                .solved = {{solved, item, size}, joint, JOINTS},                                       \
-                                .status = {status, 4, 0},                                                              \
-                                .error = {error, size, 0},                                                             \
-                                .rotation_error = {angle, size, 0},                                                    \
-                                .iterations = {iterations, 4, 0}};                                                     \
+                                JOB_ROWS};                                                                             \
             job.options.iterations = 60;                                                                               \
             job.options.posture = scene > 1 && job.options.truncation > 0 ? 0.25 : 0;                                  \
             solve_in_batches(&job, ITEMS, ik_##method##_scratch_##name(&job), ik_##method##_##name);                   \
-            hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
-            hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                           \
-            hash = hash_bytes(hash, iterations, sizeof iterations);                                                    \
+            hash = HASH_RESULTS(hash);                                                                                 \
         }                                                                                                              \
         return hash;                                                                                                   \
     }
@@ -73,9 +64,7 @@ static ik_skeleton random_skeleton(int scene) {
 #define BOTH(method)                                                                                                   \
     DEFINE_HASH(method, float, f32)                                                                                    \
     DEFINE_HASH(method, double, f64)
-#define PRINT(method)                                                                                                  \
-    printf("%s " #method " f32 %016llx\n", isas[i], (unsigned long long)hash_##method##_f32());                        \
-    printf("%s " #method " f64 %016llx\n", isas[i], (unsigned long long)hash_##method##_f64());
+#define PRINT(method) print_hashes(isa, #method, hash_##method##_f32(), hash_##method##_f64());
 
 BOTH(transpose)
 BOTH(pinv)
@@ -88,9 +77,7 @@ BOTH(lbfgsb)
 BOTH(full_body)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+    EACH_ISA(isa) {
         PRINT(transpose)
         PRINT(pinv)
         PRINT(svf)

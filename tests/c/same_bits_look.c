@@ -64,9 +64,6 @@ DEFINE_HASH(float, f32, 1e30)
 DEFINE_HASH(double, f64, 1e250)
 
 int main(void) {
-    EACH_ISA(isa) {
-        printf("%s look f32 %016llx\n", isa, (unsigned long long)look_f32());
-        printf("%s look f64 %016llx\n", isa, (unsigned long long)look_f64());
-    }
+    EACH_ISA(isa) { print_hashes(isa, "look", look_f32(), look_f64()); }
     return 0;
 }

@@ -77,9 +77,6 @@ DEFINE_HASH(float, f32, 1e30)
 DEFINE_HASH(double, f64, 1e250)
 
 int main(void) {
-    EACH_ISA(isa) {
-        printf("%s rotations f32 %016llx\n", isa, (unsigned long long)hash_f32());
-        printf("%s rotations f64 %016llx\n", isa, (unsigned long long)hash_f64());
-    }
+    EACH_ISA(isa) { print_hashes(isa, "rotations", hash_f32(), hash_f64()); }
     return 0;
 }

@@ -67,10 +67,7 @@ int main(void) {
     for (int i = 0; i < JOINTS; i++)
         rests[4 * i] = 1;
     const ik_skeleton skeleton = {JOINTS, parents, order, rank, offsets, rests, NULL, NULL};
-    EACH_ISA(isa) {
-        printf("%s skeleton f32 %016llx\n", isa, (unsigned long long)hash_f32(&skeleton, scratch));
-        printf("%s skeleton f64 %016llx\n", isa, (unsigned long long)hash_f64(&skeleton, scratch));
-    }
+    EACH_ISA(isa) { print_hashes(isa, "skeleton", hash_f32(&skeleton, scratch), hash_f64(&skeleton, scratch)); }
     free(scratch);
     return 0;
 }

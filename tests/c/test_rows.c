@@ -5,16 +5,9 @@
 #include <string.h>
 
 #include "ik.h"
+#include "check.h"
 
 enum { ITEMS = 19, JOINTS = 4, LIMB = 3, MOST = 7 };
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition, ik_isa());               \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 static double inputs[MOST][ITEMS * JOINTS * 4], outputs[2][MOST][ITEMS * JOINTS * 4];
 static int32_t status[2][ITEMS];

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import mocap
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -728,16 +729,11 @@ def test_numbers_that_overflow_are_refused_in_silence(tmp_path: Path) -> None:
 
 # --- files that others made ------------------------------------------------------------------------------------------
 
-MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
-CLIPS = json.loads((MOCAP / "clips.json").read_text())["clips"] if (MOCAP / "clips.json").exists() else []
 
-
-@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
-@pytest.mark.parametrize("given", CLIPS, ids=lambda given: f"{given['file']}-{given['clip']}")
+@mocap.each_clip
 def test_legs_of_real_files_are_as_another_script_found_them(given: dict[str, Any]) -> None:
     """BVH and glTF alike: frames, rate, lengths of legs and how far knees open and close."""
-    animation = given["clip"] if given["format"] == "gltf" else None
-    clip = ik.Clip.read(MOCAP / given["file"], animation, up=given["up"], unit=given["metres_per_unit"])
+    clip = mocap.read(given)
     assert (len(clip), round(clip.fps, 4)) == (given["frames_in_file"], given["fps"])
     positions = clip.skeleton.forward(clip.pose).positions[given["skip_first_frames"] :] * clip.unit
     for leg, truth in zip(given["legs"], given["baseline"]["legs"], strict=True):
@@ -750,14 +746,14 @@ def test_legs_of_real_files_are_as_another_script_found_them(given: dict[str, An
         assert [angle.min(), angle.max()] == pytest.approx(truth["knee_angle_deg"], abs=0.006)
 
 
-@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@mocap.needs_clips
 @pytest.mark.parametrize(
     ("name", "animation", "unit", "count"), [("Fox.glb", "Walk", 0.01, 1728), ("Woman.gltf", "Walking", 0.34, 5718)]
 )
 def test_the_skin_of_real_feet_ends_at_the_floor(name: str, animation: str, unit: float, count: int) -> None:
     """Which is at height 0 in both, and which joints alone do not show."""
-    clip = ik.Clip.read(MOCAP / name, animation, unit=unit)
-    skin = ik.gltf.skin(MOCAP / name)
+    clip = ik.Clip.read(mocap.MOCAP / name, animation, unit=unit)
+    skin = ik.gltf.skin(mocap.MOCAP / name)
     assert sum(map(len, skin.values())) == count
     feet = ik.Feet.detect(clip.skeleton, clip=clip, vertices=skin)
     assert feet != ik.Feet.detect(clip.skeleton, clip=clip)

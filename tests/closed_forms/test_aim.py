@@ -269,10 +269,8 @@ def test_the_unit_of_length_does_not_matter(scale: float, dtype: Any, isa: str) 
 def test_a_bad_number_stays_in_its_own_item(name: str, bad: float, isa: str) -> None:
     joint = random(np.float64, 9) | {"twist": np.full(9, 0.1), "influence": np.full(9, 0.5)}
     good = ik.aim(**joint)
-    joint[name] = joint[name].copy()
-    joint[name].reshape(9, -1)[4, 0] = bad
     with pytest.warns(ik.UnusableWarning, match=r"aim: 1 of 9 items"), np.errstate(all="raise"):
-        aimed = ik.aim(**joint)
+        aimed = ik.aim(**ref.spoiled(joint, name, bad))
     assert aimed.status[4] == Status.NOT_FINITE
     assert_allclose(aimed.delta[4], NO_TURN, rtol=0, atol=0)
     others = np.arange(9) != 4

@@ -474,8 +474,7 @@ def test_nothing_moves_without_weight_whatever_the_target(nothing: Any, bad: flo
 def test_a_bad_number_stays_in_its_own_item(name: str, bad: float, isa: str) -> None:
     chain = random(np.float64, 9) | {"influence": np.full(9, 0.5)}
     good = ik.look_at(**chain)
-    chain[name] = chain[name].copy()
-    chain[name].reshape(9, -1)[4, 0] = bad
+    chain = ref.spoiled(chain, name, bad)
     with pytest.warns(ik.UnusableWarning, match=r"look: 1 of 9 items"), np.errstate(all="raise"):
         found = ik.look_at(**chain)
     assert found.status[4] == Status.NOT_FINITE

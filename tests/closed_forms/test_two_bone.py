@@ -11,7 +11,20 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from limbs import COUNT, TOLERANCE, Inputs, Pose, check, checked, directions, limbs, posed, solve, solve_quietly
+from limbs import (
+    COUNT,
+    TOLERANCE,
+    Inputs,
+    Pose,
+    check,
+    checked,
+    directions,
+    limbs,
+    limbs_at_origin,
+    posed,
+    solve,
+    solve_quietly,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import ArrayLike, NDArray
 from reference import multiply, norm, rotate, unit
@@ -464,9 +477,7 @@ def test_a_bone_lost_in_the_rounding_of_the_other(first: bool, says: Any, dtype:
 @pytest.mark.parametrize("says", SAYS, ids=SAYS_IDS)
 def test_a_target_opposite_the_old_line(says: tuple[str, ...], dtype: Any, isa: str) -> None:
     """Directions at which the shortest arc is nearly undefined, and at which it is."""
-    inputs = limbs(dtype, seed=21)
-    random = np.random.default_rng(22)
-    inputs["root"] = np.zeros_like(inputs["root"])
+    inputs, random = limbs_at_origin(dtype, 21)
     hair = 10.0 ** random.uniform(-18, 0, (COUNT, 1)) * directions(random)
     hair[::10] = 0
     inputs["target"] = (-inputs["end"] * random.uniform(0.1, 1.5, (COUNT, 1)) + hair).astype(dtype)
@@ -475,11 +486,9 @@ def test_a_target_opposite_the_old_line(says: tuple[str, ...], dtype: Any, isa: 
 
 @pytest.mark.parametrize("says", SAYS, ids=SAYS_IDS)
 def test_nearly_straight_and_nearly_folded_limbs(says: tuple[str, ...], dtype: Any, isa: str) -> None:
-    inputs = limbs(dtype, seed=23)
-    random = np.random.default_rng(24)
+    inputs, random = limbs_at_origin(dtype, 23)
     hair = 10.0 ** random.uniform(-18, 0, (COUNT, 1)) * directions(random)
     ratio = random.uniform(0.1, 2, (COUNT, 1)) * random.choice([-1, 1], (COUNT, 1))
-    inputs["root"] = np.zeros_like(inputs["root"])
     inputs["end"] = (inputs["mid"] * (1 + ratio) + hair).astype(dtype)
     checked(**only(inputs, *says))
 
@@ -487,9 +496,7 @@ def test_nearly_straight_and_nearly_folded_limbs(says: tuple[str, ...], dtype: A
 @pytest.mark.parametrize("says", SAYS, ids=SAYS_IDS)
 def test_an_end_near_the_root(says: tuple[str, ...], dtype: Any, isa: str) -> None:
     """Equal bones folded onto each other: the old line from root to end is very short."""
-    inputs = limbs(dtype, seed=25)
-    random = np.random.default_rng(26)
-    inputs["root"] = np.zeros_like(inputs["root"])
+    inputs, random = limbs_at_origin(dtype, 25)
     inputs["end"] = (10.0 ** random.uniform(-18, 0, (COUNT, 1)) * directions(random)).astype(dtype)
     checked(**only(inputs, *says))
 
@@ -507,9 +514,7 @@ def test_a_pole_near_the_line(says: tuple[str, ...], dtype: Any, isa: str) -> No
 
 @pytest.mark.parametrize("says", SAYS, ids=SAYS_IDS)
 def test_bones_of_very_different_length(says: tuple[str, ...], dtype: Any, isa: str) -> None:
-    inputs = limbs(dtype, seed=29)
-    random = np.random.default_rng(30)
-    inputs["root"] = np.zeros_like(inputs["root"])
+    inputs, random = limbs_at_origin(dtype, 29)
     ratio = 10.0 ** random.uniform(-8, 8, (COUNT, 1))
     inputs["end"] = (inputs["mid"] + ratio * directions(random)).astype(dtype)
     inputs["target"] = (np.maximum(ratio, 1) * random.uniform(0, 2, (COUNT, 1)) * directions(random)).astype(dtype)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import gaits
+import mocap
 import numpy as np
 import pytest
 from gaits import ASIDE, Gait, Plant, moved
@@ -832,9 +833,8 @@ def test_feet_without_heels() -> None:
 
 # --- another library's contacts --------------------------------------------------------------------------------------
 
-MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
 LABELS = Path(os.environ.get("IKCORE_CONFORMANCE", "none")) / "contacts_cmu_12_01_pybvh.json"
-WALK = MOCAP / "cmu_12_01_walk.bvh"
+WALK = mocap.MOCAP / "cmu_12_01_walk.bvh"
 
 
 @pytest.mark.skipif(not (LABELS.exists() and WALK.exists()), reason="no folder of clips, or of published cases")
@@ -861,7 +861,7 @@ def test_a_captured_walk_beside_the_labels_of_another_library(case: str) -> None
 @pytest.mark.parametrize("factor", [0.75, 0.85, 1.15, 1.25])
 @pytest.mark.parametrize(("file", "unit"), [("cmu_12_01_walk.bvh", 0.0564444), ("pab_walk.bvh", 0.01)])
 def test_a_path_of_a_captured_walk_that_was_scaled(file: str, unit: float, factor: float) -> None:
-    clip = ik.Clip.read(MOCAP / file, unit=unit)
+    clip = ik.Clip.read(mocap.MOCAP / file, unit=unit)
     way = clip.skeleton.forward(clip.pose).positions[:, 0] * [1, 0, 1]
     clean, found = ik.Contacts.detect(clip), ik.Contacts.detect(moved(clip, (factor - 1) * way))
     for key in KEYS:
@@ -870,14 +870,9 @@ def test_a_path_of_a_captured_walk_that_was_scaled(file: str, unit: float, facto
         )  # what slides counts as still a little longer
 
 
-CLIPS = json.loads((MOCAP / "clips.json").read_text())["clips"] if (MOCAP / "clips.json").exists() else []
-
-
-@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
-@pytest.mark.parametrize("given", CLIPS, ids=lambda given: f"{given['file']}-{given['clip']}")
+@mocap.each_clip
 def test_real_clips(given: dict[str, Any]) -> None:
-    animation = given["clip"] if given["format"] == "gltf" else None
-    clip = ik.Clip.read(MOCAP / given["file"], animation, up=given["up"], unit=given["metres_per_unit"])
+    clip = mocap.read(given)
     contacts = ik.Contacts.detect(clip)
     assert all(((weights >= 0) & (weights <= 1)).all() for weights in contacts.weights.values())
     if not given["in_place"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import pickle
 import re
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import gaits
+import mocap
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -762,15 +762,10 @@ def test_damaged_files_are_refused(text: str, tmp_path: Path) -> None:
 
 # --- files that others made ------------------------------------------------------------------------------------------
 
-MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
-CLIPS = json.loads((MOCAP / "clips.json").read_text())["clips"] if (MOCAP / "clips.json").exists() else []
 
-
-@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
-@pytest.mark.parametrize("given", CLIPS, ids=lambda given: f"{given['file']}-{given['clip']}")
+@mocap.each_clip
 def test_legs_of_real_files_are_as_another_script_has_them(given: dict[str, Any]) -> None:
-    animation = given["clip"] if given["format"] == "gltf" else None
-    clip = ik.Clip.read(MOCAP / given["file"], animation, up=given["up"], unit=given["metres_per_unit"])
+    clip = mocap.read(given)
     feet = ik.Feet.detect(clip.skeleton, clip=clip)
     assert {leg.hip for leg in feet} == {leg["hip"] for leg in given["legs"]}
     by_hip = {leg.hip: leg for leg in feet}
@@ -789,20 +784,20 @@ def test_legs_of_real_files_are_as_another_script_has_them(given: dict[str, Any]
             assert leg.toe == (f"{end}_end" if truth["toe_end"] == "End Site" else truth["toe_end"])
 
 
-@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@mocap.needs_clips
 @pytest.mark.parametrize("animation", ["Walk", "Run"])
 def test_paws_of_a_real_fox_reach_the_ground(animation: str) -> None:
     """Its wrists are 6.7 cm above the ground at rest."""
-    clip = ik.Clip.read(MOCAP / "Fox.glb", animation, unit=0.01)
+    clip = ik.Clip.read(mocap.MOCAP / "Fox.glb", animation, unit=0.01)
     feet = ik.Feet.detect(clip.skeleton, clip=clip)
     at = feet.positions(clip.skeleton, clip.skeleton.rest)
     assert_allclose([at[leg.name, "ball"][1] for leg in feet], 0, atol=0.01)  # centimetres
 
 
-@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@mocap.needs_clips
 def test_soles_of_the_cleanest_walk_stand_still_on_the_floor() -> None:
     """In the frames in which a foot is flat all its points are at one height, that of the other foot too."""
-    clip = ik.Clip.read(MOCAP / "pab_walk.bvh", unit=0.01)
+    clip = ik.Clip.read(mocap.MOCAP / "pab_walk.bvh", unit=0.01)
     feet = ik.Feet.detect(clip.skeleton, clip=clip)
     assert not any(leg.soles for leg in ik.Feet.detect(clip.skeleton))  # at rest it is in the middle of a step
     places = feet.positions(clip.skeleton, clip.pose)

@@ -26,6 +26,15 @@ CRANE = ik.Skeleton(
 )
 
 
+def assert_crane_within_limits(pose: ik.Pose) -> None:
+    for joint in (1, 2):
+        off = ik.rotations.multiply(ik.rotations.conjugate(CRANE.rest.rotations[joint]), pose.rotations[:, joint])
+        assert np.max(CRANE.limits[joint].violation(off)) <= 1e-12  # type: ignore[union-attr]
+    assert pose.translations is not None
+    slid = pose.translations[:, 0] - CRANE.offsets[0]
+    assert ((slid >= [-1, 0, 0]) & (slid <= [1, 0, 0.5])).all()
+
+
 def reachable(count: int) -> Any:
     """Positions of the crane's tip in poses within limits."""
     turned = np.repeat(CRANE.rest.rotations[None], count, axis=0)
@@ -95,12 +104,7 @@ def test_limits_hold_and_a_batch_changes_no_bit() -> None:
     found = ik.solvers.broyden(CRANE, CRANE.rest, goals)
     assert found.reached.tolist() == [True, True, False]
     assert found.status[2] & ik.Status.TOO_FAR
-    for joint in (1, 2):
-        off = ik.rotations.multiply(ik.rotations.conjugate(CRANE.rest.rotations[joint]), found.pose.rotations[:, joint])
-        assert np.max(CRANE.limits[joint].violation(off)) <= 1e-12  # type: ignore[union-attr]
-    assert found.pose.translations is not None
-    slid = found.pose.translations[:, 0] - CRANE.offsets[0]
-    assert ((slid >= [-1, 0, 0]) & (slid <= [1, 0, 0.5])).all()
+    assert_crane_within_limits(found.pose)
     for item, target in enumerate(TARGETS):
         one = ik.solvers.broyden(CRANE, CRANE.rest, [ik.Reach(4, target)])
         assert one.pose.rotations.tobytes() == found.pose.rotations[item].tobytes()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference as ref
-from chains import forward, in_shell, rope
+from chains import forward, in_line, in_shell, rope
 from numpy.testing import assert_allclose
 
 import ikcore as ik
@@ -152,13 +152,7 @@ def test_springs_to_tip_and_base_draw_joints_there(strength: str) -> None:
 
 @pytest.mark.parametrize("distance", [0.0, 1.0, 3.5, 5.0])
 def test_a_chain_in_line_with_its_target_is_bent_first(distance: float) -> None:
-    x = np.array([1.0, 0, 0])
-    skeleton = ik.Skeleton.chain(np.arange(7)[:, None] * x)
-    for side in (1, -1):
-        found = ik.solvers.spring(skeleton, skeleton.rest, [ik.Reach(6, side * distance * x)])
-        assert found.status == 0
-    published = ik.solvers.spring(skeleton, skeleton.rest, [ik.Reach(6, 3.5 * x)], textbook=True)
-    assert published.status != 0
+    in_line(ik.solvers.spring, distance)
 
 
 def test_out_of_reach_the_strain_is_shared_and_the_chain_straight() -> None:

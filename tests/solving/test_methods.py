@@ -79,12 +79,17 @@ def test_bits_are_the_same_everywhere(method: str, dtype: Any, problem: Any) -> 
     assert found.iterations.max() > 1
 
 
+def solved(method: str, dtype: Any, problem: Any) -> tuple[ik.Skeleton, ik.Pose, Any, ik.Solution]:
+    """The parts of a problem in this type, and its solution."""
+    skeleton, start, goals = problem
+    pose = ik.Pose(start.astype(dtype))
+    return skeleton, pose, goals, ik.solve(skeleton, pose, goals, method, iterations=60)
+
+
 @pytest.mark.drawn(70)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
 def test_an_item_is_solved_as_if_it_were_alone(method: str, dtype: Any, problem: Any) -> None:
-    skeleton, start, goals = problem
-    pose = ik.Pose(start.astype(dtype))
-    found = ik.solve(skeleton, pose, goals, method, iterations=60)
+    skeleton, pose, goals, found = solved(method, dtype, problem)
     for items in (slice(None, None, -1), slice(0, 1), slice(5, 8), slice(0, 17), slice(1, 37, 3)):
         some = ik.solve(skeleton, pose, part(goals, items), method, iterations=60)
         assert some.pose.rotations.tobytes() == found.pose.rotations[items].tobytes()
@@ -94,9 +99,7 @@ def test_an_item_is_solved_as_if_it_were_alone(method: str, dtype: Any, problem:
 @pytest.mark.drawn(70)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
 def test_a_target_that_is_not_a_number_stays_in_its_item(method: str, dtype: Any, problem: Any) -> None:
-    skeleton, start, goals = problem
-    pose = ik.Pose(start.astype(dtype))
-    found = ik.solve(skeleton, pose, goals, method, iterations=60)
+    skeleton, pose, goals, found = solved(method, dtype, problem)
     broken = part(goals, slice(None))
     first = goals[0]
     assert isinstance(first, ik.Reach)

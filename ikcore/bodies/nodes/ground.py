@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -80,9 +81,9 @@ class GroundNode(Node):
     max_step: float = 0.5
     height_offset: float = 0.0
     foot_rotation_weight: float = 1.0
-    max_pitch: float = 0.6981317007977318
-    max_roll: float = 0.3490658503988659
-    max_slope: float = 0.8726646259971648
+    max_pitch: float = math.radians(40)
+    max_roll: float = math.radians(20)
+    max_slope: float = math.radians(50)
     lower_pelvis_weight: float = 1.0
     lift_pelvis_weight: float = 1.0
     max_pelvis_offset: float | None = None

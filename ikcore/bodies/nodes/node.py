@@ -30,7 +30,7 @@ NOTES = PARTIAL | OUTSIDE | int(Status.POLE_UNDEFINED | Status.SOFTENED)
 
 
 @record
-class NodeSolution:
+class NodeSolution(status.Summarized):
     """The result of a node per item.
 
     Attributes
@@ -49,10 +49,6 @@ class NodeSolution:
     pose: Pose
     status: NDArray[np.int32]
     error: Array
-
-    def summary(self) -> str:
-        """A summary of the batch: how many items met their targets, and the reasons for the others."""
-        return status.summarize("pose", self.status, self.error)
 
 
 class Solved(NamedTuple):
@@ -134,10 +130,6 @@ class Node:
             Number of threads of the solvers, None for all cores. The result is the same to the bit.
         strict : bool, optional
             Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
-
-        Returns
-        -------
-        NodeSolution
         """
         items, share, shape = self.items(skeleton, pose, targets)
         moved, said, missed = self.blend(items, share, lambda part, _: self._solve(part, workers))

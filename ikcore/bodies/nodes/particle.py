@@ -59,7 +59,9 @@ def particle_ik(
     iterations: int = 64,
     rounds: int = 20,
 ) -> list[PoseStage | Stage]:
-    """Particle IK of a human as stages: soft goals on the whole body, then limbs, then all targets exactly.
+    """Particle IK of a human: stages for `solvers.stages`.
+
+    They are soft goals on the whole body, then limbs, then all targets exactly.
 
     C. Hecker and others, "Real-time motion retargeting to highly varied user-created morphologies", ACM Transactions on
     Graphics 27 (2008). First all targets pull softly at the masses of the whole body, by the sweeps of `full_body`
@@ -81,11 +83,6 @@ def particle_ik(
         The joints of pelvis, chest, hands, feet and head. Default: by their names.
     sweeps, iterations, rounds : int, optional
         Sweeps of the first stage, iterations of a limb, rounds of the density.
-
-    Returns
-    -------
-    list of stages
-        For `solvers.stages`.
 
     Examples
     --------

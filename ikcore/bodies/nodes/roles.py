@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import cross, size
 from ikcore._joints import ancestors, path
+from ikcore.bodies.roles import HANDS, above_all, plain
 from ikcore.feet.detect import Feet
-from ikcore.feet.names import side_of, words
+from ikcore.feet.names import side_of
 from ikcore.skeleton import Skeleton
 
-_HAND, _HEAD = ("hand", "wrist"), ("head",)
+_HEAD = ("head",)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class HumanRoles:
         """
         legs = {leg.side: leg for leg in Feet.detect(skeleton) if leg.hip is not None}
         hands: dict[str, int] = {}
-        for hand in _called(skeleton, _HAND):
+        for hand in _called(skeleton, HANDS):
             side = _side_of(skeleton.names[hand])
             if side is not None and len(ancestors(skeleton, hand)) > 3:
                 hands.setdefault(side, hand)
@@ -85,7 +86,7 @@ class HumanRoles:
             )
         hips = [skeleton.index(str(legs[side].hip)) for side in ("left", "right")]
         arms = {side: int(skeleton.parents[skeleton.parents[hand]]) for side, hand in hands.items()}
-        chest, pelvis = _common(skeleton, list(arms.values())), _common(skeleton, hips)
+        chest, pelvis = (above_all(skeleton, joints, itself=False) for joints in (list(arms.values()), hips))
         between = {side: path(skeleton, chest, arm)[1:-1] for side, arm in arms.items()}
         head = next(_called(skeleton, _HEAD), None)
         forward, up = _facing(skeleton, hips, pelvis, chest)
@@ -116,25 +117,14 @@ class HumanRoles:
 
 def _called(skeleton: Skeleton, endings: tuple[str, ...]) -> Iterator[int]:
     """Joints whose names end so, apart from the side and numbers; those nearest to the root first."""
-    found = [joint for joint, name in enumerate(skeleton.names) if _plain(name).endswith(endings)]
+    found = [joint for joint, name in enumerate(skeleton.names) if plain(name).endswith(endings)]
     yield from sorted(found, key=lambda joint: len(ancestors(skeleton, joint)))
-
-
-def _plain(name: str) -> str:
-    """The words of a name without side and numbers."""
-    return "".join(word for word in words(name) if word not in ("l", "r", "left", "right") and not word.isdigit())
 
 
 def _side_of(name: str) -> str | None:
     """The side in a name, also of "Lefthand" and "lhand"."""
     joined = re.match(r"(l|r)(eft|ight)?(hand|wrist)", name, re.IGNORECASE)
     return side_of(name) or (None if joined is None else {"l": "left", "r": "right"}[joined[1].lower()])
-
-
-def _common(skeleton: Skeleton, joints: Sequence[int]) -> int:
-    """The nearest joint that carries all of these, and is none of them."""
-    first, *others = (ancestors(skeleton, joint)[1:] for joint in joints)
-    return next(joint for joint in first if all(joint in other for other in others))
 
 
 def _facing(

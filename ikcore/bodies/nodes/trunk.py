@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import size
+from ikcore._arrays import mean_in_order, size
 from ikcore._joints import path
 from ikcore.bodies.nodes.biped import SIDES
 from ikcore.bodies.nodes.limits import toward
@@ -157,7 +157,7 @@ class TrunkNode(Node):
     def _fit(self, skeleton: Skeleton, pose: Pose, pelvis: int, points: Array, wanted: Array) -> Pose:
         """The pose with the pelvis moved so that points of it are nearest to where they are wanted."""
         world = skeleton.forward(pose)
-        centre, goal = (_mean(part) for part in (points, wanted))
+        centre, goal = (mean_in_order(list(part.swapaxes(0, 1))) for part in (points, wanted))
         if self.pinned:
             centre = goal = world.positions[:, pelvis]
         turn, _ = rotations.best_fit(points - centre[:, np.newaxis], wanted - goal[:, np.newaxis])
@@ -177,26 +177,17 @@ class TrunkNode(Node):
         return pose.with_rotations(turned, moved)
 
 
-def _mean(points: Array) -> Array:
-    """The mean over the second axis, summed in its order."""
-    total = points[:, 0]
-    for number in range(1, points.shape[1]):
-        total = total + points[:, number]
-    return np.asarray(total / points.shape[1])
-
-
 def hierarchical_fabrik(
     skeleton: Skeleton, targets: Targets, *, trunk: TrunkNode | None = None, iterations: int = 64, **parameters: Any
 ) -> list[PoseStage | Stage]:
-    """Hierarchical FABRIK of a human as stages: the trunk by `TrunkNode`, then each limb and the head by FABRIK.
+    """Hierarchical FABRIK of a human: stages for `solvers.stages`.
+
+    The trunk goes first, by `TrunkNode`, then each limb and the head, by FABRIK.
 
     Parameters
     ----------
-    skeleton : Skeleton
-        A humanoid.
-
-    targets : mapping of str to array_like
-        Targets as of `TrunkNode`. Parts without one have no stage.
+    skeleton, targets
+        As of `sequential`; targets as of `TrunkNode`.
 
     trunk : TrunkNode, optional
         The parameters of the trunk.
@@ -205,11 +196,6 @@ def hierarchical_fabrik(
         Iterations of FABRIK on a limb.
     **parameters
         Parameters of `TrunkNode`, in place of that.
-
-    Returns
-    -------
-    list of stages
-        For `solvers.stages`.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def floating(heights: ArrayLike) -> Array:
 
 
 def standing(contact: ArrayLike, *, fps: float) -> Mask:
-    """Frames in which a foot stands without doubt: the cores of its contacts, which `drift` uses too.
+    """Frames in which a foot stands without doubt, (frames,) of bool: the cores of its contacts, as in `drift`.
 
     While a foot arrives and leaves, it is above the ground although it is in contact, and this is not floating.
 
@@ -79,10 +79,6 @@ def standing(contact: ArrayLike, *, fps: float) -> Mask:
         Frames in which it is in contact.
     fps : float
         Frames per second.
-
-    Returns
-    -------
-    (frames,) array of bool
 
     Examples
     --------
@@ -179,14 +175,10 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
 
     Parameters
     ----------
-    points : (frames, points, 3) array_like
-        Points of its sole.
-    heights : (frames, points) array_like
-        Their heights above the ground; NaN where there is none.
+    points, heights, fps
+        As of `rests`.
     contact : (frames,) array_like of bool
         Frames in which a contact of any point was detected.
-    fps : float
-        Frames per second.
 
     Returns
     -------

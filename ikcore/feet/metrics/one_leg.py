@@ -10,29 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore.contacts.intervals import Mask, mask_of, runs
-from ikcore.feet.metrics import given
+from ikcore.feet.metrics import given, knees
 from ikcore.feet.metrics.fidelity import deviation
-from ikcore.feet.metrics.knees import (
-    bends,
-    extension,
-    flips,
-    leg_length,
-    length_error,
-    lowered,
-    new_flips,
-    pops,
-    straightness_lost,
-)
-from ikcore.feet.metrics.on_ground import (
-    NEAR,
-    beyond,
-    floating,
-    lift_lost,
-    off_ground,
-    penetration,
-    standing,
-    unseen,
-)
+from ikcore.feet.metrics.on_ground import NEAR, beyond, floating, lift_lost, off_ground, penetration, standing, unseen
 from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio
 from ikcore.feet.metrics.smoothness import derivative, jerk_ratio
 from ikcore.feet.metrics.track import Track
@@ -187,10 +167,6 @@ def measure_leg(
         Whether the measures in `BEYOND` are differences from the source. If not, they are absolute, except those in
         `BESIDE`.
 
-    Returns
-    -------
-    Measure
-
     Examples
     --------
     A foot that stands 5 mm deep and slides by 1/4096 m per frame, 22 frames in the core of its stance:
@@ -227,13 +203,13 @@ def measure_leg(
     if source is not None:
         for name in ("chain", "sole", "ankles"):
             given.same("source", getattr(source, name).shape, getattr(leg, name).shape)
-    clean, knees = source if beyond else None, bends(leg.chain)
-    were = knees if source is None else bends(source.chain)
+    clean, bent = source if beyond else None, knees.bends(leg.chain)
+    were = bent if source is None else knees.bends(source.chain)
     return Measure(
         **_slides(leg, held, fps, clean),
         **_stands(leg, held, fps, clean),
-        **_bends(leg, knees, were, fps, source),
-        **(dict.fromkeys(BESIDE, math.nan) if source is None else _comparisons(leg, knees, were, held, fps, source)),
+        **_bends(leg, bent, were, fps, source),
+        **(dict.fromkeys(BESIDE, math.nan) if source is None else _comparisons(leg, bent, were, held, fps, source)),
     )
 
 
@@ -263,20 +239,20 @@ def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
     }
 
 
-def _bends(leg: Track, knees: Array, were: Array, fps: float, source: Track | None) -> dict[str, Any]:
+def _bends(leg: Track, bent: Array, were: Array, fps: float, source: Track | None) -> dict[str, Any]:
     if _is_free(leg):
         return dict.fromkeys(("extension", "knee_flips", "knee_pops"), math.nan)
-    flipped = flips(leg.chain) if source is None else new_flips(leg.chain, source.chain, fps=fps)
+    flipped = knees.flips(leg.chain) if source is None else knees.new_flips(leg.chain, source.chain, fps=fps)
     return {
-        "extension": given.highest(extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(leg.chain))),
+        "extension": given.highest(knees.extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(leg.chain))),
         "knee_flips": int(flipped.sum()),
-        "knee_pops": int(pops(knees, were).any(axis=1).sum()),
+        "knee_pops": int(knees.pops(bent, were).any(axis=1).sum()),
     }
 
 
-def _comparisons(leg: Track, knees: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
+def _comparisons(leg: Track, bent: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
     low, was_low = (skating_ratio(each.sole, each.heights < NEAR, fps=fps) for each in (leg, source))
-    fast, was_fast = (given.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (knees, were))
+    fast, was_fast = (given.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (bent, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     down = held.any(axis=1)
     stands = unseen(leg.sole, source.heights, down, fps=fps)
@@ -289,10 +265,10 @@ def _comparisons(leg: Track, knees: Array, were: Array, held: Mask, fps: float, 
         "knee_acceleration": fast / max(was_fast, math.radians(7000)),
         "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
         "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
-        "pelvis_path": given.highest(apart / (leg_length(source.chain) or math.nan), 95),
-        "straightness_lost": given.highest(straightness_lost(knees, were)),
-        "pelvis_lowered": given.highest(lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
-        "length_error": math.nan if _is_free(leg) else given.highest(length_error(leg.chain, source.chain)),
+        "pelvis_path": given.highest(apart / (knees.leg_length(source.chain) or math.nan), 95),
+        "straightness_lost": given.highest(knees.straightness_lost(bent, were)),
+        "pelvis_lowered": given.highest(knees.lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
+        "length_error": math.nan if _is_free(leg) else given.highest(knees.length_error(leg.chain, source.chain)),
         "deviation": given.mean(deviation(leg.chain, source.chain)),
     }
 
@@ -303,7 +279,7 @@ def _is_free(leg: Track) -> bool:
 
 
 def _violations(leg: Track, source: Track) -> int:
-    reach = extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(source.chain))
+    reach = knees.extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(source.chain))
     return int((reach > 1 + _ROUNDING).sum())
 
 

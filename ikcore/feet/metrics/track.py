@@ -76,10 +76,6 @@ class Track:
         ankles : (frames, legs, 3) array_like, optional
             Ankles of all legs that the pelvis carries (default: that of this leg alone).
 
-        Returns
-        -------
-        Track
-
         Examples
         --------
         >>> leg = Track.on(chain=np.zeros((9, 3, 3)), sole=np.zeros((9, 2, 3)), ground=-0.01)

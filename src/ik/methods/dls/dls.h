@@ -175,6 +175,31 @@ ik_inline void dls_step_by(const ik_plan *plan, real *bundle, int groups, dls_so
     }
 }
 
+/* Begins a plain step: assembles the rows for the errors of the pose, which it returns. */
+ik_inline errors dls_plain_start(const ik_plan *plan, columns c, rows_system s) {
+    IK_NAME(turns_start)(plan, c);
+    rows_start(plan, c);
+    errors now = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
+    dls_cut_error(plan, c, s.y, s.step);
+    if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
+    return now;
+}
+
+/* What comes after the joints have turned: keeps what is better, and watches for stalls. */
+typedef void (*dls_ending)(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook outlook, errors e);
+
+/* The same for methods whose steps wait for nothing and have no level of their own. */
+ik_inline void dls_plain_step_by(const ik_plan *plan, real *bundle, int groups, dls_solver solve, dls_ending conclude) {
+    dls_outlook outlook[GROUPS];
+    for (int g = 0; g < groups; g++)
+        outlook[g] = solve(plan, columns_of_bundle(bundle, g));
+    IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
+    for (int g = 0; g < groups; g++) {
+        errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
+        conclude(plan, bundle, g, mask_splat(0), outlook[g], e);
+    }
+}
+
 static void dls_step(const ik_plan *plan, real *bundle, int groups) { dls_step_by(plan, bundle, groups, dls_solve); }
 
 #include "dls_free_chain.h"

@@ -149,11 +149,7 @@ static diagonal gauss_seidel_start(const ik_plan *plan, columns c, rows_system s
 
 static dls_outlook gauss_seidel_solve(const ik_plan *plan, columns c) {
     rows_system s = rows_system_of(plan, c);
-    IK_NAME(turns_start)(plan, c);
-    rows_start(plan, c);
-    errors now = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
-    dls_cut_error(plan, c, s.y, s.step);
-    if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
+    errors now = dls_plain_start(plan, c, s);
     real damping = dls_damping(plan, c, gauss_seidel_start(plan, c, s));
     for (int sweep = 0; sweep < plan->job->options.sweeps && !solve_stops(plan, plan->slots); sweep++)
         gauss_seidel_sweep(plan, c, s, damping);
@@ -161,14 +157,7 @@ static dls_outlook gauss_seidel_solve(const ik_plan *plan, columns c) {
 }
 
 static void gauss_seidel_step(const ik_plan *plan, real *bundle, int groups) {
-    dls_outlook outlook[GROUPS];
-    for (int g = 0; g < groups; g++)
-        outlook[g] = gauss_seidel_solve(plan, columns_of_bundle(bundle, g));
-    IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
-    for (int g = 0; g < groups; g++) {
-        errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
-        dls_conclude(plan, bundle, g, mask_splat(0), outlook[g], e);
-    }
+    dls_plain_step_by(plan, bundle, groups, gauss_seidel_solve, dls_conclude);
 }
 
 static record_size gauss_seidel_size(const ik_plan *plan) { return dls_size(plan); }

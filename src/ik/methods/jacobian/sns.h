@@ -231,11 +231,7 @@ static int sns_rounds(const ik_plan *plan, columns c, rows_system s) {
 
 static dls_outlook sns_solve(const ik_plan *plan, columns c) {
     rows_system s = rows_system_of(plan, c);
-    IK_NAME(turns_start)(plan, c);
-    rows_start(plan, c);
-    errors now = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
-    dls_cut_error(plan, c, s.y, s.step);
-    if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
+    errors now = dls_plain_start(plan, c, s);
     if (sns_rounds(plan, c, s)) sns_choose(plan, c, s);
     if (posture_is_any(plan)) sns_add_posture(plan, c, s, now.square);
     sns_cut(plan, c);
@@ -243,14 +239,7 @@ static dls_outlook sns_solve(const ik_plan *plan, columns c) {
 }
 
 static void sns_step(const ik_plan *plan, real *bundle, int groups) {
-    dls_outlook outlook[GROUPS];
-    for (int g = 0; g < groups; g++)
-        outlook[g] = sns_solve(plan, columns_of_bundle(bundle, g));
-    IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
-    for (int g = 0; g < groups; g++) {
-        errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
-        answer_conclude(plan, bundle, g, mask_splat(0), outlook[g], e);
-    }
+    dls_plain_step_by(plan, bundle, groups, sns_solve, answer_conclude);
 }
 
 static const method sns_any = {sns_size, dls_begin, sns_step, IK_NAME(joint_place), 1};
