@@ -1,5 +1,6 @@
 /* The closed forms, rotations, limits and forward kinematics. */
 #include "../forms/two_bone.h"
+#include "../forms/two_bone_rows.h"
 #ifndef IK_ONLY_LIMB
 #include "../forms/rotations.h"
 #include "../forms/rotation_rows.h"
@@ -20,7 +21,9 @@ const ik_forms IK_NAME(forms) = {IK_WIDE_SOLVERS(FORM) IK_WIDE_SKELETON_SOLVERS(
 #else
 #include "../forms/two_bone_2d.h"
 #ifndef IK_ONLY_LIMB
+#include "../forms/look_turns.h"
 #include "../forms/look.h"
+#include "../forms/spline_curve.h"
 #include "../forms/spline.h"
 #include "../forms/spread_twist.h"
 #endif

@@ -205,7 +205,7 @@ static void add_goal(ik_plan *plan, const int *node_of_joint, int g) {
 }
 
 /* Whether node k turns or slides, or one above it. */
-static int stirs(const ik_plan *plan, int k) {
+static int can_move(const ik_plan *plan, int k) {
     return k >= 0 && (plan->nodes[k].turns || plan->nodes[k].slides || plan->nodes[k].moves);
 }
 
@@ -215,12 +215,12 @@ int ik_is_about(const ik_plan *plan, const ik_task *task, int k) {
 
 static int is_moved(const ik_plan *plan, const ik_task *task) {
     for (int k = 0; k < plan->count; k++)
-        if (ik_is_about(plan, task, k) && stirs(plan, k)) return 1;
+        if (ik_is_about(plan, task, k) && can_move(plan, k)) return 1;
     return 0;
 }
 
 /* The first locked joint that carries something that a task is about. Nodes stand below their parents. */
-static int held_by(const ik_plan *plan, const ik_task *task) {
+static int locked_above(const ik_plan *plan, const ik_task *task) {
     for (int held = 0; held < plan->count; held++)
         for (int k = held; plan->nodes[held].locked && k < plan->count; k++)
             if (ik_is_about(plan, task, k) && ik_carries(plan, held, k)) return held;
@@ -229,15 +229,15 @@ static int held_by(const ik_plan *plan, const ik_task *task) {
 
 /* Moves tasks that no joint can change behind the others: they are judged, but methods skip them. The judge needs the
  * positions of the bones that carry them. */
-static void part_tasks(ik_plan *plan) {
+static void separate_fixed_tasks(ik_plan *plan) {
     plan->judged = plan->task_count;
     plan->task_count = 0;
     for (int t = 0; t < plan->judged; t++) {
         ik_task task = plan->tasks[t];
         if (!is_moved(plan, &task)) {
-            plan->tasks[t].held = held_by(plan, &task);
+            plan->tasks[t].held = locked_above(plan, &task);
             for (int k = 0; k < plan->count && plan->tasks[t].held >= 0; k++)
-                plan->nodes[k].place |= !stirs(plan, k);
+                plan->nodes[k].place |= !can_move(plan, k);
             continue;
         }
         for (int u = t; u > plan->task_count; u--)
@@ -248,13 +248,13 @@ static void part_tasks(ik_plan *plan) {
 
 static void find_moves(ik_plan *plan) {
     for (ik_node *node = plan->nodes; node < plan->nodes + plan->count; node++)
-        node->moves = stirs(plan, node->parent);
+        node->moves = can_move(plan, node->parent);
 }
 
 /* Numbers the slots: nodes that move, and other nodes with tasks. */
 static void add_slots(ik_plan *plan) {
     for (int k = 0; k < plan->count; k++)
-        plan->nodes[k].slot = stirs(plan, k) || plan->nodes[k].mass > 0 ? 0 : -1;
+        plan->nodes[k].slot = can_move(plan, k) || plan->nodes[k].mass > 0 ? 0 : -1;
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
         if (task->node >= 0) plan->nodes[task->node].slot = 0;
         if (task->other >= 0) plan->nodes[task->other].slot = 0;
@@ -273,8 +273,7 @@ static void find_owners(ik_plan *plan) {
         ik_node *node = &plan->nodes[k], *parent = node->parent < 0 ? NULL : &plan->nodes[node->parent];
         if (!node->moves) continue;
         node->owner = parent->turns ? node->parent : parent->owner;
-        if (node->owner < 0) continue;
-        if (!node->turns && node->point < 0 && node->rotation < 0 && !node->ties) continue;
+        if (node->owner < 0 || (!node->turns && node->point < 0 && node->rotation < 0 && !node->ties)) continue;
         ik_node *owner = &plan->nodes[node->owner];
         plan->branches |= owner->child >= 0;
         plan->rigid |= owner != parent;
@@ -376,7 +375,7 @@ ik_plan *ik_plan_make(const ik_solve_job *job, unsigned takes, void *memory) {
         add_goal(plan, marks, g);
     if (plan->weighed) add_masses(plan, marks);
     find_moves(plan);
-    part_tasks(plan);
+    separate_fixed_tasks(plan);
     add_slots(plan);
     find_owners(plan);
     find_points(plan);
