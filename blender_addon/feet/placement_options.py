@@ -3,14 +3,11 @@
 
 import math
 
-from bpy.props import BoolProperty, EnumProperty, FloatProperty
+from bpy.props import BoolProperty, FloatProperty
 
 from ..animation.frame_range import RANGES, FrameRange
+from ..ui.properties import angle, choice, factor
 from .placement import Options
-
-
-def _share(name, description, default=1.0):
-    return FloatProperty(name=name, description=description, subtype="FACTOR", default=default, min=0, max=1)
 
 
 def _percent(name, description, default, most=1000, soft=200):
@@ -26,57 +23,46 @@ def _percent(name, description, default, most=1000, soft=200):
     )
 
 
-def _angle(name, description, default):
-    return FloatProperty(
-        name=name, description=description, subtype="ANGLE", default=default, min=0, max=math.radians(89)
-    )
+def _angle(name, description, radians):
+    return angle(name, description, math.degrees(radians), 89)
 
 
 class PlacementOptions(FrameRange):
     """The options of Place Legs on Ground. Percentages are of the mean length of the legs."""
 
-    frame_range: EnumProperty(
-        name="Frames",
-        description="Which frames to place",
-        items=[
+    frame_range: choice(
+        "Frames",
+        "Which frames to place",
+        [
             ("CURRENT", "Current Frame", "Only the pose of the current frame. It is keyed if Auto Keying is on"),
             *((name, label, f"{text}. Keys go into a copy of the action") for name, label, text in RANGES),
         ],
-        default="CURRENT",
     )
-    source_floor: EnumProperty(
-        name="Made On",
-        description="The floor that the pose was made on",
-        items=[
+    source_floor: choice(
+        "Made On",
+        "The floor that the pose was made on",
+        [
             ("AUTO", "Auto", "The ground if feet stand more evenly above it than above a level floor"),
             ("LEVEL", "Level Floor", "A level floor: the body follows the ground, lifted feet stay lifted"),
             ("GROUND", "This Ground", "This ground: the body stays, and all feet go to the ground"),
         ],
-        default="AUTO",
     )
-    influence: _share("Influence", "Blend between the original pose, 0, and the placed pose, 1")
+    influence: factor("Influence", "Blend between the original pose, 0, and the placed pose, 1", 1)
     move: BoolProperty(
         name="Move Body", description="The body moves up and down with the ground. Off: it only turns", default=True
     )
-    pitch_weight: _share("Pitch", "How much the body pitches with the slope. On two legs it stays upright")
-    roll_weight: _share("Roll", "How much the body rolls with the slope. On two legs it stays upright")
+    pitch_weight: factor("Pitch", "How much the body pitches with the slope. On two legs it stays upright", 1)
+    roll_weight: factor("Roll", "How much the body rolls with the slope. On two legs it stays upright", 1)
     max_pitch: _angle("Max Pitch", "Largest angle by which the body pitches", 0.6)
     max_roll: _angle("Max Roll", "Largest angle by which the body rolls", 0.35)
-    dip: FloatProperty(
-        name="Dip",
-        description="How far the body sinks, as a share of the mean height difference between feet of a pair",
-        subtype="FACTOR",
-        default=0,
-        min=0,
-        max=1,
-    )
+    dip: factor("Dip", "How far the body sinks, as a share of the mean height difference between feet of a pair", 0)
     ceiling: _percent(
         "Ceiling",
         "Smallest distance of the body from a ceiling, as a percentage of the leg length. 0: ignore ceilings",
         0,
     )
-    foot_weight: _share("Foot Height", "How much feet follow the height of the ground")
-    foot_rotation_weight: _share("Follow Slope", "How much feet turn to match the slope of the ground")
+    foot_weight: factor("Foot Height", "How much feet follow the height of the ground", 1)
+    foot_rotation_weight: factor("Follow Slope", "How much feet turn to match the slope of the ground", 1)
     max_foot_angle: _angle("Max Foot Angle", "Largest slope that feet match", 0.6981317)
     reference_pose: BoolProperty(
         name="Reference Pose", description="Feet have their rotation at rest on the ground, not that of the animation"

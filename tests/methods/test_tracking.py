@@ -113,18 +113,23 @@ TRACKED = {
 }
 
 
+def expect_numpy(tree: Any, update: Any, cut: float, off: tuple[float, float], jitter: tuple[float, float]) -> None:
+    """The method in NumPy has this sum of errors and this mean change of angles, each within its tolerance."""
+    known = trees.follow(tree, update, FRAMES, cut)
+    assert_allclose(known.off[WARM_UP:].sum(), off[0], atol=off[1])
+    changes = np.linalg.norm(np.diff(known.turns, axis=0), axis=-1)
+    assert_allclose(changes[WARM_UP - 1 :].mean(), jitter[0], atol=jitter[1])
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", TRACKED)
 def test_moving_targets_are_followed_as_closely_as_published(name: str) -> None:
     """By NumPy, whose cut grows, and by ikcore, which has one cut for all updates."""
     cut, off, jitter = TRACKED[name]
     method, options, update = methods(SMALL)[name.split(",")[0]]
-    known = trees.follow(SMALL, update, FRAMES, cut)
     exact = name not in ("transpose", "pinv")
-    assert_allclose(known.off[WARM_UP:].sum(), off, atol=0.005 if exact else 0.01 * off)
-    changes = np.linalg.norm(np.diff(known.turns, axis=0), axis=-1)
-    assert_allclose(changes[WARM_UP - 1 :].mean(), jitter, atol=5e-5 if exact else 1.5e-3)
-    given: dict[str, Any] = {**options, "max_error": cut / SMALL.bone if np.isfinite(cut) else 0}
+    expect_numpy(SMALL, update, cut, (off, 0.005 if exact else 0.01 * off), (jitter, 5e-5 if exact else 1.5e-3))
+    given: dict[str, Any] = {**options, "max_error": cut / SMALL.bone if np.isfinite(cut) else None}
     pose, mine = SMALL.skeleton.rest, 0.0
     for frame in range(1, FRAMES + 1):
         pose = updated(SMALL, pose, SMALL.targets(frame), method, **given)
@@ -149,9 +154,7 @@ def test_moving_targets_are_followed_by_the_larger_tree_as_by_numpy(name: str) -
     """From where ikcore is in each frame, targets as near as errors count: what jitters little has the same sum."""
     cut, off, jitter = LARGER[name]
     method, options, update = methods(LARGE)[name.split(",")[0]]
-    known = trees.follow(LARGE, update, FRAMES, cut)
-    assert_allclose(known.off[WARM_UP:].sum(), off, atol=0.005)
-    assert_allclose(np.linalg.norm(np.diff(known.turns, axis=0), axis=-1)[WARM_UP - 1 :].mean(), jitter, atol=5e-5)
+    expect_numpy(LARGE, update, cut, (off, 0.005), (jitter, 5e-5))
     pose, cuts, mine = LARGE.skeleton.rest, np.full(LARGE.ends, np.inf), 0.0
     alike, simply = pose, 0.0  # by max_error from the second update on
     for frame in range(1, FRAMES + 1):
@@ -162,7 +165,7 @@ def test_moving_targets_are_followed_by_the_larger_tree_as_by_numpy(name: str) -
         after = np.linalg.norm(LARGE.skeleton.forward(pose).positions[LARGE.hinges :] - targets, axis=-1)
         cuts = cut + np.maximum(0, after - before)
         mine += after.sum() if frame > WARM_UP else 0
-        most = cut / LARGE.bone if frame > 1 and np.isfinite(cut) else 0
+        most = cut / LARGE.bone if frame > 1 and np.isfinite(cut) else None
         alike = updated(LARGE, alike, targets, method, **options, max_error=most)
         reached = LARGE.skeleton.forward(alike).positions[LARGE.hinges :]
         simply += np.linalg.norm(reached - targets, axis=-1).sum() if frame > WARM_UP else 0

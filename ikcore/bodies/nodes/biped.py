@@ -205,31 +205,26 @@ class BipedNode(Node):
         return Part(node, {"position": f"{side}_hand"})
 
     def _leg(self, roles: HumanRoles, side: str, targets: Mapping[str, Any]) -> Part:
-        bend = "goal" if targets.get(f"{side}_foot_pole") is not None else self.foot_bend
-        node = LegNode(
-            roles.feet[side],
-            bend,
-            self.foot_bend_weight,
-            self.foot_weight,
-            self.foot_rotation_weight,
-            keep_rotation=self.keep_feet,
-            side=roles.forward,
-            soften=self.foot_soften,
-        )
-        return Part(node, _limb_names(f"{side}_foot"))
+        options = {"keep_rotation": self.keep_feet, "side": roles.forward, "soften": self.foot_soften}
+        return self._limb(LegNode, roles.feet[side], "foot", side, targets, options)
 
     def _arm(self, roles: HumanRoles, side: str, targets: Mapping[str, Any]) -> Part:
-        bend = "goal" if targets.get(f"{side}_hand_pole") is not None else self.hand_bend
-        node = LimbNode(
-            roles.hands[side],
-            bend,
-            self.hand_bend_weight,
-            self.hand_weight,
-            self.hand_rotation_weight,
-            keep_rotation=self.keep_hands,
-            side=roles.back,
-        )
-        return Part(node, _limb_names(f"{side}_hand"))
+        options = {"keep_rotation": self.keep_hands, "side": roles.back}
+        return self._limb(LimbNode, roles.hands[side], "hand", side, targets, options)
+
+    def _limb(
+        self,
+        node: type[LimbNode],
+        joint: str,
+        end: str,
+        side: str,
+        targets: Mapping[str, Any],
+        options: Mapping[str, Any],
+    ) -> Part:
+        """A leg or an arm: the parameters of its end, `foot` or `hand`, and a pole if one is given."""
+        weights = (getattr(self, f"{end}_{weight}") for weight in ("bend_weight", "weight", "rotation_weight"))
+        bend = "goal" if targets.get(f"{side}_{end}_pole") is not None else getattr(self, f"{end}_bend")
+        return Part(node(joint, bend, *weights, **options), _limb_names(f"{side}_{end}"))
 
     def _look(self, roles: HumanRoles, skeleton: Skeleton) -> Part:
         assert roles.head is not None
