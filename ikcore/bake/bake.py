@@ -23,10 +23,10 @@ from ikcore.bake.source import SourceFloor, checked
 from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.earlier_bake import Known, known_of
 from ikcore.contacts.intervals import blocks
-from ikcore.contacts.known import Known, known_of
 from ikcore.feet.detect import Feet
-from ikcore.feet.measured import Measured, before_and_after
+from ikcore.feet.leg_measures import Measured, before_and_after
 from ikcore.feet.note import Note
 from ikcore.feet.penetration import MeasuredLeg, Penetration
 from ikcore.grounds.ground import Ground

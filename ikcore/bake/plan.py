@@ -23,8 +23,8 @@ from ikcore.bake.stances import stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
+from ikcore.contacts.earlier_bake import Known
 from ikcore.contacts.intervals import blocks
-from ikcore.contacts.known import Known
 from ikcore.feet.detect import Feet
 from ikcore.feet.note import Note
 from ikcore.feet.pelvis import pelvis_of

@@ -13,7 +13,7 @@ from ikcore.clips import origin as records
 from ikcore.clips.clip import Clip
 from ikcore.clips.origin import Origin
 from ikcore.contacts.contacts import Contacts
-from ikcore.contacts.known import places
+from ikcore.contacts.earlier_bake import places
 from ikcore.feet.human import EXACT
 from ikcore.feet.leg import Sole
 

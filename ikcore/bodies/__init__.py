@@ -9,7 +9,7 @@ from ikcore.bodies.hexapod import hexapod
 from ikcore.bodies.hinges import hinges_from
 from ikcore.bodies.human import human, strengths
 from ikcore.bodies.many_legs import ManyLegsNode, many_legs
-from ikcore.bodies.moving import Flight, Motion, flights, keep_momentum, motion_of
+from ikcore.bodies.momentum import Flight, Motion, flights, keep_momentum, motion_of
 from ikcore.bodies.quadruped import quadruped
 from ikcore.bodies.ranges import with_ranges
 from ikcore.bodies.ready import as_body

@@ -13,7 +13,7 @@ from ikcore._arrays import rows
 from ikcore._joints import check_unscaled
 from ikcore._record import record
 from ikcore.bodies import anthropometry as measures
-from ikcore.bodies.moving import gravity_of, motion_of, up_of
+from ikcore.bodies.momentum import gravity_of, motion_of, up_of
 from ikcore.bodies.roles import roles_of
 from ikcore.clips.clip import Clip
 from ikcore.pose import Pose

@@ -32,8 +32,8 @@ def hinges_from(
     """Limits by which knees and elbows bend about their own axis, and to one side only.
 
     The axis of a joint comes from its rest pose, where that is bent by 20 degrees or more. Otherwise it comes from
-    the bent frames of a clip: the mean of upper bone x lower bone in the space of the upper, each frame weighted by the
-    sine of its bend. A joint whose axes differ by more than 45 degrees on average is refused.
+    the bent frames of a clip: the mean of upper bone x lower bone in the space of the upper. The weight of a frame is
+    the sine of its bend. A joint whose axes differ by more than 45 degrees on average is refused.
 
     Parameters
     ----------

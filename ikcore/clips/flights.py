@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ikcore.clips.clip import Clip
-from ikcore.clips.sampled import (
+from ikcore.clips.sample_body import (
     TOE,
     TOE_JOINT,
     TRACK,

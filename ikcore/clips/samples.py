@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore.clips.clip import Clip
 from ikcore.clips.flights import hop, sprint
-from ikcore.clips.sampled import (
+from ikcore.clips.sample_body import (
     ANKLE,
     FLAT,
     LATER,

@@ -4,8 +4,8 @@ from ikcore.contacts.contacts import Contacts
 from ikcore.feet import metrics, verdicts
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
+from ikcore.feet.leg_measures import Measured, before_and_after, measure
 from ikcore.feet.leg_points import landings_ahead, leg_points
-from ikcore.feet.measured import Measured, before_and_after, measure
 
 __all__ = [
     "Contacts",

@@ -15,7 +15,7 @@ from ikcore.contacts.intervals import blocks
 from ikcore.feet import metrics
 from ikcore.feet.human import DEEP, LEG, NEAR, UNEVEN
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.metrics import given
+from ikcore.feet.metrics import arguments
 from ikcore.feet.soles import points
 from ikcore.feet.verdicts import BOUNDS, verdict
 from ikcore.grounds.ground import Ground
@@ -113,7 +113,7 @@ class Penetration:
         down, low = self._down(each), heights[:, np.newaxis]
         deep, high, fps = metrics.penetration(low), metrics.floating(low), self.source.fps
         stance, swing, stands = (some & self.where for some in (down, ~down, metrics.standing(down, fps=fps)))
-        found = given.highest(deep[stance], 95), given.highest(deep[swing]), given.highest(high[stands], 95)
+        found = arguments.highest(deep[stance], 95), arguments.highest(deep[swing]), arguments.highest(high[stands], 95)
         return Depth(*np.nan_to_num(found, posinf=np.inf).tolist())
 
     def _heights(self, clip: Clip, ground: Ground | None) -> Array:
@@ -136,7 +136,7 @@ class Penetration:
                     under = np.where(np.isnan(under), here._heights(at, DEEP * scale, 0.0, 1), under)
             above = at[..., "XYZ".index(clip.up)] - under
             for leg, part in enumerate(own):
-                found[leg, frames] = given.lowest(above[:, part])
+                found[leg, frames] = arguments.lowest(above[:, part])
         return found
 
     def _floors(self, soles: list[dict[str, Sole]]) -> list[Array]:

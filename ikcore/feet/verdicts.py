@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics
 from ikcore.feet.human import LEG
-from ikcore.feet.measured import Measured
+from ikcore.feet.leg_measures import Measured
 from ikcore.feet.metrics import Measure
 
 Verdict = Literal["good", "fair", "poor"]

@@ -10,7 +10,7 @@ import numpy as np
 from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics, verdicts
 from ikcore.feet.human import EDGE, EXACT, LEG, WHILE
-from ikcore.feet.measured import Measured
+from ikcore.feet.leg_measures import Measured
 from ikcore.reports import drawing
 from ikcore.reports.drawing import LEFT, NARROW, RIGHT, WIDE, Panel, text
 from ikcore.reports.side_view import MARKS, SUNK, Array, clamp, draw_line, finite, line_with_gaps, range_of

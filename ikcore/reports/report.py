@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ikcore import _files
-from ikcore.feet.measured import Measured
+from ikcore.feet.leg_measures import Measured
 from ikcore.feet.metrics import Measure
 from ikcore.feet.verdicts import Moment
 from ikcore.reports.drawing import scrollable, text

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.feet.human import EDGE
-from ikcore.feet.measured import Measured, ground_under
+from ikcore.feet.leg_measures import Measured, ground_under
 from ikcore.feet.metrics import Track
 from ikcore.feet.paths import straight
 from ikcore.reports import drawing

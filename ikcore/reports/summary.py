@@ -8,7 +8,7 @@ import numpy as np
 
 from ikcore._arrays import plain
 from ikcore.feet import metrics, verdicts
-from ikcore.feet.measured import Measured
+from ikcore.feet.leg_measures import Measured
 from ikcore.feet.metrics import Measure
 from ikcore.feet.verdicts import Moment
 from ikcore.reports.drawing import scrollable, text

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.composed import composed
 from ikcore.solving.coordinates import Coordinates
+from ikcore.solving.custom_methods import composed
 from ikcore.solving.registry import Option
 from ikcore.solving.tasks import Moving, may_of
 from ikcore.solving.validate import tasks_of

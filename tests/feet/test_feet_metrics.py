@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import samples
 from ikcore.feet import metrics
-from ikcore.feet.metrics import Measure, Track, geometry, given, measure_leg
+from ikcore.feet.metrics import Measure, Track, arguments, geometry, measure_leg
 
 Array = NDArray[Any]
 RATES = [30.0, 60.0, 120.0]
@@ -903,7 +903,7 @@ def test_the_highest_and_the_lowest_value(count: int) -> None:
     known = sorted(value for value in values.ravel().tolist() if not math.isnan(value))
     for percent in (0, 50, 95, 99.9, 100):
         expected = known[math.ceil((len(known) - 1) * (percent / 100))] if count else np.nan
-        assert_array_equal(given.highest(values, percent), expected)
+        assert_array_equal(arguments.highest(values, percent), expected)
     lowest = np.where(np.isnan(values), np.inf, values).min(axis=1)
-    assert_array_equal(given.lowest(values), lowest)
-    assert_array_equal(given.lowest(values[:, :0]), np.full(count, np.inf))
+    assert_array_equal(arguments.lowest(values), lowest)
+    assert_array_equal(arguments.lowest(values[:, :0]), np.full(count, np.inf))

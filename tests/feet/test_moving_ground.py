@@ -14,7 +14,7 @@ from test_bake import feet, positions, sliding, walk
 
 import ikcore as ik
 from ikcore import rotations, terrain
-from ikcore.feet import Measured, before_and_after, measure, measured, metrics
+from ikcore.feet import Measured, before_and_after, leg_measures, measure, metrics
 
 Array = NDArray[Any]
 
@@ -154,7 +154,7 @@ def test_the_ground_that_is_drawn_is_that_of_the_first_frame() -> None:
     moving = measure(together(clip, None, rises), feet(), bumps().moved(translations=rises), contacts=contacts)
     still = measure(clip, feet(), bumps(), contacts=contacts)
     places = still.tracks["left"].sole
-    here, there = (measured.ground_under(each, "left", places) for each in (moving, still))
+    here, there = (leg_measures.ground_under(each, "left", places) for each in (moving, still))
     np.testing.assert_allclose(here, there, atol=1e-12)
     assert np.isfinite(there).all()
 

@@ -67,7 +67,7 @@ class SpineNode(Node):
 
     soften : float, default: 1
         Share of the reach at which softening starts, as in `two_bone`. At 1 an arc of 0.3 m turns by over 12 degrees on
-        the last 3 mm of its reach, at 0.97 by less than 3; a target at full reach is then missed by 1.3 % of it.
+        the last 3 mm of its reach, at 0.97 by less than 3. A target at full reach is then missed by 1.3 % of it.
 
     iterations : int, default: 64
         Largest number of iterations of FABRIK.

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore import rotations
 from ikcore._arrays import rows
 from ikcore.contacts.intervals import Mask, mask_of
-from ikcore.feet.metrics import geometry, given
+from ikcore.feet.metrics import arguments, geometry
 
 Array = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ def turn(result: ArrayLike, source: ArrayLike) -> Array:
     >>> turn([1, 0, 0, 0], rotations.from_axis_angle([0, 0, 1], [0.25, -0.5])).round(6)
     array([0.25, 0.5 ])
     """
-    between = rotations.multiply(rotations.conjugate(rows("source", source, given.DOUBLE, 4)), result)
+    between = rotations.multiply(rotations.conjugate(rows("source", source, arguments.DOUBLE, 4)), result)
     return np.asarray(rotations.to_axis_angle(between)[1])
 
 
@@ -55,7 +55,7 @@ def deviation(result: ArrayLike, source: ArrayLike, *, level: bool = False) -> A
     >>> deviation([3, 4, 4], [0, 0, 0], level=True)
     array(5.)
     """
-    apart = given.vectors("result", result) - given.vectors("source", source)
+    apart = arguments.vectors("result", result) - arguments.vectors("source", source)
     return geometry.length(apart[..., ::2] if level else apart)
 
 
@@ -105,8 +105,8 @@ def onset_error(contact: ArrayLike, truth: ArrayLike, *, fps: float) -> Array:
     (array([0.1]), array([0.1]))
     """
     found, true = (_onsets(mask_of(name, mask, 1)) for name, mask in (("contact", contact), ("truth", truth)))
-    apart = np.abs(true[:, np.newaxis] - found).astype(given.DOUBLE)
-    return np.asarray(apart.min(axis=1, initial=np.inf) / given.rate(fps))
+    apart = np.abs(true[:, np.newaxis] - found).astype(arguments.DOUBLE)
+    return np.asarray(apart.min(axis=1, initial=np.inf) / arguments.rate(fps))
 
 
 def _onsets(mask: Mask) -> NDArray[np.intp]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import cross, dot, percentile, rows, size
 from ikcore.contacts.intervals import Mask
-from ikcore.feet.metrics import geometry, given
+from ikcore.feet.metrics import arguments, geometry
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def leg_length(chain: ArrayLike) -> float:
     >>> leg_length([[[0, 0.9, 0], [0, 0.5, 0], [0, 0, 0]]])
     0.9
     """
-    return given.highest(given.lengths(given.vectors("chain", chain, "frames", "joints")), 50)
+    return arguments.highest(arguments.lengths(arguments.vectors("chain", chain, "frames", "joints")), 50)
 
 
 def bends(chain: ArrayLike) -> Array:
@@ -55,7 +55,7 @@ def bends(chain: ArrayLike) -> Array:
     >>> np.degrees(bends([[[0, 1, 0], [0, 0.5, 0.0], [0, 0.5, 0.5]]])).round(6)
     array([[90.]])
     """
-    bones = given.bones(chain)
+    bones = arguments.bones(chain)
     return geometry.angle(-bones[:, :-1], bones[:, 1:])
 
 
@@ -85,7 +85,7 @@ def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)
     >>> np.flatnonzero(pops(popped, angle))
     array([7, 8, 9])
     """
-    now, was = rows("angles", angles, given.DOUBLE), rows("source", source, given.DOUBLE)
+    now, was = rows("angles", angles, arguments.DOUBLE), rows("source", source, arguments.DOUBLE)
     found = np.zeros(now.shape, bool)
     if len(now) > 2 and len(was) > 2:
         usual = percentile(np.abs(np.diff(was, n=2, axis=0)), 99)
@@ -114,7 +114,7 @@ def flips(chain: ArrayLike) -> Mask:
     >>> flips([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in (0.1, 0, -0.1, -0.2)]).ravel()
     array([False, False,  True, False])
     """
-    at = given.vectors("chain", chain, "frames", "joints")
+    at = arguments.vectors("chain", chain, "frames", "joints")
     above, below = at[:, 1:-1] - at[:, :-2], at[:, 2:] - at[:, 1:-1]
     side = cross(above, below)
     bent = size(side) > math.sin(math.radians(5)) * size(above) * size(below)
@@ -146,7 +146,7 @@ def new_flips(chain: ArrayLike, source: ArrayLike, *, fps: float) -> Mask:
     (True, False)
     """
     found, there = flips(chain), flips(source)
-    near = round(_LIKE * given.rate(fps))
+    near = round(_LIKE * arguments.rate(fps))
     for frame, joint in np.argwhere(there).tolist():
         found[max(frame - near, 0) : frame + near + 1, joint] = False
     return found
@@ -172,7 +172,7 @@ def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
     0.2
     """
     now, was = (
-        percentile(rows(name, each, given.DOUBLE), 95) for name, each in (("angles", angles), ("source", source))
+        percentile(rows(name, each, arguments.DOUBLE), 95) for name, each in (("angles", angles), ("source", source))
     )
     return np.asarray(np.maximum(was - now, 0))
 
@@ -198,8 +198,8 @@ def lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, source_ankl
     >>> lowered(hips - [0, 0.05, 0], hips, feet - [0, 0.03, 0], feet).round(6)
     array([0.02])
     """
-    down = (given.vectors("pelvis", pelvis) - given.vectors("source", source))[..., 1]
-    feet = given.vectors("ankles", ankles, len(down), "legs") - given.vectors(
+    down = (arguments.vectors("pelvis", pelvis) - arguments.vectors("source", source))[..., 1]
+    feet = arguments.vectors("ankles", ankles, len(down), "legs") - arguments.vectors(
         "source_ankles", source_ankles, len(down), "legs"
     )
     return np.asarray(np.maximum(feet[..., 1].min(axis=1, initial=np.inf) - down, 0))
@@ -224,8 +224,8 @@ def extension(hips: ArrayLike, ankles: ArrayLike, length: ArrayLike) -> Array:
     >>> extension([0, 1, 0], [[0, 0.5, 0], [0, 0, 0]], 0.8)
     array([0.625, 1.25 ])
     """
-    apart = given.vectors("ankles", ankles) - given.vectors("hips", hips)
-    return np.asarray(geometry.length(apart) / rows("length", length, given.DOUBLE))
+    apart = arguments.vectors("ankles", ankles) - arguments.vectors("hips", hips)
+    return np.asarray(geometry.length(apart) / rows("length", length, arguments.DOUBLE))
 
 
 def length_error(chain: ArrayLike, source: ArrayLike) -> Array:
@@ -246,5 +246,5 @@ def length_error(chain: ArrayLike, source: ArrayLike) -> Array:
     >>> length_error([[[0, 1, 0], [0, 0.5, 0], [0, -0.1, 0]]], [[[0, 1, 0], [0, 0.5, 0], [0, 0, 0]]]).round(6)
     array([0.2])
     """
-    now, was = geometry.length(given.bones(chain)), geometry.length(given.bones(source))
+    now, was = geometry.length(arguments.bones(chain)), geometry.length(arguments.bones(source))
     return np.asarray((np.abs(now - was) / np.where(was > 0, was, np.inf)).max(axis=-1))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
 from ikcore.contacts.intervals import Mask, core, mask_of, runs
-from ikcore.feet.metrics import geometry, given
+from ikcore.feet.metrics import arguments, geometry
 from ikcore.feet.metrics.geometry import UP
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ def penetration(heights: ArrayLike) -> Array:
     >>> penetration([[-0.03, 0.01], [0.0, 0.02], [np.nan, np.nan]])
     array([0.03, 0.  , 0.  ])
     """
-    return np.maximum(-given.lowest(heights), 0) + 0
+    return np.maximum(-arguments.lowest(heights), 0) + 0
 
 
 def floating(heights: ArrayLike) -> Array:
@@ -65,7 +65,7 @@ def floating(heights: ArrayLike) -> Array:
     >>> floating([[-0.03, 0.01], [0.01, 0.02], [np.nan, np.nan]])
     array([0.  , 0.01,  inf])
     """
-    return np.maximum(given.lowest(heights), 0)
+    return np.maximum(arguments.lowest(heights), 0)
 
 
 def standing(contact: ArrayLike, *, fps: float) -> Mask:
@@ -87,7 +87,7 @@ def standing(contact: ArrayLike, *, fps: float) -> Mask:
     """
     found = np.zeros(len(mask := mask_of("contact", contact, 1)), bool)
     for start, stop in runs(mask).tolist():
-        found[core(start, stop, given.rate(fps))] = True
+        found[core(start, stop, arguments.rate(fps))] = True
     return found
 
 
@@ -109,7 +109,7 @@ def beyond(values: ArrayLike, source: ArrayLike) -> Array:
     >>> beyond([0.03, 0.01, np.inf, np.inf], [0.01, 0.02, 0.0, np.inf])
     array([0.02, 0.  ,  inf, 0.  ])
     """
-    now, was = rows("values", values, given.DOUBLE), rows("source", source, given.DOUBLE)
+    now, was = rows("values", values, arguments.DOUBLE), rows("source", source, arguments.DOUBLE)
     with np.errstate(invalid="ignore"):  # if both are infinite, the source is as bad
         return np.where(np.isposinf(now) & np.isposinf(was), 0, np.maximum(now - was, 0) + 0)
 
@@ -132,7 +132,7 @@ def sole_angle(soles: ArrayLike, ground: ArrayLike = UP) -> Array:
     >>> np.degrees(sole_angle([[0, 1, 0], [0, 1, 1]])).round(6)
     array([ 0., 45.])
     """
-    return geometry.angle(given.vectors("soles", soles), given.vectors("ground", ground))
+    return geometry.angle(arguments.vectors("soles", soles), arguments.vectors("ground", ground))
 
 
 def rests(points: ArrayLike, heights: ArrayLike, *, fps: float) -> Mask:
@@ -159,12 +159,12 @@ def rests(points: ArrayLike, heights: ArrayLike, *, fps: float) -> Mask:
     >>> rests(points, [[0], [0.01], [0.2], [0]], fps=30)
     array([ True,  True, False,  True])
     """
-    fast, low = given.speeds(points, fps), given.above(heights) < NEAR
+    fast, low = arguments.speeds(points, fps), arguments.above(heights) < NEAR
     slow = np.ones((len(fast) + 1, fast.shape[1]), bool)
     if len(fast):
         slow[1:], slow[0] = fast < _SLOW, False
         slow[:-1] |= fast < _SLOW
-    return np.asarray((slow & given.spread("heights", low, slow.shape)).any(axis=1))
+    return np.asarray((slow & arguments.spread("heights", low, slow.shape)).any(axis=1))
 
 
 def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: float) -> Mask:
@@ -192,8 +192,8 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
     array([[ 5, 10]])
     """
     held, found = mask_of("contact", contact, 1), rests(points, heights, fps=fps)
-    given.same("contact", held.shape, found.shape)
-    least, near = (math.ceil(time * given.rate(fps) - 1e-6) for time in (_BRIEF, _ROLLS))  # rounding
+    arguments.same("contact", held.shape, found.shape)
+    least, near = (math.ceil(time * arguments.rate(fps) - 1e-6) for time in (_BRIEF, _ROLLS))  # rounding
     for start, stop in runs(held).tolist():
         found[max(start - near, 0) : stop + near] = False
     for start, stop in runs(found).tolist():
@@ -221,7 +221,7 @@ def off_ground(heights: ArrayLike, source: ArrayLike) -> Array:
     >>> off_ground([[-0.4, -0.3], [0.02, 0.1], [np.nan, np.nan]], [[0.0, 0.1], [0.01, 0.0], [0.0, 0.0]]).round(6)
     array([0.4 , 0.02,  inf])
     """
-    now, was = given.lowest(heights), given.lowest(source)
+    now, was = arguments.lowest(heights), arguments.lowest(source)
     farther = np.isfinite(was) & (np.abs(now) > np.abs(was))
     return np.where(farther, np.abs(now - np.where(farther, was, 0)), 0.0)
 
@@ -246,7 +246,7 @@ def lift_lost(heights: ArrayLike, source: ArrayLike, contact: ArrayLike) -> Arra
     >>> lift_lost([0, 0.03, 0.06, 0], [0, 0.05, 0.08, 0], [True, False, False, True]).round(6)
     array([0.25])
     """
-    now, was = rows("heights", heights, given.DOUBLE), rows("source", source, given.DOUBLE)
-    given.same("source", was.shape, now.shape)
+    now, was = rows("heights", heights, arguments.DOUBLE), rows("source", source, arguments.DOUBLE)
+    arguments.same("source", was.shape, now.shape)
     peaks = [(now[start:stop].max(), was[start:stop].max()) for start, stop in runs(~mask_of("contact", contact, 1))]
-    return np.array([1 - result / lift for result, lift in peaks if 0 < lift < np.inf], given.DOUBLE)
+    return np.array([1 - result / lift for result, lift in peaks if 0 < lift < np.inf], arguments.DOUBLE)

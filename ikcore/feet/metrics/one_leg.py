@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore.contacts.intervals import Mask, mask_of, runs
-from ikcore.feet.metrics import given, knees
+from ikcore.feet.metrics import arguments, knees
 from ikcore.feet.metrics.fidelity import deviation
 from ikcore.feet.metrics.on_ground import NEAR, beyond, floating, lift_lost, off_ground, penetration, standing, unseen
 from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio
@@ -199,10 +199,10 @@ def measure_leg(
       length_error      -
       deviation         -
     """
-    held = given.spread("contact", mask_of("contact", contact), leg.heights.shape)
+    held = arguments.spread("contact", mask_of("contact", contact), leg.heights.shape)
     if source is not None:
         for name in ("chain", "sole", "ankles"):
-            given.same("source", getattr(source, name).shape, getattr(leg, name).shape)
+            arguments.same("source", getattr(source, name).shape, getattr(leg, name).shape)
     clean, bent = source if beyond else None, knees.bends(leg.chain)
     were = bent if source is None else knees.bends(source.chain)
     return Measure(
@@ -218,9 +218,11 @@ def _slides(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
     headings = leg.sole[:, -1] - leg.sole[:, 0]
     there = 0.0 if source is None else skating_ratio(source.sole, held, fps=fps)
     return {
-        "drift": given.highest(slid, 95),
-        "drift_most": given.highest(slid),
-        "heading_drift": given.highest(heading_drift(headings, flat, fps=fps), 95) if held.shape[1] > 1 else math.nan,
+        "drift": arguments.highest(slid, 95),
+        "drift_most": arguments.highest(slid),
+        "heading_drift": arguments.highest(heading_drift(headings, flat, fps=fps), 95)
+        if held.shape[1] > 1
+        else math.nan,
         "skating": max(skating_ratio(leg.sole, held, fps=fps) - there, 0.0),
     }
 
@@ -232,10 +234,10 @@ def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
         deep, high = beyond(deep, penetration(source.heights)), beyond(high, floating(source.heights))
         tilt = beyond(tilt, source.tilt)
     return {
-        "penetration": given.highest(deep[down], 95),
-        "penetration_swing": given.highest(deep[~down]),
-        "floating": given.highest(high[standing(down, fps=fps)], 95),
-        "sole_angle": given.highest(tilt[flat], 95),
+        "penetration": arguments.highest(deep[down], 95),
+        "penetration_swing": arguments.highest(deep[~down]),
+        "floating": arguments.highest(high[standing(down, fps=fps)], 95),
+        "sole_angle": arguments.highest(tilt[flat], 95),
     }
 
 
@@ -244,7 +246,9 @@ def _bends(leg: Track, bent: Array, were: Array, fps: float, source: Track | Non
         return dict.fromkeys(("extension", "knee_flips", "knee_pops"), math.nan)
     flipped = knees.flips(leg.chain) if source is None else knees.new_flips(leg.chain, source.chain, fps=fps)
     return {
-        "extension": given.highest(knees.extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(leg.chain))),
+        "extension": arguments.highest(
+            knees.extension(leg.chain[:, 0], leg.chain[:, -1], arguments.lengths(leg.chain))
+        ),
         "knee_flips": int(flipped.sum()),
         "knee_pops": int(knees.pops(bent, were).any(axis=1).sum()),
     }
@@ -252,24 +256,24 @@ def _bends(leg: Track, bent: Array, were: Array, fps: float, source: Track | Non
 
 def _comparisons(leg: Track, bent: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
     low, was_low = (skating_ratio(each.sole, each.heights < NEAR, fps=fps) for each in (leg, source))
-    fast, was_fast = (given.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (bent, were))
+    fast, was_fast = (arguments.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (bent, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     down = held.any(axis=1)
     stands = unseen(leg.sole, source.heights, down, fps=fps)
-    lost = lift_lost(given.lowest(leg.heights), given.lowest(source.heights), down)
+    lost = lift_lost(arguments.lowest(leg.heights), arguments.lowest(source.heights), down)
     return {
         "off_ground": float(off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
         "skating_by_height": max(low - was_low, 0.0),
-        "lift_lost": given.highest(lost, 50),
+        "lift_lost": arguments.highest(lost, 50),
         "reach_violations": math.nan if _is_free(leg) else _violations(leg, source),
         "knee_acceleration": fast / max(was_fast, math.radians(7000)),
         "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
         "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
-        "pelvis_path": given.highest(apart / (knees.leg_length(source.chain) or math.nan), 95),
-        "straightness_lost": given.highest(knees.straightness_lost(bent, were)),
-        "pelvis_lowered": given.highest(knees.lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
-        "length_error": math.nan if _is_free(leg) else given.highest(knees.length_error(leg.chain, source.chain)),
-        "deviation": given.mean(deviation(leg.chain, source.chain)),
+        "pelvis_path": arguments.highest(apart / (knees.leg_length(source.chain) or math.nan), 95),
+        "straightness_lost": arguments.highest(knees.straightness_lost(bent, were)),
+        "pelvis_lowered": arguments.highest(knees.lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
+        "length_error": math.nan if _is_free(leg) else arguments.highest(knees.length_error(leg.chain, source.chain)),
+        "deviation": arguments.mean(deviation(leg.chain, source.chain)),
     }
 
 
@@ -279,7 +283,7 @@ def _is_free(leg: Track) -> bool:
 
 
 def _violations(leg: Track, source: Track) -> int:
-    reach = knees.extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(source.chain))
+    reach = knees.extension(leg.chain[:, 0], leg.chain[:, -1], arguments.lengths(source.chain))
     return int((reach > 1 + _ROUNDING).sum())
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 from ikcore.contacts.intervals import core, mask_of
-from ikcore.feet.metrics import geometry, given
+from ikcore.feet.metrics import arguments, geometry
 from ikcore.feet.metrics.geometry import UP
 
 Array = NDArray[np.float64]
@@ -44,10 +44,10 @@ def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLi
     >>> drift(points, [(0, 10)], fps=30).round(6)
     array([0.005])
     """
-    each = given.vectors("points", points)
+    each = arguments.vectors("points", points)
     each = each[:, np.newaxis] if each.ndim == 2 else each
-    upward = given.spread("normals", given.vectors("normals", normals), (len(each), 3))
-    pairs, rate = given.intervals(stances, len(each)), given.rate(fps)
+    upward = arguments.spread("normals", arguments.vectors("normals", normals), (len(each), 3))
+    pairs, rate = arguments.intervals(stances, len(each)), arguments.rate(fps)
     if not pairs:
         return np.empty(0)
     frames = np.arange(len(each))
@@ -82,10 +82,10 @@ def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Arr
     >>> heading_drift(headings, [(0, 10)], fps=30).round(6)
     array([0.5])
     """
-    x, _, z = np.moveaxis(given.vectors("headings", headings), -1, 0)
-    angle, rate = np.unwrap(geometry.arc(x, z)), given.rate(fps)
-    cores = [angle[core(start, stop, rate)] for start, stop in given.intervals(stances, len(angle))]
-    return np.array([np.ptp(core) for core in cores], given.DOUBLE)
+    x, _, z = np.moveaxis(arguments.vectors("headings", headings), -1, 0)
+    angle, rate = np.unwrap(geometry.arc(x, z)), arguments.rate(fps)
+    cores = [angle[core(start, stop, rate)] for start, stop in arguments.intervals(stances, len(angle))]
+    return np.array([np.ptp(core) for core in cores], arguments.DOUBLE)
 
 
 def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: float = 0.5) -> float:
@@ -118,12 +118,12 @@ def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: f
     >>> skating_ratio(points, contact, fps=20)
     0.5
     """
-    fast = given.speeds(points, fps)
-    held = given.spread("contact", mask_of("contact", contact, 2), (len(fast) + 1, fast.shape[1]))
+    fast = arguments.speeds(points, fps)
+    held = arguments.spread("contact", mask_of("contact", contact, 2), (len(fast) + 1, fast.shape[1]))
     skates = held[1:] & held[:-1] & (fast > speed)
     if not skates.any():
         return 0.0
-    skates &= _moving_mean(fast, int(given.rate(fps) / 8)) > speed
+    skates &= _moving_mean(fast, int(arguments.rate(fps) / 8)) > speed
     return float(skates.any(axis=1).mean())
 
 
@@ -165,6 +165,6 @@ def skating_speed(points: ArrayLike, heights: ArrayLike, *, fps: float, height: 
     >>> skating_speed(points, [[0], [0.025], [0.0125], [0]], fps=30).round(4)  # (1 + 0 + 2 - sqrt(2)) / 3 of 0.3
     array([0.1586])
     """
-    fast = given.speeds(points, fps)
-    above = given.spread("heights", given.above(heights), (len(fast) + 1, fast.shape[1]))
+    fast = arguments.speeds(points, fps)
+    above = arguments.spread("heights", arguments.above(heights), (len(fast) + 1, fast.shape[1]))
     return np.asarray((fast * (2 - np.exp2(np.clip(above[:-1] / height, 0, 1)))).sum(axis=0) / max(len(fast), 1))

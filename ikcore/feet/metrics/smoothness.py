@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
-from ikcore.feet.metrics import geometry, given
+from ikcore.feet.metrics import arguments, geometry
 from ikcore.feet.metrics.fidelity import turn
 
 Array = NDArray[np.float64]
@@ -40,8 +40,8 @@ def derivative(values: ArrayLike, order: int, *, fps: float) -> Array:
     >>> derivative(seconds**2, 2, fps=60).round(6)
     array([2., 2., 2., 2., 2.])
     """
-    found = rows("values", values, given.DOUBLE)
-    span = max(1, round(given.rate(fps) / 30))
+    found = rows("values", values, arguments.DOUBLE)
+    span = max(1, round(arguments.rate(fps) / 30))
     for _ in range(order):
         found = found[span:] - found[:-span]
     return np.asarray(found * (fps / span) ** order)
@@ -68,7 +68,7 @@ def jerk(points: ArrayLike, *, fps: float) -> Array:
     >>> jerk(seconds[:, np.newaxis] ** 3 * [0, 0, 1], fps=30).round(6)
     array([6., 6., 6., 6., 6., 6.])
     """
-    return geometry.length(derivative(given.vectors("points", points), 3, fps=fps))
+    return geometry.length(derivative(arguments.vectors("points", points), 3, fps=fps))
 
 
 def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
@@ -98,14 +98,14 @@ def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
     (2.0, 0.5)
     """
     most = max(_beyond_digits(source, fps) for source in sources)
-    return given.mean(jerk(points, fps=fps)) / (most or math.nan)
+    return arguments.mean(jerk(points, fps=fps)) / (most or math.nan)
 
 
 def _beyond_digits(points: ArrayLike, fps: float) -> float:
     """The mean jerk; 0 if it is not more than the rounding of single precision over that distance."""
     way = np.asarray(points, np.float64)
     digits = float(np.finfo(np.float32).eps) * float(np.max(np.ptp(way, axis=0), initial=0.0)) if len(way) else 0.0
-    found = given.mean(jerk(points, fps=fps))
+    found = arguments.mean(jerk(points, fps=fps))
     return found if found > digits * fps**3 else 0.0
 
 
@@ -131,6 +131,6 @@ def angular_speed(turned: ArrayLike, *, fps: float) -> Array:
     >>> angular_speed(turned, fps=30).round(6)
     array([1., 1., 1., 1.])
     """
-    each = rows("turned", turned, given.DOUBLE, 4)
-    span = max(1, round(given.rate(fps) / 30))
+    each = rows("turned", turned, arguments.DOUBLE, 4)
+    span = max(1, round(arguments.rate(fps) / 30))
     return np.asarray(turn(each[span:], each[:-span]) * (fps / span))

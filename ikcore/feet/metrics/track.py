@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
-from ikcore.feet.metrics import given
+from ikcore.feet.metrics import arguments
 from ikcore.feet.metrics.geometry import UP
 from ikcore.feet.metrics.on_ground import sole_angle
 
@@ -82,13 +82,15 @@ class Track:
         >>> leg.heights[0]
         array([0.01, 0.01])
         """
-        joints = given.vectors("chain", chain, "frames", "joints")
-        points = given.vectors("sole", sole, len(joints), "points")
-        below = given.spread("ground", rows("ground", ground, given.DOUBLE), points.shape[:2])
-        upward = given.spread("normals", given.vectors("normals", normals), (len(joints), 3))
+        joints = arguments.vectors("chain", chain, "frames", "joints")
+        points = arguments.vectors("sole", sole, len(joints), "points")
+        below = arguments.spread("ground", rows("ground", ground, arguments.DOUBLE), points.shape[:2])
+        upward = arguments.spread("normals", arguments.vectors("normals", normals), (len(joints), 3))
         across, above = (
-            given.spread(name, np.full(3, np.nan) if known is None else given.vectors(name, known), upward.shape)
+            arguments.spread(
+                name, np.full(3, np.nan) if known is None else arguments.vectors(name, known), upward.shape
+            )
             for name, known in (("soles", soles), ("pelvis", pelvis))
         )
-        carriers = joints[:, -1:] if ankles is None else given.vectors("ankles", ankles, len(joints), "legs")
+        carriers = joints[:, -1:] if ankles is None else arguments.vectors("ankles", ankles, len(joints), "legs")
         return cls(joints, points, points[..., 1] - below, upward, sole_angle(across, upward), above, carriers)

@@ -221,8 +221,8 @@ ik_outline void euler_consider(const limit *l, const turn_pair *of, const euler_
 }
 
 /* Lanes whose first set of angles is in the box, by more than round-off. The outer and the inner angle are those of p q
- * and of p times the conjugate of q; the cosine of the middle one, as stored, is (|p|^2 - |q|^2) / (|p|^2 + |q|^2). So
- * the test takes products alone. */
+ * and of p times the conjugate of q; the cosine of the middle one, as stored, is (|p|^2 - |q|^2) / (|p|^2 + |q|^2). The
+ * test therefore takes products alone. */
 ik_inline mask range_has(const angle_range *whole, cosine_sine a, real room) {
     const cosine_sine off = turn_divide(a, half_angle_splat(whole->middle));
     const real along = off.cosine * real_splat(whole->width.sine);

@@ -21,7 +21,7 @@
  * 2015). Near full reach, where each pass takes off a small share of the error, that is a sixth of the steps and less.
  */
 
-/* Of the reach: a chain as flat as this is in line with its target. */
+/* As a share of the reach: a chain that is this flat counts as in line with its target. */
 #define FABRIK_FLAT (number)1e-6
 
 /* A target as near to the edge as this has a chain so straight that passes hardly move it. */
@@ -38,7 +38,7 @@ ik_inline int fabrik_point(int slot) { return OWN + 3 * slot; }
 ik_inline int fabrik_length(const ik_plan *plan, int slot) { return OWN + 3 * plan->slots + slot; }
 ik_inline int fabrik_target(const ik_plan *plan, int goal) { return OWN + 4 * plan->slots + 5 * goal; }
 ik_inline int fabrik_share(const ik_plan *plan, int goal) { return fabrik_target(plan, goal) + 3; }
-/* What the distance to the target counts for: more where the chain is shorter than the longest. */
+/* The weight of the distance to the target: larger for chains that are shorter than the longest. */
 ik_inline int fabrik_per_distance(const ik_plan *plan, int goal) { return fabrik_target(plan, goal) + 4; }
 ik_inline int fabrik_watched(const ik_plan *plan) { return fabrik_target(plan, plan->job->goal_count); }
 
@@ -50,12 +50,12 @@ static record_size fabrik_points_size(const ik_plan *plan) {
     return (record_size){.columns = fabrik_before(plan, plan->slots), .results = fabrik_point(plan->slots)};
 }
 
-/* What is added to x where points should not be one: below rounding anywhere else. A straight chain in line with its
- * target it would free, which with `textbook` stays. */
+/* Added to x so that two points never coincide; elsewhere it is below rounding. It would also bend a straight chain in
+ * line with its target; with `textbook` such a chain stays straight. */
 ik_inline real fabrik_aside(const ik_plan *plan) { return real_splat(plan->job->options.textbook ? 0 : TINY_LENGTH); }
 
-/* The point at a distance from `from` towards `to`. Where they are one point, along x; where `aside` is just what they
- * are apart, as on a bone without length that has been drawn along before, or is 0, it is `from`. */
+/* The point at a distance from `from` towards `to`; along x if they coincide. It is `from` if `aside` is 0 or just
+ * their distance, as on a bone without length that a pass has moved before. */
 ik_inline vec3 fabrik_towards(vec3 from, vec3 to, real length, real aside) {
     vec3 d = vec3_sub(to, from);
     d.x = d.x + aside;
@@ -194,7 +194,7 @@ static void fabrik_unlock(const ik_plan *plan, const aimed_chain *chain, columns
     }
 }
 
-/* Where the plan is one chain, and its target just within reach, its points are laid so that it ends there. */
+/* Lays the points of a single chain on an arc that ends at its target, if that is just within reach. */
 static void fabrik_curve(const ik_plan *plan, const aimed_chain *chain, columns record) {
     if (plan->bases != 1 || plan->branches) return;
     const int tip = fabrik_point(plan->nodes[chain->end].slot), bones = fabrik_before(plan, 0); /* not in use yet */

@@ -1,8 +1,8 @@
 /* FABRIK with frames, its bodies: how a joint turns as a rigid body within its limit. fabrik_frames.h has the
  * idea. */
 
-/* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
- * is turned about the line through them. */
+/* The weight of a body's own position when it is fitted to its children. It decides how a body of two children is
+ * turned about the line through them. */
 #define FRAMES_ANCHOR (number)0.2
 
 /* A joint of an item that starts near its targets turns in a step by no more than so many times the way that an end has
@@ -143,15 +143,15 @@ ik_inline quat frames_shortened(quat turn, real largest) {
     return quat_select(held & mask_less(largest, size), shorter, turn);
 }
 
-/* What the limit of node k leaves of a turn of a body. */
+/* The part of a turn of a body that the limit of node k allows. */
 ik_inline quat frames_cut(const ik_plan *plan, columns c, int k, const frames_body *body, quat turn) {
     quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
     return quat_multiply(rotation, quat_conjugate(body->rotation));
 }
 
-/* A turn that its limit has cut short goes on along the limit. What is left of it, and of two turns beside it, ends on
- * the limit, so the plane through the three is how the limit lies. The best turn to there is taken, if it is better.
- * Only near the targets, where else nothing but a kick would help: it costs three more looks at the limit. */
+/* A turn that its limit has cut short goes on along the limit. The allowed parts of this turn and of two turns beside
+ * it end on the limit, so the plane through the three approximates it. The best turn in this plane is taken if it is
+ * better. Near the targets only, where nothing but a kick would help otherwise: it costs three more limit tests. */
 ik_outline quat frames_along_limit(const ik_plan *plan, columns c, int k, const frames_body *body, real largest,
                                    quat turn, quat left) {
     vec3 wanted = frames_vector(turn), from = frames_vector(left);
@@ -197,7 +197,7 @@ typedef struct {
     quat turn;
 } carried;
 
-/* What of all that is at node k and below it is for its own place. */
+/* The share of the weight at node k and below it that is for its own position. */
 static real frames_end_share(const ik_plan *plan, columns c, int k) {
     const real zero = real_splat(0), one = real_splat(1);
     const ik_node *node = &plan->nodes[k];
@@ -251,11 +251,11 @@ ik_inline frames_bends frames_bends_of(const frames_elbow *e, real distance) {
     return (frames_bends){{turn_unit(turn_multiply(middle, off)), turn_unit(turn_divide(middle, off))}};
 }
 
-/* Of two ways to bend a hinge the smaller turn is taken, unless its error is larger by this share of both bones. */
+/* A hinge bends by the smaller of two turns, unless its error is larger by this share of both bones. */
 #define FRAMES_BEND_GAIN (number)1e-5
 
-/* The turn of the hinge k, within its limit, that takes its end as far from what carries it as it should be. Of two
- * the one that does it better; of two that do it as well, the smaller one: rounding picks no side. */
+/* The turn of the hinge k, within its limit, that takes its end to the wanted distance from its carrier. The
+ * better of two turns is taken, the smaller one if both are equally good: rounding picks no side. */
 ik_outline quat frames_bend(const ik_plan *plan, columns c, int k, const frames_elbow *elbow, real distance) {
     quat now = column_quat(c, frames_rotation(plan, plan->nodes[k].slot)), above = frames_above(plan, c, k);
     frames_bends bends = frames_bends_of(elbow, distance);

@@ -14,11 +14,11 @@ ik_inline int frames_slid(const ik_plan *plan, int slot) {
 /* The rotation of its parent, in the space of what carries it; of what does not turn, its own. */
 ik_inline int frames_socket(const ik_plan *plan, int slot) { return OWN + 2 * frames_pose(plan) + 4 * slot; }
 ik_inline int frames_point(const ik_plan *plan, int slot) { return frames_socket(plan, plan->slots) + 3 * slot; }
-/* Where it is in the space of what carries it; of what nothing that turns carries, its place. */
+/* Its position in the space of the body that carries it; in the world if no body that turns carries it. */
 ik_inline int frames_bone(const ik_plan *plan, int slot) { return frames_point(plan, plan->slots) + 3 * slot; }
 ik_inline int frames_share(const ik_plan *plan, int slot) { return frames_bone(plan, plan->slots) + slot; }
-/* Where something slides, in the space of what carries a node: the way to it from its parent at first, and how its
- * parent is turned; how far it may slide, lowest and highest; and the weight of all places to reach at and below it. */
+/* For plans with slides, in the space of the body that carries a node: the vector from its parent at first and the
+ * rotation of its parent; its least and largest slide; and the weight of all positions to reach at and below it. */
 ik_inline int frames_link(const ik_plan *plan, int slot) { return frames_share(plan, plan->slots) + 14 * slot; }
 ik_inline int frames_track(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 3; }
 ik_inline int frames_travel(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 7; }
@@ -30,7 +30,7 @@ ik_inline int frames_target_share(const ik_plan *plan, int goal) { return frames
 ik_inline int frames_target_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 4; }
 ik_inline int frames_turned(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 5; }
 ik_inline int frames_turned_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 9; }
-/* What the distance to the target counts for: more where the chain is shorter than the longest. */
+/* The weight of the distance to the target: larger for chains that are shorter than the longest. */
 ik_inline int frames_per_distance(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 10; }
 ik_inline int frames_per_radian(const ik_plan *plan) { return frames_target(plan, plan->job->goal_count); }
 ik_inline int frames_least(const ik_plan *plan) { return frames_per_radian(plan) + 1; }
@@ -52,15 +52,15 @@ ik_inline int frames_alike(const ik_plan *plan) { return frames_squared(plan) + 
 ik_inline int frames_damping(const ik_plan *plan) { return frames_squared(plan) + 9; }
 ik_inline int frames_beside(const ik_plan *plan) { return frames_squared(plan) + 10; }
 ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squared(plan) + 11 + 4 * slot; }
-/* Where there are ties: what all goals below a node and its place to reach count for. */
+/* For plans with ties: the weight of all goals below a node and of its own position to reach. */
 ik_inline int frames_below(const ik_plan *plan, int slot) { return frames_before(plan, 0) + frames_pose(plan) + slot; }
 ik_inline int frames_columns(const ik_plan *plan) { return frames_below(plan, plan->ties ? plan->slots : 0); }
 
-/* Of a step: the pose before its joints go on, and in its sweep where the ends are. */
+/* Of a step: the pose before its extrapolation, and the positions of the ends in its sweep. */
 ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
 ik_inline int frames_ends(const ik_plan *plan) { return frames_after(plan, 0) + frames_pose(plan); }
-/* Where all joints turn together, of each: its turn, and what its limit bars. Of a task, by its weight: how far it is
- * off or how it pulls, and what turns change of it. */
+/* For turns of all joints together, of each joint: its turn, and the part that its limit excludes. Of a task, times its
+ * weight: its error or its pull, and the change of it by turns. */
 enum { JOINT_TURN, JOINT_BARRED, JOINT_VECTORS };
 ik_inline int frames_joint(const ik_plan *plan, int vector, int slot) {
     return ends_place(frames_ends(plan), plan->task_count) + 3 * (vector * plan->slots + slot);
@@ -71,8 +71,8 @@ ik_inline int frames_change(const ik_plan *plan, int task) { return frames_off(p
 /* The equations of all joints together (jacobian.h, levels.h). */
 ik_inline int frames_rows(const ik_plan *plan) { return frames_change(plan, plan->task_count); }
 
-/* Of a tie: its far end, likewise; along what a number changes; and in the passes where it has its own end and its far
- * one, and what that counts for. */
+/* Of a tie: its far end, likewise; the direction along which its number changes; and in the passes the wanted positions
+ * of its own end and its far end, and their weight. */
 ik_inline int frames_far(const ik_plan *plan) { return frames_rows(plan) + rows_system_columns(plan); }
 ik_inline int frames_along(const ik_plan *plan, int task) {
     return ends_place(frames_far(plan), plan->task_count) + 3 * task;
@@ -99,7 +99,7 @@ ik_inline quat frames_now(const ik_plan *plan, columns c, int k) {
     return quat_multiply(owner, column_quat(c, frames_socket(plan, node->slot)));
 }
 
-/* What a weight counts for: where all goals weigh alike, whether it is any. */
+/* The weight that counts: 1 for any weight while all goals weigh alike. */
 ik_inline real frames_counted(const ik_plan *plan, columns c, real weight) {
     const real zero = real_splat(0), one = real_splat(1);
     if (plan->task_count < 2) return weight;
@@ -107,7 +107,7 @@ ik_inline real frames_counted(const ik_plan *plan, columns c, real weight) {
     return real_select(alike & ~mask_equal(weight, zero), one, weight);
 }
 
-/* What a task counts for beside those of its level; a rotation as a point at the lever. */
+/* The weight of a task within its level; a rotation counts as a point at the lever. */
 ik_inline real frames_weight_in_level(const ik_plan *plan, columns c, const ik_task *task) {
     if (task->kind != IK_TURN) return frames_counted(plan, c, *column(c, frames_target_weight(plan, task->goal)));
     real lever = *column(c, frames_lever(plan));

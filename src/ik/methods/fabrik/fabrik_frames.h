@@ -74,7 +74,7 @@ static real frames_of_level(int level, real weight) {
     return level ? level_counts(real_splat(LEVEL_FIRST), level) * weight : weight;
 }
 
-/* What a goal counts for in the passes: where goals are about several nodes, whether it has any weight. */
+/* The weight of a goal in the passes: 1 for any weight if goals are about several nodes. */
 static real frames_goal_counts(const ik_plan *plan, group at, const pose *start, int goal) {
     const real zero = real_splat(0), one = real_splat(1);
     real weight = solve_weight(&plan->job->goals[goal].weight, at) / start->heaviest;
@@ -82,7 +82,7 @@ static real frames_goal_counts(const ik_plan *plan, group at, const pose *start,
     return real_select(mask_equal(weight, zero), zero, frames_of_level(frames_level(plan, goal), one));
 }
 
-/* What all goals at node k and below count for. */
+/* The weight of all goals at node k and below. */
 static real frames_weight(const ik_plan *plan, group at, const pose *start, int k) {
     const ik_node *node = &plan->nodes[k];
     real sum = real_splat(0);
@@ -133,7 +133,7 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     }
 }
 
-/* What all goals below node k and its own place count for. */
+/* The weight of all goals below node k and of its own position. */
 static real frames_weight_below(const ik_plan *plan, group at, const pose *start, int k) {
     const ik_node *node = &plan->nodes[k];
     real sum = node->point >= 0 ? frames_goal_counts(plan, at, start, node->point) : real_splat(0);
@@ -142,7 +142,7 @@ static real frames_weight_below(const ik_plan *plan, group at, const pose *start
     return sum;
 }
 
-/* What a tie wants, and what it counts for. */
+/* The wanted positions of a tie, and its weight. */
 static void frames_load_tie(const ik_plan *plan, group at, const pose *start, int task, columns record) {
     const ik_task *t = &plan->tasks[task];
     const real most = *column(record, TOLERANCE);
@@ -223,14 +223,14 @@ static real frames_tolerance(const ik_plan *plan) {
     return real_splat(2) * real_sincos(real_splat(angle < turn / 2 ? angle / 2 : turn / 4)).sine;
 }
 
-/* Where nothing has a length what a tie misses is seen as an angle is. */
+/* The error of a tie counts as an angle if nothing has a length. */
 static real frames_tolerance_of_ties(const pose *start, real tolerance, real angle) {
     mask none = mask_equal(start->reach + tolerance, real_splat(0));
     return real_max(real_select(none, angle, tolerance), real_splat(SMALLEST));
 }
 
-/* Where the start is near the targets, the result is to be near the start: turns are held to what the errors call for.
- * Where it is so far that this allows any, they never are. */
+/* The result is near the start if that is near the targets: the errors bound the turns of a step. A start so far away
+ * that the bound allows any turn never has one. */
 static void frames_stay_near(const ik_plan *plan, const pose *start, columns record) {
     const real zero = real_splat(0), one = real_splat(1);
     mask has_reach = mask_less(zero, start->reach);

@@ -6,7 +6,7 @@
 #define FRAMES_POOR (number)0.1
 enum { FRAMES_PATIENCE = 7, FRAMES_PATIENCE_OF_SEVERAL = 5, FRAMES_PATIENCE_TOGETHER = 3 };
 
-/* So many kicks; where patience is short there is time for more, which begin anew with small ones. */
+/* The number of kicks. Short patience leaves time for more of them, which begin with small ones again. */
 enum { FRAMES_KICKS = 12, FRAMES_KICKS_TOGETHER = 24 };
 
 /* Passes are taken back that make the sum of squares this many times as large. */
@@ -15,22 +15,22 @@ enum { FRAMES_KICKS = 12, FRAMES_KICKS_TOGETHER = 24 };
 /* The longest stride, in steps. */
 #define FRAMES_STRIDE (number)256
 
-/* So many good steps come before momentum. */
+/* The number of good steps before momentum. */
 #define FRAMES_WAITS (number)5
 
 /* A better pose has a sum of squares of no more than this times the best so far. */
 #define FRAMES_BETTER (number)(1 - 1e-6)
 
 /* The tangent of half the angle by which the first kick turns a joint, at most, about each of three axes; the next ones
- * turn by more. What started near its targets is kicked by less (frames_free). */
+ * turn by more. Items that start near their targets have smaller kicks (frames_free). */
 #define FRAMES_KICK (number)0.5
 
-/* What is stuck has a level count this share of what it did beside the one before. */
+/* In stuck lanes the weight of a level beside the one before falls to this share. */
 #define FRAMES_STRICTER (number)0.01
 
 /* ---- harm */
 
-/* Where some joint has turned by more than is allowed since `before`. */
+/* Lanes in which some joint has turned by more than is allowed since `before`. */
 static mask frames_turned_far(const ik_plan *plan, columns c) {
     const real one = real_splat(1);
     real largest = *column(c, frames_largest(plan)), least = one;
@@ -52,7 +52,7 @@ static number frames_patience(const ik_plan *plan) {
 
 static int frames_kicks(const ik_plan *plan) { return together_times(plan) > 1 ? FRAMES_KICKS_TOGETHER : FRAMES_KICKS; }
 
-/* Where all kicks were made, and what is left is to go on from the best pose. */
+/* Lanes in which all kicks were made: they go on from the best pose. */
 static mask frames_is_last(const ik_plan *plan, columns c) {
     return watch_is_spent(c, frames_watched(plan), frames_kicks(plan) + 1);
 }
@@ -139,7 +139,7 @@ static void frames_stop(const ik_plan *plan, columns c, mask chosen) {
     frames_copy(plan, c, frames_before(plan, 0), frames_rotation(plan, 0), chosen);
 }
 
-/* What follows the passes. */
+/* The stages after the passes. */
 static void frames_search(const ik_plan *plan, columns c) {
     frames_take_back(plan, c);
     frames_sweep(plan, c);
@@ -169,8 +169,8 @@ static void frames_kick_slide(const ik_plan *plan, columns c, mask chosen, int k
     column_set_vec3(c, i, vec3_select(chosen, frames_within_travel(plan, c, k, vec3_add(slid, by)), slid));
 }
 
-/* All joints of the chosen lanes turn a little, for the given time; half the angle has at most this tangent. What
- * slides does so by as much at the lever. */
+/* All joints of the chosen lanes turn a little, for the given time; half the angle has at most this tangent. Slides
+ * move by as much at the lever. */
 static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time, real most) {
     const real half = real_min(real_splat(FRAMES_KICK * (number)(1 + time % FRAMES_KICKS)), most);
     frames_dice dice = {(uint32_t)time};
