@@ -1,59 +1,59 @@
-/* FABRIK with frames: for limits, trees, and rotations that are given. A. Aristidou, Y. Chrysanthou, J. Lasenby,
- * "Extending FABRIK with model constraints", Computer Animation and Virtual Worlds 27 (2016); on limits, differently.
+/* FABRIK with frames: for limits, trees, and goals of rotation. A. Aristidou, Y. Chrysanthou, J. Lasenby, "Extending
+ * FABRIK with model constraints", Computer Animation and Virtual Worlds 27 (2016). Limits are treated differently.
  *
- * Idea. A point does not know how its joint is turned, so every joint that turns carries its rotation W in the world as
- * well: it is a rigid body, and holds its children at o, constant in its own space. What does not turn is a part of the
- * body that carries it.
+ * Points alone do not tell the rotations of their joints. Every joint that turns is therefore a rigid body: it has a
+ * rotation W in the world and holds its children at offsets o, constant in its own space. Joints that do not turn are
+ * parts of the body that carries them.
  *
- *   backward   W[j] turns so that its bones point from where it is to where its children now are: by the shortest arc;
- *              several children are fitted like the points of a rigid body. The rotation of an only child relative to
- *              it is then brought into the child's limit, the child staying, and
+ *   backward   W[j] turns so that its bones point from its position to those of its children, by the shortest arc.
+ *              Several children are fitted like the points of a rigid body. The rotation of an only child relative to
+ *              W[j] is then brought into the child's limit by turning W[j], and
  *              p[j] <- sum of share[c] (p[c] - W[j] o[c]), by the goals below each child
  *   forward    p[c] <- p[j] + W[j] o[c]; W[c] turns towards its own children, and then into its limit
  *
- * So after the forward pass all bones have their length and all limits hold: that is the pose the error is judged by.
- * The best of all poses is the result. A body whose rotation is given starts from that, whatever its children want, and
- * then limits have their say.
+ * After the forward pass all bones have their length and all limits hold. The error is that of this pose, and the best
+ * of all poses is the result. A body with a goal of rotation starts from that rotation, whatever its children need.
+ * Limits are applied after that.
  *
- * What slides does so in the passes wherever a body has turned, and at the base of the forward pass: as near as its
- * travel lets it to where the pass has what it takes along, o[c] <- the nearest to W[j]^-1 (p[c] - p[j]). Of a bone
- * that can be longer that is the length between its points, within what it may have. After the passes it slides once as
- * is best for all ends below it, exactly: along an axis v of its parent by v . sum of weight (target - end) / sum of
- * weight, as far as it may. The papers say nothing of joints that slide; this is all that `textbook` does about them,
- * too.
+ * Sliding joints move in the passes whenever a body has turned, and at the base of the forward pass: as near as their
+ * travel allows to the position that the pass has for what they carry, o[c] <- the nearest to W[j]^-1 (p[c] - p[j]).
+ * For a bone that can stretch, this is the distance between its points, within its limits. After the passes it slides
+ * once to the exact optimum for all ends below it: along an axis v of its parent by
+ * v . sum of weight (target - end) / sum of weight, within its travel. The papers do not treat sliding joints. With
+ * `textbook` they move in the same way.
  *
- * What ties an end to another joint, to a distance or to a plane aims it, before the passes, at the nearest place that
- * is right; where the other end can move as well, half-way, and that end, too (fabrik_ties.h).
+ * A tie holds an end to another joint, at a distance or to a plane. Before the passes it sets the target of the end to
+ * the nearest position that satisfies it; if the other end can move as well, both meet half-way (fabrik_ties.h).
  *
- * Of what a bone should be clear of the passes know nothing. What follows them draws the point of the bone that is
- * deepest in a capsule straight out, like an end that is beyond its plane. That is all that `textbook` does about it,
- * too: its joints turn once, one after the other.
+ * The passes ignore capsules that a bone must avoid. The steps after them pull the point of the bone that is deepest in
+ * a capsule straight out, like an end that is beyond its plane. With `textbook` this is all: the joints turn once, one
+ * after the other.
  *
  * Unless `textbook`:
- * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
- *   shortest arc.
- * - A child that has a limit cannot go on from wherever it is brought. So a body with a limit, and one that carries a
- *   hinge, looks in the forward pass at the ends of the chains below such a child, which it carries along as the
- *   backward pass has arranged them. An elbow (a hinge on what is none, with one end below it) is first bent by how far
- *   that end is to be from the shoulder, as in two_bone: from a straight arm no pass would bend it.
- * - The passes can take the ends farther away. Where that is much, they are taken back. Then all joints turn once, one
- *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
- *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
- *   where goals pull a tree apart.
- * - Where goals are about several nodes, all joints then turn together towards them (fabrik_together.h): one after the
- *   other they come near soon, but the last digits take long. Goals that can all be met are met the sooner the more
- *   alike they weigh, so they do in the passes; and in what follows these, until it is stuck.
- * - Where goals have levels a goal counts a hundredth, squared, beside one of the level before. Where that is stuck it
- *   is less, until it is next to nothing; which pose is best goes by that from the start (solve/levels.h).
- * - Then every joint goes on as it turned and slid in this step, by a stride that doubles as long as that helps; and
- *   before the next step by a share of that, for momentum (see fabrik.h).
- * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
- *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
- *   for as long as it makes any progress.
- * - Frames that follow each other start near their targets, and should end near their start. There no joint turns by
- *   much more in a step than what is still to go: passes that do are taken back, all other turns are shortened. Else a
- *   joint with a short lever would turn far for little. And kicks start from the best pose, each twice as far as the
- *   last: what is near is tried first. */
+ * - A hinge turns about its own axis by the best angle. The published rule takes the part of the shortest arc that its
+ *   limit allows.
+ * - A child with a limit cannot follow its body everywhere. A body with a limit, or one that carries a hinge, therefore
+ *   turns in the forward pass towards the ends of the chains below such a child, which it carries along as the backward
+ *   pass has arranged them. An elbow (a hinge below a joint that is none, with one end below it) is first bent by the
+ *   distance between that end and the shoulder, as in two_bone: no pass would bend a straight arm.
+ * - The passes can take the ends farther away. Passes that do so by much are taken back. Then all joints turn once, one
+ *   after the other from the tips, each by the optimum for all ends below it by their weights (as in CCD). The long
+ *   steps of the passes and these turns together leave dead ends. The turns converge to the least weighted squares;
+ *   passes do not if goals pull a tree apart.
+ * - With goals for several nodes, all joints then turn together towards them (fabrik_together.h), because turns one
+ *   after the other gain the last digits slowly. Goals that can all be met are met faster with equal weights: weights
+ *   are equal in the passes, and in the later steps until they are stuck.
+ * - With levels, a goal weighs a hundredth, squared, beside one of the level before. In stuck lanes this share falls
+ *   until it is close to 0. The best pose is chosen with the smallest share from the start (solve/levels.h).
+ * - Then every joint repeats its turn and slide of this step, times a stride that doubles as long as the error falls.
+ *   Before the next step it repeats a share of that, for momentum (see fabrik.h).
+ * - Limits can hold a chain in a pose that none of these steps changes. If progress is poor, all joints turn by some
+ *   angles within their limits, a kick, the same for every item. After the last kick the best pose so far goes on for
+ *   as long as it makes any progress.
+ * - Consecutive frames start near their targets, and should end near their start. No joint turns by much more in a step
+ *   than the remaining error: passes that do are taken back, all other turns are shortened. Otherwise a joint with a
+ *   short lever would turn far for little. Kicks then start from the best pose, each twice as large as the one before:
+ *   near poses are tried first. */
 
 /* ---- the method */
 

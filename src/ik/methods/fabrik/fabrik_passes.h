@@ -59,8 +59,8 @@ static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat 
     return frames_mean(sum, all);
 }
 
-/* What slides in the body of node `owner` (-1: what nothing that turns carries), which is in its place: as near as it
- * may to where the passes have what it takes along. A bone that can be longer is then as long as the way is. */
+/* Moves the slides in the body of node `owner` (-1: in no body), which is placed: as near as they may to the positions
+ * that the passes have for the joints below. A bone that can stretch then has the length between its points. */
 static void frames_slide_body(const ik_plan *plan, columns c, int owner, vec3 place, quat rotation) {
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const int k = plan->node_of_slot[slot];
@@ -74,7 +74,7 @@ static void frames_slide_body(const ik_plan *plan, columns c, int owner, vec3 pl
 
 /* ---- the passes */
 
-/* Where the children would have a body. */
+/* The position of a body by its children. */
 ik_inline vec3 frames_pulled(const ik_plan *plan, columns c, int k, quat rotation) {
     vec3 sum = vec3_splat(0, 0, 0);
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
@@ -146,7 +146,7 @@ ik_inline real frames_distance(const ik_plan *plan, columns c, int k) {
     return real_select(counts, off, real_splat(0));
 }
 
-/* What the distance to the target of node k counts for. */
+/* The weight of the distance to the target of node k. */
 static real frames_counts_for(const ik_plan *plan, columns c, int k) {
     real reach = real_splat(0);
     if (!plan->slides) return *column(c, frames_per_distance(plan, plan->nodes[k].point));

@@ -57,9 +57,10 @@ static mask frames_is_last(const ik_plan *plan, columns c) {
     return watch_is_spent(c, frames_watched(plan), frames_kicks(plan) + 1);
 }
 
-/* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. Near the targets much
- * is reckoned from the least since the last kick: else many passes, each a little worse than the last, lead away. Of
- * several goals at last any that are worse: where they contradict each other, passes do not end where it is least. */
+/* Takes back passes that moved the ends much farther away, or turned joints farther than is allowed. Near the targets
+ * "much" is relative to the least error since the last kick: otherwise many passes, each a little worse than the one
+ * before, lead away. With several goals, any worse pass is taken back at the end: passes do not converge to the least
+ * error of goals in conflict. */
 static void frames_take_back(const ik_plan *plan, columns c) {
     real squared = *column(c, frames_squared(plan)),
          least = real_min(squared, *column(c, frames_watched(plan) + WATCH_LEAST));
@@ -201,8 +202,8 @@ static real frames_strictly(const ik_plan *plan, columns c) {
     return frames_square_beside(plan, c, real_splat(LEVEL_LAST));
 }
 
-/* What is within tolerance is best, and then it ends. A little less than the least is rounding: without a reason to, a
- * kicked pose, which is all twisted, does not take the place of another. */
+/* Keeps the best pose so far. A pose within tolerance is the best and the last. A gain below rounding does not count:
+ * a kicked pose, which is twisted everywhere, replaces another only for a real gain. */
 static void frames_keep_best(const ik_plan *plan, columns c) {
     real squared = frames_strictly(plan, c), *least = column(c, frames_least(plan));
     const mask kicked = watch_is_spent(c, frames_watched(plan), 1) & ~frames_is_last(plan, c);
@@ -213,9 +214,9 @@ static void frames_keep_best(const ik_plan *plan, columns c) {
     frames_copy(plan, c, frames_best(0), frames_rotation(plan, 0), better);
 }
 
-/* The next kick of the lanes that are stuck, from the best pose, so that rounding in what one kick came to is not what
- * the next one begins with; after the last one, the best pose. What started near its targets is kicked at first by no
- * more than a step may turn a joint there, then by twice as much each time. */
+/* The next kick of stuck lanes. It starts from the best pose, so that rounding after one kick is not the start of the
+ * next. After the last kick the best pose goes on. In items that start near their targets the first kick turns a joint
+ * by no more than a step may, and each later one by twice as much. */
 static void frames_free(const ik_plan *plan, columns c, mask stuck) {
     const int watch = frames_watched(plan);
     if (mask_any(stuck)) frames_return(plan, c, frames_best(0), stuck);
@@ -231,8 +232,8 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
     frames_stop(plan, c, stuck);
 }
 
-/* Of the chosen lanes those where goals weighed alike, which they no longer do: they may not be met together. What has
- * been best is not to be compared any more. */
+/* Ends equal weights in those of the chosen lanes that have them, and returns these lanes: their goals may be in
+ * conflict. The best pose so far is then not comparable any more. */
 static mask frames_weigh(const ik_plan *plan, columns c, mask chosen) {
     real *alike = column(c, frames_alike(plan)), *squared = column(c, frames_squared(plan));
     mask now = chosen & mask_equal(*alike, real_splat(1));
@@ -245,7 +246,7 @@ static mask frames_weigh(const ik_plan *plan, columns c, mask chosen) {
     return now;
 }
 
-/* Of the chosen lanes those where a level could count less beside the one before it, which it now does. */
+/* Lowers the share of a level beside the one before in those of the chosen lanes that allow it; returns these lanes. */
 static mask frames_be_strict(const ik_plan *plan, columns c, mask chosen) {
     real *beside = column(c, frames_beside(plan)), *squared = column(c, frames_squared(plan));
     const real last = real_splat(LEVEL_LAST);

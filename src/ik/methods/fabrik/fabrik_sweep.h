@@ -76,7 +76,7 @@ static void frames_sweep(const ik_plan *plan, columns c) {
     }
 }
 
-/* What slides does so as is best for all ends below it, one after the other from the tips. */
+/* Moves each slide to the optimum for all ends below it, one after the other from the tips. */
 static void frames_just_slide(const ik_plan *plan, columns c) {
     frames_find_ends(plan, c);
     for (int slot = plan->slots - 1; slot >= 0; slot--)

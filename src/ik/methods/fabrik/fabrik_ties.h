@@ -1,10 +1,10 @@
-/* FABRIK with frames, its ties: what holds an end at another joint, at a distance or on one side of a plane, and a bone
- * out of a capsule. fabrik_frames.h has the idea.
+/* FABRIK with frames, its ties: they hold an end at another joint, at a distance or on one side of a plane, and a bone
+ * out of a capsule. fabrik_frames.h explains the method.
  *
- * A tie has an own end and, seen from a joint, a far one, which is where that joint would have the own end. Either is
- * drawn to where the other one has it; in the passes, where both can move, half-way. So a loop that is cut is closed.
- * An end that is drawn to the nearest place that is right does not pass by it, so a joint that turns as is best for
- * that place (solve/rigid_fit.h) makes what is missed no larger:
+ * A tie has an own end and, seen from another joint, a far end: the position that this joint gives the own end. Each is
+ * pulled to the other; in the passes, if both can move, they meet half-way. Ties thus close a loop that is cut.
+ * The target is the nearest position that satisfies the tie. A joint that turns optimally towards it
+ * (solve/rigid_fit.h) therefore never makes the error larger:
  *
  *   PLACE      the own end is drawn to the far one, or the far one to the own
  *   TURN       likewise their rotations
@@ -34,7 +34,7 @@ ik_inline whereabouts frames_whereabouts(const columns *c) {
     return (whereabouts){frames_place_of, frames_rotation_of, c};
 }
 
-/* Of an OUTSIDE the nearest points of the bone and of the axis, and the way from that to the bone. */
+/* For OUTSIDE: the nearest points of the bone and of the axis, and the vector from the axis to the bone. */
 typedef struct {
     vec3 own, far, apart;
 } tie_ends;
@@ -92,7 +92,7 @@ static vec3 frames_tie_to(const ik_plan *plan, columns c, int task, vec3 end, ve
     return other;
 }
 
-/* What an end on the right side of its plane, or outside of its capsule, counts for: nothing. */
+/* The weight of a tie: 0 for an end on the right side of its plane, or outside of its capsule. */
 static real frames_tie_bites(const ik_plan *plan, columns c, int task, vec3 end, real counts) {
     const real zero = real_splat(0);
     if (!task_is_one_sided(&plan->tasks[task])) return counts;
@@ -142,7 +142,7 @@ static int frames_tied_side(const ik_plan *plan, int task, int k) {
     return t->moves[side < 0] ? side : 0;
 }
 
-/* What all ties of places at node k count for, as far as it is one that the passes move. */
+/* The weight of all ties of positions at node k, if the passes move it. */
 static real frames_ties_count(const ik_plan *plan, columns c, int k) {
     real sum = real_splat(0);
     for (int t = 0; t < plan->task_count && plan->nodes[k].ties; t++)
@@ -201,7 +201,7 @@ static quat frames_tied_rotation(const ik_plan *plan, columns c, int k, quat rot
 
 /* ---- in the sweep */
 
-/* Where the far ends are, from now on apart from their nodes, as the own ends (solve/effectors.h). */
+/* Stores the positions of the far ends apart from their nodes, like those of the own ends (solve/effectors.h). */
 static void frames_find_far(const ik_plan *plan, columns c) {
     const int far = frames_far(plan);
     for (int t = 0; t < plan->task_count; t++) {
@@ -213,7 +213,7 @@ static void frames_find_far(const ik_plan *plan, columns c) {
     }
 }
 
-/* What the end of a tie on a side is drawn to. */
+/* The target of the end of a tie on one side. */
 static ends_wanted frames_end_wanted(const ik_plan *plan, columns c, int task, int side) {
     const int ends = side < 0 ? frames_far(plan) : frames_ends(plan);
     const int others = side < 0 ? frames_ends(plan) : frames_far(plan);
@@ -246,7 +246,7 @@ static vec3 frames_tie_off(const ik_plan *plan, columns c, int task) {
     return to;
 }
 
-/* What counts of a change. */
+/* The part of a change that counts. */
 ik_inline vec3 frames_tie_change(const ik_plan *plan, columns c, int task, vec3 change) {
     if (plan->tasks[task].kind != IK_DISTANCE && !task_is_one_sided(&plan->tasks[task])) return change;
     vec3 along = column_vec3(c, frames_along(plan, task));

@@ -1,11 +1,11 @@
-/* FABRIK with frames: all joints turn together. fabrik_frames.h has the idea.
+/* FABRIK with frames: all joints turn together. fabrik_frames.h explains the method.
  *
- * The least sum of squares that small turns of all joints lead to, damped. There is a row for each number to be met,
- * and the matrix is what the numbers see of the turns by which one of them would pull. Conjugate gradients need no
- * matrix, but lose their way to rounding where ends hold each other, as on wide trees. A turn is a vector in the world,
- * seen from what carries the joint. Levels of goals are treated as in solve/levels.h. */
+ * Damped least squares for small turns of all joints. There is a row for each number to be met; the matrix has the
+ * change of every number by the turns along the gradient of each. Conjugate gradients need no matrix, but lose accuracy
+ * if ends hold each other, as on wide trees. A turn is a vector in the world, relative to the body that carries the
+ * joint. Levels of goals are treated as in solve/levels.h. */
 
-/* How much of its turn a limit would bar is seen by a turn of so many radians; less than such a share of it is none. */
+/* A turn of so many radians shows the part that a limit excludes; less than this share of it counts as none. */
 #define TOGETHER_PROBE (number)0.02
 #define TOGETHER_CUT   (number)0.1
 
@@ -16,11 +16,11 @@
 #define TOGETHER_LESS  (number)0.25
 #define TOGETHER_MORE  (number)4
 
-/* The least damping as a share of all the matrix has on its diagonal. Where ends hold each other, as on wide trees,
- * more of it would leave no way but to creep, and less would be rounding. */
+/* The least damping as a share of the sum of the diagonal. If ends hold each other, as on wide trees, more damping
+ * would allow tiny steps only, and less would be below rounding. */
 #define TOGETHER_ROUNDING (number)(0.125 * EPSILON)
 
-/* So many times in an iteration: two more solves cost less than the iterations they spare. */
+/* The number of solves in an iteration: two more solves cost less than the iterations that they save. */
 enum { TOGETHER_TIMES = 3 };
 
 /* Whether goals are about several nodes, or tie them, which the papers do not treat otherwise. */
@@ -85,7 +85,7 @@ static void together_find_off(const ik_plan *plan, columns c) {
     }
 }
 
-/* What a turn of a joint changes of an end that it carries. */
+/* The change of an end by a turn of a joint that carries it. */
 ik_inline vec3 together_change(const ik_plan *plan, columns c, int slot, int task, vec3 turn) {
     if (plan->tasks[task].kind == IK_TURN) return together_seen(plan, slot, task, turn);
     return vec3_cross(turn, together_arm(plan, c, slot, task));
@@ -99,7 +99,7 @@ ik_inline vec3 together_lever(const ik_plan *plan, columns c, int slot, int task
 
 /* ---- which turns there are */
 
-/* What a joint can make of a turn: a hinge about its axis, and none what its limit bars. */
+/* The part of a turn that a joint can make: about the axis of a hinge, and without what its limit excludes. */
 ik_inline vec3 together_possible(const ik_plan *plan, columns c, int slot, vec3 turn) {
     const int k = plan->node_of_slot[slot];
     vec3 barred = together_of(plan, c, JOINT_BARRED, slot);
@@ -121,7 +121,8 @@ static void together_pull(const ik_plan *plan, columns c) {
     }
 }
 
-/* Where the limit of a node cuts off a turn along its slope, it bars the way across it; of a hinge the turn. */
+/* If the limit of a node cuts off a turn along its gradient, it excludes the direction across it; of a hinge the turn.
+ */
 static void together_find_barred(const ik_plan *plan, columns c, int k) {
     const int slot = plan->nodes[k].slot;
     if (!frames_is_limited(plan, k)) return;
@@ -136,7 +137,7 @@ static void together_find_barred(const ik_plan *plan, columns c, int k) {
     column_set_vec3(c, frames_joint(plan, JOINT_BARRED, slot), vec3_select(barred, across, none));
 }
 
-/* What limits bar of the turns to which all ends pull. */
+/* The parts that limits exclude from the turns by which all ends pull. */
 static void together_bar(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_vec3(c, frames_joint(plan, JOINT_BARRED, slot), vec3_splat(0, 0, 0));
@@ -178,7 +179,7 @@ static void together_set_rows(const ik_plan *plan, columns c, int t, vec3 v, rea
         rows[(plan->tasks[t].row + i) * step] = root * vec3_dot(together_along(plan, c, t, i), v);
 }
 
-/* What tasks, up to one, see of the turns to which a pull of that one leads. */
+/* The changes of all tasks up to one by the turns that a pull of that one causes. */
 static void together_find_changes(const ik_plan *plan, columns c, int task, vec3 pull) {
     for (int t = 0; t <= task; t++)
         column_set_vec3(c, frames_change(plan, t), vec3_splat(0, 0, 0));
@@ -227,9 +228,9 @@ static void together_find_turns(const ik_plan *plan, columns c, real damping) {
 
 /* ---- the step */
 
-/* The share of the turns that is made. All of it, for they are the least that do: cut off one by one at what is allowed
- * they would no longer be right together. Where joints slide, which here they do not, others may turn too far instead:
- * there none turns by more than is allowed. */
+/* The share of the turns that is made. It is the same for all joints: cut off one by one at their bounds, the turns
+ * would no longer fit each other. With sliding joints, which do not slide here, others may turn too far instead: then
+ * no joint turns by more than is allowed. */
 static real together_share(const ik_plan *plan, columns c) {
     const real one = real_splat(1), largest = *column(c, frames_largest(plan));
     real most = real_splat(TINY_LENGTH);
