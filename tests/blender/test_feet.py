@@ -1255,7 +1255,7 @@ def test_a_leg_that_ends_in_a_tail(addon):
     armature.pose.bones["upper"].lock_location = (True,) * 3
     leg = ik.Leg("left", "left", "tip", ("tip_end",), None)
     request = SimpleNamespace(pelvis_bone="")
-    assert addon.feet.foot_job._pelvis(bpy.context, armature, request, [leg], {}) == "hips"
+    assert addon.feet.foot_job.pelvis_of(bpy.context, armature, request, [leg], {}) == "hips"
 
 
 def test_a_loop_stays_one(walker):
