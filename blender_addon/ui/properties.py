@@ -41,8 +41,8 @@ def factor(name, description, default, **limits):
 
 def angle(name, description, degrees, largest):
     """An angle up to a largest one, given in degrees."""
-    radians = {"default": math.radians(degrees), "max": math.radians(largest)}
-    return FloatProperty(name=name, description=description, subtype="ANGLE", min=0, **radians)
+    default, most = math.radians(degrees), math.radians(largest)
+    return FloatProperty(name=name, description=description, subtype="ANGLE", default=default, min=0, max=most)
 
 
 def leg_percentage(name, description, metres, **limits):
@@ -71,5 +71,5 @@ def max_error(description):
         min=0.00001,
         soft_max=0.1,
         precision=4,
-        step=0.1,
+        step=0.1,  # type: ignore[arg-type]  # hundredths of a metre; Blender takes fractions of them
     )

@@ -223,7 +223,7 @@ class BipedNode(Node):
     ) -> Part:
         """A leg or an arm: the parameters of its end, `foot` or `hand`, and a pole if one is given."""
         weights = (getattr(self, f"{end}_{weight}") for weight in ("bend_weight", "weight", "rotation_weight"))
-        bend = "goal" if targets.get(f"{side}_{end}_pole") is not None else getattr(self, f"{end}_bend")
+        bend: Bend = "goal" if targets.get(f"{side}_{end}_pole") is not None else getattr(self, f"{end}_bend")
         return Part(node(joint, bend, *weights, **options), _limb_names(f"{side}_{end}"))
 
     def _look(self, roles: HumanRoles, skeleton: Skeleton) -> Part:
