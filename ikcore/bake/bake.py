@@ -44,22 +44,22 @@ class Baked:
     source : Clip
         The clip that came in.
     ground : Ground
-        What it stands on.
+        The ground it stands on.
     feet : Feet
         Its legs.
     contacts : Contacts
-        When they stand.
+        The contacts of its feet.
     pelvis_offset : (frames,) array
-        How far up the pelvis was moved.
+        Upward displacement of the pelvis.
     shortfall : dict of str to (frames,) array
-        By how much each leg falls short of where its foot should be: too far away, or so near that it would fold up.
-        Zeros as a rule.
+        Distance of each leg's end from the wanted position of its foot, usually 0. That is too far away, or so near
+        that the leg would fold up.
     stances : int
-        How many contacts with the ground there are.
+        Number of contacts with the ground.
     notes : tuple of Note
-        Sentences, which are str: why nothing has changed, if so, or ground is missing or seems to be in another unit;
-        that feet go through a wall, or legs do not get to where feet should go; and, with a `remedy`, that the clip
-        should be prepared by a function of `ikcore.prepare` first.
+        Sentences, which are str. They say why nothing has changed, that ground is missing or seems to be in another
+        unit, that feet go through a wall, or that legs do not reach the wanted positions. Some have a `remedy`: a
+        function of `ikcore.prepare` that should prepare the clip first.
     in_place : bool
         Whether the clip walks in place: it is measured as if it travelled.
 
@@ -135,36 +135,36 @@ def bake_feet(
         The motion. It is baked as it is: `ikcore.prepare` removes capture noise, adds root motion to an in-place
         clip, and fits strides to stairs. A note says when one of these would help.
     ground : Ground
-        What to stand on, with the axis and the unit of the clip. If it moves, over as many frames as the clip.
+        The ground, with the up axis and the unit of the clip. Moving ground has as many frames as the clip.
     feet : Feet, optional
         The legs (default: `Feet.detect(clip.skeleton, clip=clip)`).
     contacts : Contacts, optional
-        When they stand (default: `Contacts.detect` of this clip, on this ground if it was made on it).
+        The contacts (default: `Contacts.detect` of this clip, on this ground if it was made on it).
     settings : BakeSettings, optional
-        What can be chosen.
+        The settings.
     source_floor : {None, "level", "ground"}, optional
-        What the clip was made for: a level floor, or this ground. None takes the ground if feet stand at least twice
-        as evenly above it as above a level, which a note then says.
+        The floor that the clip was made on: a level one, or this ground. None takes the ground if feet stand at least
+        twice as evenly above it as above a level. A note then says so.
     legs : collection of str, optional
         The legs that change, by name (default: all). If only some do, the pelvis stays where it is.
     frames : (int, int), optional
         The first frame that changes, and the first one after; at both ends what is changed fades in and out.
     pelvis : str, optional
-        The joint that is moved with the body (default: the one that carries all legs, as far up as joints are about
-        where the hips are; of feet without legs the one beside them that carries most joints).
+        The joint that is moved with the body. The default carries all legs: the highest such joint near the hips. For
+        feet without legs it is the joint beside them that carries most joints.
     earlier : Clip, optional
-        What a bake has made of the clip before: legs, frames and a pelvis that do not change are as they are there
-        (default: as they are in the clip).
+        The result of an earlier bake of the clip. Legs, frames and a pelvis that do not change are taken from it
+        (default: from the clip).
     progress : callable, optional
-        Called with the share that is done, 0 to 1. What it raises ends the bake; nothing is changed then.
+        Called with the share that is done, 0 to 1. An exception from it ends the bake without a change.
     workers : int or None, optional
-        How many threads, None for all cores. The result is the same to the bit.
+        Number of threads, None for all cores. The result is the same to the bit.
 
     Raises
     ------
     ValueError
-        If there are no legs, the pelvis does not carry them, ground and clip do not fit each other, there is no ground
-        under any foot, or a pose is not finite.
+        If there are no legs, or the pelvis does not carry them. If ground and clip do not fit each other, or no foot
+        has ground under it. If a pose is not finite.
 
     Examples
     --------

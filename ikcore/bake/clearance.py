@@ -205,7 +205,7 @@ def _under(ground: Ground, points: Array, foot: Foot) -> Array:
 
 
 def _between(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:
-    """With the upper side of what points go through from frame to frame."""
+    """Heights, raised to the upper side of surfaces that points go through from frame to frame."""
     at, points = np.nonzero(met.hit)
     if not len(at):
         return heights

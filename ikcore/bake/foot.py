@@ -60,7 +60,7 @@ class Foot:
         return bool(known and thick["heel"] - thick["ball"] <= SOLE * self.motion.scale)
 
     def over(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """Where a point of the sole is horizontally; of an in-place clip, had it travelled."""
+        """Horizontal position of a point of the sole. An in-place clip is measured as if it travelled."""
         return self.scene.gone(self.motion.soles[point][frames], frames)
 
     @property
@@ -83,8 +83,8 @@ class Stance:
     pivots: tuple[Pivot, ...]  # what the foot turns about, one after the other: heel, ball, toe
     main: int  # the number of the pivot whose place on the ground counts
     flat: NDArray[np.intp]  # (n,): frames in which the foot stands flat, or those of the main pivot
-    # (frames, 3): horizontally, how far the pivot is moved so that it stands still: the main one from where it is,
-    # others from where they are in the frame beside that of the pivot next to them. Zeros if it is planted.
+    # (frames, 3): horizontal displacement of the pivot so that it stands still. The main one stays where it is. Others
+    # stay where they are in the frame beside that of the pivot next to them. Zeros if the foot is planted.
     slips: Array
     rise: float  # how much higher than its floor the main pivot stands in the source: captured floors are not level
     planted: bool  # whether the foot stands still as it is, within the plant tolerance
@@ -120,10 +120,10 @@ def batches(stances: Sequence[T]) -> Iterator[Sequence[T]]:
 class StanceTrack:
     """Feet in their stances: arrays with a row for each frame, stance by stance, foot by foot.
 
-    `rows` and `parts` are the frames of stances, and the same frames as those of their pivots. `leg` is the foot of a
-    stance. `of`, `number` and `from_main` are the stance of each pivot, its number in it, and how far that is from the
-    number of the main pivot; `point` is its number among the points of the sole. `points` (rows, points, 3) are where
-    these points are, `heights` (rows, points) how high above where they stand in that stance.
+    `rows` are the frames of stances, `parts` the same frames as those of their pivots. `leg` is the foot of a stance.
+    `of` is the stance of each pivot, `number` its number in it, and `from_main` the difference of that from the number
+    of the main pivot. `point` is its number among the points of the sole. `points` (rows, points, 3) are the positions
+    of these points, `heights` (rows, points) their heights above their foothold in that stance.
     """
 
     def __init__(self, feet: list[Foot], stances: Sequence[Stance]) -> None:

@@ -70,8 +70,8 @@ class Footing:
     def pass_over(self, stance: Stance) -> Foothold:
         """The ground under a foot without a contact.
 
-        What of the sole is higher than its lowest point may be so much deeper in the ground. A foot over the ground
-        that its clip was made for is as much too high or too deep as before.
+        Points of the sole above its lowest point may be as much deeper in the ground. A foot over the ground that its
+        clip was made for is as much too high or too deep as before.
         """
         sole, foot, lift = self.soles[stance.leg], self.feet[stance.leg], self.lift
         points, ahead = self._tread(stance)
@@ -106,10 +106,10 @@ class Footing:
         return np.concatenate([points, start + (end - start) * sole.shares]), ahead
 
     def _rest(self, stance: Stance, points: Array, ahead: Array | None, aside: Array, found: Surface) -> Foothold:
-        """On what was found; where that is nothing, as high as before.
+        """The foothold on the ground that was found; without ground as high as before.
 
-        It rests on a plane over all of the ground under its sole, but for what toes bend over. A foot on the ground
-        that its clip was made for is turned as it is.
+        It rests on a plane over all of the ground under its sole, except for ground that toes bend over. A foot on the
+        ground that its clip was made for keeps its rotation.
         """
         scene, sole = self.scene, self.soles[stance.leg]
         limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
@@ -233,9 +233,9 @@ class _Sole:
 def passed_by(leg: int, footing: Footing, mine: list[Foothold], every: list[Foothold]) -> list[Foothold]:
     """Footholds of one frame in which a foot has ground under it and keeps its own height above that.
 
-    They are in the first frame of the clip and in the last one, if the foot does not stand there; and between these and
-    its stances where it comes down, in case it stands unseen. The ground is found as one walks there from its nearest
-    stance, or from the first one of any leg.
+    They are in the first and the last frame of the clip, if the foot does not stand there. Others are between these and
+    its stances, in frames in which it comes down: it may stand there without a detected contact. The ground is searched
+    along the way from its nearest stance, or from the first one of any leg.
     """
     if not every:
         return []

@@ -61,9 +61,9 @@ def reached(
     body : Body
         How that departs from the clip.
     foot : (frames, 3) array
-        Where the leg should end.
+        Wanted positions of the end of the leg.
     reach : (frames,) array
-        How far it reaches at most, but for the last bit of its length.
+        Largest distance that it reaches, slightly less than its length.
     nearer : (frames,) array
         `nearer_of`.
     """
@@ -86,27 +86,27 @@ def bend(
 ) -> tuple[Bent, Array]:
     """Bend a leg so that it begins at the hip and ends at the foot, and by how much it falls short of that.
 
-    All but the first bone count as one, as long as it has to be in proportion; then the same again below. So every
-    joint takes its share, and what is not moved stays as it is.
+    All but the first bone count as one, whose length is scaled in proportion; then the same again below. Every joint
+    thus takes its share, and a leg that is not moved stays as it is.
 
     Parameters
     ----------
     chain : (frames, points, 3) array
-        Where its joints are in the clip. A free foot has one.
+        Positions of its joints in the clip. A free foot has one.
     turns : (frames, bones, 4) array
         Their world rotations.
     hinges : (knees, 3) array
         `hinges_of`.
     hip, foot : (frames, 3) arrays
-        Where it should begin and end.
+        Wanted positions of its ends.
     reach : (frames,) array
-        How far apart these may be; no farther than it is long.
+        Largest distance of these, at most its length.
     body : Body, optional
         How the body turns, and the leg with it.
     nearer : (frames,) array, optional
         `nearer_of`.
     length : float, optional
-        Of the leg, which folds up to a share of it; 0: as far as it likes.
+        Length of the leg, which folds up to a share of it; 0: without a bound.
     """
     frames, points = chain.shape[:2]
     short, bent, deltas = np.empty(frames), np.empty(chain.shape), np.empty((frames, points - 1, 4))
@@ -126,7 +126,7 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
     hinge : (frames, 3) array
         The axis of its first knee in the world: says where a straight leg points.
     pole : (frames, 3) array
-        What to point at. One in line with the leg says nothing.
+        The point to point at. One in line with the leg has no effect.
     share : (frames,) array
         How much of it is done.
     """

@@ -52,7 +52,7 @@ class Held:
 
 
 def _reach(motion: LegMotion) -> Array:
-    """How far each leg reaches: a trace less than straight, if it is not straighter in the clip."""
+    """Largest reach of each leg: slightly less than straight, unless it is straighter in the clip."""
     if motion.leg.free:
         return np.full(len(motion.chain), np.inf)
     bones = np.add.accumulate(size(np.diff(motion.chain, axis=1)), axis=1)[:, -1]

@@ -63,7 +63,7 @@ def climb(clip: Clip, shift: Array) -> Array:
 
 
 def closed(baked: Clip, clip: Clip) -> Clip:
-    """With what was baked the same in the last frame as in the first, to the bit, but for where roots are."""
+    """The clip with equal baked joints in the last frame and the first, to the bit, except for positions of roots."""
     turned, moved, was = baked.pose.rotations.copy(), baked.pose.translations, clip.pose.translations
     changed = (turned != clip.pose.rotations).any(axis=(0, 2))
     turned[-1, changed] = turned[0, changed]

@@ -23,7 +23,7 @@ class LegMotion:
     """A leg over time."""
 
     leg: Leg  # its names
-    joints: list[int]  # from hip to ankle; without an ankle to the last knee. Of a free foot the ankle.
+    joints: list[int]  # from hip to ankle; without an ankle to the last knee; the ankle alone for a free foot
     toe: int | None  # the joint where toes bend
     chain: Array  # (frames, bones + 1, 3): where those joints are; without an ankle the tip of the leg is the last
     turns: Array  # (frames, joints, 4): their world rotations
@@ -69,7 +69,7 @@ class LegMotion:
         return self.toe is not None and point in self.leg.soles and self.leg.soles[point].joint == self.leg.ball
 
     def forget_turns(self) -> None:
-        """Of what it does where it is alone is known from here on."""
+        """Free the rotations: later stages use positions alone."""
         self.turns = self.turns[:0].copy()
         self.toe_turn = None if self.toe_turn is None else self.toe_turn[:0].copy()
 

@@ -61,8 +61,8 @@ def of_result(
 ) -> tuple[Note, ...]:
     """All there is to say: also what keeps feet from the ground or takes them into it, and whether nothing has changed.
 
-    `said` is what `of` says, `before` the clip if nothing had changed, `missed` what keeps feet from the ground,
-    `short` by how much legs fall short; `still` says that the body does not move.
+    `said` are the notes of `of`, `before` is the unchanged clip, and `missed` says what keeps feet from the ground.
+    `short` are the shortfalls of legs; `still` says that the body does not move.
     """
     if before is not None and _same(baked, before, scale):
         missed = f"nothing has changed: {missed or _unchanged(depth.faults(baked), told=bool(said))}"
@@ -184,7 +184,7 @@ def _enters(path: FootPath, scene: Scene) -> int | None:
 
 
 def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene) -> Iterator[Note]:
-    """That feet stand where nobody would: under something, in it, or hardly on anything; when first, and which.
+    """Notes about impossible footholds: under ground, in it, or with little support; which feet, and when first.
 
     Stances of a loop are those of three rounds, of which the second counts.
     """

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What of a bake counts."""
+    """The part of a clip that a bake changes."""
 
-    earlier: Clip  # what all else is like
+    earlier: Clip  # the source of everything else
     legs: set[str]  # the legs that change
     share: Array  # (frames,): how much of the bake counts
     still: bool  # whether some legs do not change, so that the body stays where it is
@@ -131,7 +131,7 @@ def _joints(legs: list[LegPlan]) -> list[int]:
 
 
 def _mixed(earlier: Clip, baked: Clip, joints: slice | list[int], share: Array) -> Clip:
-    """One clip that goes over to another in some joints, each in its own space."""
+    """A blend of two clips in some joints, each in its own space."""
     turned = earlier.pose.rotations.copy()
     turned[:, joints] = _between(turned[:, joints], baked.pose.rotations[:, joints], share, rotations.slerp)
     moved, scaled = earlier.pose.translations, earlier.pose.scales

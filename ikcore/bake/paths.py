@@ -58,7 +58,7 @@ class FootPath:
         return self.carried(self.motion.ankle)
 
     def without_source(self) -> FootPath:
-        """Only where the leg goes: how it was, and how its toes were to bend, is let go."""
+        """The path alone: the motion of the source and the bend of the toes are freed."""
         self.motion.forget()
         return dataclasses.replace(self, toes=self.toes[:0].copy(), lies=self.lies[:0].copy())
 
@@ -84,7 +84,7 @@ class Steps:
 
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
-    """The paths of all feet. Of three rounds of a loop, obstacles are those of the second."""
+    """The paths of all feet. A loop has three rounds; its obstacles are those of the second."""
     stood = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
     released = _released(steps, stood, scene)
     paths = [
@@ -138,9 +138,9 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
 
 
 def _released(steps: list[Steps], stood: list[Planted], scene: Scene) -> list[tuple[Array, Array]]:
-    """What stances do to feet and their toes, in swing as smoothly as it can be: offsets, and rotations of toes.
+    """Changes of feet and toes by stances, blended smoothly through swings: offsets, and rotations of toes.
 
-    Where the clip begins or ends before that is nothing, it is drawn to nothing.
+    They fade to 0 towards an end of the clip that comes before the blend ends.
     """
     offsets = [_offset(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
     bent = [(quaternions.log(planted.toes), _laid(each, planted)) for each, planted in zip(steps, stood, strict=True)]
@@ -159,7 +159,7 @@ def _released(steps: list[Steps], stood: list[Planted], scene: Scene) -> list[tu
 
 
 def _offset(steps: Steps, planted: Planted, scene: Scene) -> tuple[Array, Mask]:
-    """What stances move a foot by besides what the ground does, and where that is pinned, along each axis.
+    """Offset of a foot by its stances, apart from that by the ground, and the frames that fix it, along each axis.
 
     A swing that the end of the clip soon cuts goes on beside its way along the ground: it would hurry back.
     """
@@ -225,9 +225,9 @@ def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, mo
 
 
 def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Scene) -> Planted:
-    """A path in its swings as well, but for obstacles: from the plane it leaves to the one it comes to.
+    """The path with its swings, without obstacles: from the plane that a foot leaves to the next one.
 
-    What is passed is followed by itself; before the first plane and after the last a foot follows none.
+    A foot follows a passed plane in its own frame only, and none before the first plane and after the last.
     """
     shift, turn, axis, reference = planted.shift, planted.turn, scene.axis, steps.foot.motion.reference
     swings = np.ones(len(shift), bool)
@@ -256,7 +256,7 @@ Plane = tuple[Foothold, bool]  # and whether a foot stands on it
 def _between(
     reference: Array, shift: Array, turn: Array, gaps: Sequence[tuple[Plane, Plane]], scale: float, scene: Scene
 ) -> None:
-    """Write the frames between planes: by the distance that the foot has moved, or by time if it hardly travels."""
+    """Write the frames between planes: by the distance that the foot has moved, or by time if that is small."""
     leaves, comes = [each[0][0] for each in gaps], [each[1][0] for each in gaps]
     rows = Rows([(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)])
     # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside

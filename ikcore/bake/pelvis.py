@@ -24,7 +24,7 @@ _TRIES = 5  # how often it is tried to have less
 _LESS_BEND, _SOFT_BEND = 0.02, 0.1  # sines of half a knee's bend: what a moment may take off; enough in any case
 _SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
 _TILT = 30.0  # degrees: the most that the body leans with the slope
-_KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: coming down brings them hardly nearer to a foot aside
+_KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: going down brings them little nearer to a foot aside
 
 Bounds = tuple[Array, Array]  # of a height, from below and from above
 
@@ -103,7 +103,7 @@ def _hung(path: FootPath, reach: Array, body: Body, scene: Scene) -> _Leg:
 
 
 def _agreed(wanted: list[Array], paths: list[FootPath]) -> tuple[Array, Array, Array]:
-    """What legs want (frames, axes) together; how much one stands, and how straight it is (frames,), 1 if bent.
+    """The common wish of all legs (frames, axes); how much one stands, and how straight it is (frames,), 1 if bent.
 
     Legs count as they stand, and as knees bend for how far hips are moved, squared: 1 / (1 - (distance / length)^2).
     One that others want to move by a step bends all the same.
@@ -170,7 +170,7 @@ def _until(leg: _Leg, height: Array, length: Array, side: Array | float, scene: 
 
 
 def _plain(leg: _Leg, scene: Scene) -> Array:
-    """How high an ankle would be but for obstacles."""
+    """Height of an ankle without obstacles."""
     return np.asarray(leg.ankle[:, scene.axis] - leg.over)
 
 
@@ -212,7 +212,7 @@ def _most_with_bent_knee(leg: _Leg, rise: Array, scene: Scene) -> Array:
 
 
 def _jerk(places: Array, scene: Scene) -> Array:
-    """That of the middle of the hips about every frame: how large third differences are, through a filter."""
+    """The jerk of the middle of the hips about every frame: the size of its third differences, filtered."""
     apart, frames = max(1, round(MOMENT / 2 * scene.fps)), len(places)
     if frames <= 3 * apart:
         return np.zeros(frames)

@@ -76,7 +76,7 @@ class Plan:
     legs: list[LegPlan]  # what legs do
     body: Body  # where that goes
     held: dict[str, Array]  # (frames,): by how much feet are held back under a body that stays
-    feet: Feet | None  # the legs, where what they do was let go and is to be found again, some frames at a time
+    feet: Feet | None  # the legs of a clip whose motion was freed: it is computed again, some frames at a time
     scale: float  # how long the longest leg is compared with that of a human
     holds: list[Foothold]  # of all legs; of a loop in three rounds
     # what is to be said of it
@@ -84,7 +84,7 @@ class Plan:
     missed: str | None
 
     def without_paths(self) -> Plan:
-        """What is to be said of it: what joints were turned for takes as much memory as the result of long clips."""
+        """The notes and footholds alone: for long clips the paths take as much memory as the result."""
         none = np.empty((0, 3))
         holds = [dataclasses.replace(hold, stance=dataclasses.replace(hold.stance, slips=none)) for hold in self.holds]
         return dataclasses.replace(self, legs=[], body=Body(none, None, none), holds=holds)

@@ -61,7 +61,7 @@ def _ride(foot: Foot, hold: Foothold, planted: Planted) -> None:
 class _Planting(StanceTrack):
     """Stances on their footholds.
 
-    What a foot turns about is on the ground, the next such point where that puts it.
+    The main pivot of a foot is on the ground; the position of each next pivot follows from the one before.
     """
 
     def __init__(self, feet: list[Foot], holds: Sequence[Foothold]) -> None:
@@ -217,7 +217,7 @@ class _Planting(StanceTrack):
     # --- where it is -------------------------------------------------------------------------------------------------
 
     def _shift(self, rise: Array, turn: Array, toes: Array) -> Array:
-        """Of the reference point: the main pivot stands on its foothold, those next to it where that puts them."""
+        """The shift of the reference point: the main pivot is on its foothold, and the next ones follow from it."""
         parts, high, found, rows = self.parts, rise.copy(), np.empty((len(rise), 3)), np.arange(len(rise))
         slips = np.concatenate([stance.slips for stance in self.stances])
         point, stance = self.point[parts.of], self.rows.of
@@ -239,7 +239,7 @@ class _Planting(StanceTrack):
         return found
 
     def _put(self, point: NDArray[np.intp], rows: NDArray[np.intp], turn: Array, toes: Array) -> Array:
-        """Where feet put points of their soles, one for each of these rows, except for their shift."""
+        """Positions of points of soles, one for each of these rows, without the shift of the foot."""
         at, reference, leg = self.placed(point, rows), self.reference.take(rows, axis=0), self.leg[self.rows.of[rows]]
         bent = self.table(lambda foot, name: foot.motion.on_toes(name), default=False)[leg, point].nonzero()[0]
         turned = turn.take(rows, axis=0)

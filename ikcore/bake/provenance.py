@@ -19,7 +19,7 @@ from ikcore.feet.leg import Sole
 
 
 def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
-    """What its points hang on; the joint where toes bend is one of them."""
+    """The points of a sole with the joints that carry them; the joint where toes bend is one of them."""
     found = dict(motion.leg.soles)
     if motion.toe is not None:
         found["joint"] = Sole(clip.skeleton.names[motion.toe], (0.0, 0.0, 0.0))
@@ -50,7 +50,7 @@ def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
 def origin_of(
     baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: list[Foothold], part: Part, scene: Scene
 ) -> Origin | None:
-    """What the result says of its bake, and of the earlier one where that has not changed.
+    """The record of this bake, and of the earlier one in legs and frames that have not changed.
 
     `holds` of a loop are those of three rounds.
     """

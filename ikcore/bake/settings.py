@@ -36,8 +36,9 @@ class BakeSettings:
     toe : float, default: 40
         The most that toes bend up on the ground.
     pelvis : {"balanced", "lowest"}, default: "balanced"
-        Where the pelvis goes: where the knees of legs that stand bend as they did, straight ones first, as far as it
-        jerks hardly more than it did, and nowhere higher than legs reach; or as much lower as the lowest foot is.
+        Height of the pelvis. "balanced": the knees of standing legs bend as in the clip, straight ones first, with
+        little more jerk of the pelvis than in the clip, within the reach of legs. "lowest": as much lower as the
+        lowest foot.
     lift, drop : float, optional
         The most that the pelvis goes up and down with respect to the feet that stand (default: unlimited).
     shift : float, default: 0.1

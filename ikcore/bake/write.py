@@ -133,7 +133,7 @@ def _move(clip: Clip, moved: Array, joint: int, way: Array) -> None:
 
 
 def turns_of(motion: LegMotion, deltas: Array, foot: Array, toes: Array) -> Turn:
-    """Of a leg, from the rotations of its bones, and of what carries its sole."""
+    """The turns of a leg, from the rotations of its bones and of the joints that carry its sole."""
     if motion.leg.ankle is None:
         return Turn(motion.joints, (motion.turns,), (deltas,))
     if motion.toe is None or motion.toe_turn is None:

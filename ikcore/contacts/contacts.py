@@ -38,14 +38,14 @@ class Contacts:
     ground : dict of (str, str) to (frames,) array
         How high the ground under the points is, along the up axis from 0; NaN where there is none.
     confidence : dict of (str, str) to float
-        The share of frames about which there is no doubt: planted ones that are still and low by the measures of a
-        clean clip, and others that are clearly not. Where no leg is in contact for 0.1 s, though the body does not
-        fall, something has been missed, and all are in doubt. 1 where the user has said it.
+        The share of frames without doubt: planted ones that are still and low by the measures of a clean clip, and
+        others that are clearly not. All legs are in doubt while none is in contact for 0.1 s and the body does not
+        fall: a contact has been missed. 1 for contacts that the user has given.
     treadmill : (frames, 3) array
-        The velocity that the root lacks in a clip that walks on the spot, horizontal, in units of length a second: the
-        opposite of the one that points of the soles have most when they are low. Zeros if feet stand as it is, the root
-        travels, the body goes over a foot that stands exactly, or the ground moves. It varies in clips of 4 s and more
-        if it does by more than 10 %.
+        The velocity that the root lacks in a clip that walks on the spot, horizontal, in units of length a second. It
+        is the opposite of the most frequent velocity of low points of the soles. Zeros if feet stand, the root
+        travels, the body goes over a foot that stands exactly, or the ground moves. It may vary over clips of 4 s and
+        more, if it does by more than 10 %.
 
     Examples
     --------
@@ -80,12 +80,12 @@ class Contacts:
         is less than 0.05 m above the lowest level of the point, the 5th percentile of its heights, for a leg of 0.87 m,
         and in proportion for others. Still is slower than 0.12 m/s, or than twice the slowest fifth of what is low, up
         to 1 m/s: feet may slide throughout. High and fast are 1.5 times as much. Speeds are means over 1/30 s before
-        and after a frame; their vertical part counts half. Where feet slide by one share of the travel of the body, 5 %
-        or more, and hardly move otherwise, as after a path was scaled, speeds are relative to that.
-        Gaps of less than 0.12 s are closed, of a point and of a leg, and contacts of less than 0.067 s dropped. Where
-        the clip begins or ends within a time that is neither high nor fast, a contact goes on to there, unless that is
-        for less than a gap; and none is dropped that reaches there.
-        Loops go on at their ends. In a clip of one frame what is low is in contact.
+        and after a frame; their vertical part counts half. After a path was scaled, feet slide by one share of the
+        travel of the body and move little otherwise. Speeds are relative to that if the share is 5 % or more.
+        Gaps of less than 0.12 s are closed, of a point and of a leg, and contacts of less than 0.067 s dropped. A
+        contact extends to an end of the clip if all frames up to there are neither high nor fast and last at least as
+        long as a gap. A contact that reaches an end is never dropped.
+        Loops go on at their ends. In a clip of one frame low points are in contact.
 
         Parameters
         ----------
@@ -93,14 +93,14 @@ class Contacts:
         feet : Feet, optional
             Its legs, with soles (default: `Feet.detect(clip.skeleton, clip=clip)`).
         ground : Ground, optional
-            What it walks on, at rest or moving (default: a level floor, at the 5th percentile of the heights of the
-            points; where a foot is still somewhere else and carries the body, as on stairs, the floor is there).
+            The ground, at rest or moving (default: a level floor, at the 5th percentile of the heights of the points).
+            The default floor has other heights under a foot that is still and carries the body, as on stairs.
         modes : {None, "always", "never", "ground"} or mapping of str to these, optional
             For all legs, or by leg. None: as above. "always": planted throughout. "never": not at all. "ground": by
             height alone, at any speed.
         curves : mapping, optional
-            Weights that are known, by leg or by leg and point, which then count: of every frame, shape (frames,); or
-            shape (n, 2), times from 0, the first frame, to 1, the last one, and their weights, straight in between.
+            Known weights, by leg or by leg and point. Shape (frames,): the weight of every frame. Shape (n, 2): times
+            from 0, the first frame, to 1, the last one, and weights at these times, with straight lines in between.
 
         Raises
         ------
