@@ -105,6 +105,14 @@ class MotionBalance:
         The capture point. A foot has to be there for the body to come to rest over it, as an inverted pendulum.
     capture_margin : (frames,) array
         Its distance from the edge. Negative: a step is needed.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> person = ik.bodies.human()
+    >>> still = ik.Clip(person, ik.Pose(np.tile(person.rest.rotations, (5, 1, 1))), fps=30)
+    >>> ik.bodies.balance_in_motion(still, ik.bodies.soles(person)).zero_moment_margin.round(3)
+    array([0.068, 0.068, 0.068, 0.068, 0.068])
     """
 
     zero_moment: Array

@@ -35,6 +35,15 @@ class Motion:
         The angular momentum about the centre of mass. It is the mean between a frame and the next.
     inertia : (frames, 3, 3) array
         The inertia about the centre of mass, as if all joints were locked.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> rod = ik.Skeleton([-1, 0], [[0, 0, 0], [2, 0, 0]], masses=[1, 1])
+    >>> still = ik.Clip(rod, ik.Pose(np.tile(rod.rest.rotations, (3, 1, 1))), fps=30)
+    >>> motion = ik.bodies.motion_of(still)
+    >>> motion.mass, motion.centre[0].tolist()
+    (2.0, [1.0, 0.0, 0.0])
     """
 
     mass: float

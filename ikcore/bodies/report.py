@@ -35,6 +35,14 @@ class BodyReport:
         Angles of hinges, in radians. Other joints have NaN.
     effort : StaticEffort or None
         Torques against gravity. None without strengths.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> person = ik.bodies.human()
+    >>> print(ik.bodies.report(person, person.rest, ik.bodies.soles(person)).explain())
+    In balance, 6.8 cm inside.
+    All joints are within their ranges.
     """
 
     balance: StaticBalance | None

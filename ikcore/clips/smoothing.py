@@ -39,6 +39,12 @@ class Smoothed:
         `Status` flags of every channel, without the axis of frames; 0 means that the curve is optimal.
     iterations : array of int32
         Number of banded systems that were factored.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> ik.smooth(np.ones(5), fps=30, pull=1 / 0.05**4).status
+    array(0, dtype=int32)
     """
 
     values: NDArray[Any]

@@ -29,6 +29,13 @@ class TwistSolution:
         The twist assigned to each joint, in radians; 0 for the first.
     status : (...) int32 array
         `Status` flags; 0 means that everything worked.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [0.1, 0, 0], [0.2, 0, 0]])
+    >>> ik.spread_twist(arm, arm.rest, [0, 1, 2]).twists
+    array([0., 0., 0.])
     """
 
     pose: Pose

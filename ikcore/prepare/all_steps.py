@@ -74,6 +74,14 @@ def prepare(
         Share by which strides may change: `fit_strides`.
     workers : int or None, optional
         Threads, None for all cores.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=3).clip
+    >>> ready = ik.prepare.prepare(walk, ik.Ground.plane())
+    >>> ready.clip is walk, ready.notes
+    (True, ())
     """
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     notes, drag = [], 0.0

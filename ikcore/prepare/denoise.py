@@ -73,9 +73,12 @@ def noise_of(clip: Clip, feet: Feet) -> float:
     feet : Feet
         Its legs.
 
-    Returns
-    -------
-    float
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=3).clip
+    >>> noise_of(walk, ik.Feet.detect(walk.skeleton, clip=walk))
+    0.0
     """
     if len(clip) < _MIN_FRAMES or BRIEF / 2 * clip.fps < 1 or not len(feet):
         return 0.0

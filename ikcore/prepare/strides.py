@@ -54,6 +54,14 @@ class FittedStrides:
     drag : float
         How far planted feet are dragged at most, for a leg of 0.87 m. The bake plants them again, if `unlock` of its
         settings allows more by that.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=3).clip
+    >>> fitted = fit_strides(walk, ik.Contacts.detect(walk), ik.Ground.plane())
+    >>> fitted.clip is walk  # a plane needs no other strides
+    True
     """
 
     clip: Clip

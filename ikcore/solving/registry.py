@@ -117,7 +117,12 @@ class Method:
 
 
 class MethodTable(dict[str, Method]):
-    """The methods by name. Printing lists them with their options."""
+    """The methods by name. Printing lists them with their options.
+
+    >>> import ikcore as ik
+    >>> "fabrik" in ik.methods()
+    True
+    """
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self.values()))
