@@ -58,12 +58,11 @@ static int use_isa_of_environment(void) {
     return 0;
 }
 
-/* STATUS_FLAGS: ((name, value, sentence), ...) */
 PyTypeObject *add_type(PyObject *module, const char *name, size_t size, PyType_Slot *slots) {
     PyType_Spec spec = {name, (int)size, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
     PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (type && PyModule_AddType(module, type) == 0) return type;
-    Py_XDECREF(type);
+    Py_XDECREF((PyObject *)type);
     return NULL;
 }
 
@@ -73,6 +72,7 @@ void free_object(PyObject *object) {
     Py_DECREF(type);
 }
 
+/* STATUS_FLAGS: ((name, value, sentence), ...) */
 static int add_status_flags(PyObject *module) {
     PyObject *flags = PyList_New(0);
     if (!flags) return -1;

@@ -329,6 +329,6 @@ static PyType_Slot prepared_slots[] = {
 
 static int add_prepared(PyObject *module) {
     PyTypeObject *type = add_type(module, "ikcore._core.Prepared", sizeof(prepared), prepared_slots);
-    Py_XDECREF(type);
+    Py_XDECREF((PyObject *)type);
     return type ? 0 : -1;
 }

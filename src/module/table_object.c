@@ -137,6 +137,6 @@ static PyType_Slot slots[] = {
 
 int add_table(PyObject *module) {
     PyTypeObject *type = add_type(module, "ikcore._core.Table", sizeof(table_object), slots);
-    Py_XDECREF(type);
+    Py_XDECREF((PyObject *)type);
     return type ? 0 : -1;
 }
