@@ -16,7 +16,7 @@ from bpy.props import (
 
 from .. import bridge
 from ..animation.frame_range import FrameRange
-from ..ui.properties import angle, choice, factor, key_choice, leg_percentage, max_error, text, toggle
+from ..ui.properties import angle, choice, factor, key_choice, leg_percentage, max_error, percentage, text, toggle
 from . import choices
 from .legs import IKCORE_PG_leg, IKCORE_PG_name, overridable
 
@@ -100,15 +100,12 @@ class FootOptions(FrameRange, GroundOptions):
     max_pitch: angle("Max Pitch", "Largest angle by which a foot pitches up or down to match the slope", 45, 80)
     max_roll: angle("Max Roll", "Largest angle by which a foot rolls sideways to match the slope", 20, 80)
     max_toe_bend: angle("Max Toe Bend", "Largest angle by which toes bend up on the ground", 40, 90)
-    max_extension: FloatProperty(
-        name="Max Leg Extension",
-        description="Largest hip to foot distance, as a percentage of the leg length. "
+    max_extension: percentage(
+        "Max Leg Extension",
+        "Largest hip to foot distance, as a percentage of the leg length. "
         "A leg that is straighter in the original may stay so",
-        subtype="PERCENTAGE",
-        default=98.5,
+        98.5,
         min=50,
-        max=100,
-        precision=1,
     )
     pelvis_bone: text("Pelvis Bone", "The bone that moves the body. Empty: the bone that carries all legs")
     limit_pelvis: toggle("Limit Height", "Limit how far the pelvis moves up and down")

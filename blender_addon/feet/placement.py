@@ -17,7 +17,7 @@ BLOCK = 64  # frames placed between two updates of the progress
 EVEN = 0.5  # a pose stands on the ground if its feet are this much more even above it than above a level floor
 UNEVEN = 0.02  # of the leg length: feet more even than this above a level floor stand on that
 STILL = (1.0, 0.0, 0.0, 0.0)  # no rotation
-UPRIGHT = 2  # a body on so many legs does not tilt
+UPRIGHT = 2  # a body on at most this number of legs stays upright
 SHORT = 0.005  # of the leg length: a foot farther from its place does not reach it
 
 
@@ -70,7 +70,7 @@ class Body:
             joints = [skeleton.index(name) for name in leg.chain if name in skeleton.names]
             joints = joints[: joints.index(foot) + 1]
             self.parents[joints[1:]] = joints[:-1]
-        self.skeleton = self._standing(skeleton, floor)
+        self.skeleton = self._at_zero(skeleton, floor)
         self.pelvis, self.chest = job.pelvis, placement_job.chest(skeleton, feet, job.pelvis)
         self.forward = placement_job.forward(skeleton, feet)
 
@@ -90,20 +90,20 @@ class Body:
         sole = leg.soles.get("ball") or next(iter(leg.soles.values()))
         return sole.joint, np.array(sole.offset, float)
 
-    def _standing(self, skeleton, floor):
-        """The skeleton whose feet stand on height 0. Bones of legs hang on each other, without bones in between."""
+    def _at_zero(self, skeleton, floor):
+        """The skeleton whose feet stand on height 0. The bones of a leg have no others in between."""
         offsets, rest = np.array(skeleton.offsets), skeleton.rest.rotations
         offsets[np.asarray(skeleton.parents) < 0, 2] -= floor
-        pose = _hung(skeleton, self.parents, bridge.library.Pose(rest[np.newaxis], offsets[np.newaxis]))
+        pose = _with_parents(skeleton, self.parents, bridge.library.Pose(rest[np.newaxis], offsets[np.newaxis]))
         return bridge.library.Skeleton(self.parents, pose.translations[0], pose.rotations[0], list(skeleton.names))
 
-    def taken(self, pose):
-        """A pose as read, for this skeleton."""
-        return _hung(self.read, self.parents, pose)
+    def from_read(self, pose):
+        """A pose of the skeleton that was read, for this skeleton."""
+        return _with_parents(self.read, self.parents, pose)
 
-    def given(self, pose):
-        """The pose of this skeleton, as bones are parented."""
-        return _hung(self.skeleton, np.asarray(self.read.parents), pose)
+    def as_read(self, pose):
+        """A pose of this skeleton, for the skeleton that was read."""
+        return _with_parents(self.skeleton, np.asarray(self.read.parents), pose)
 
     def soles(self, pose):
         """World positions of the points that touch the ground: (frames, legs, 3)."""
@@ -112,8 +112,8 @@ class Body:
         return np.asarray(world.positions, float)[:, self.joints] + bridge.rotations.rotate(turns, self.points)
 
 
-def _hung(skeleton, parents, pose):
-    """The pose of a skeleton whose joints hang on other parents, in the same places."""
+def _with_parents(skeleton, parents, pose):
+    """The pose of a skeleton whose joints have other parents, with the same positions in the world."""
     others = np.flatnonzero(np.asarray(skeleton.parents) != parents)
     if not len(others):
         return pose
@@ -128,7 +128,7 @@ def _hung(skeleton, parents, pose):
 def place(job, body, clip, ground, progress):
     """Place a clip: returns a Placed, whose IK controls have moved with feet and body."""
     lengths = {name: share * body.length for name, share in job.options.lengths.items()}
-    came = body.taken(clip.pose)
+    came = body.from_read(clip.pose)
     soles = body.soles(came)
     floor = np.full(len(clip), float(np.median(soles[..., 2].min(axis=1))))
     found = _under(ground, soles, soles[..., 2], lengths)
@@ -154,7 +154,7 @@ def place(job, body, clip, ground, progress):
     wanted = np.where(on_ground, heights, floor[:, np.newaxis] + lifted)
     if not on_ground:
         wanted = wanted + options["foot_weight"] * (heights - floor[:, np.newaxis])
-    return _told(job, body, clip, (came, pose), on_ground, hit, wanted)
+    return _result(job, body, clip, (came, pose), on_ground, hit, wanted)
 
 
 def _under(ground, soles, levels, lengths):
@@ -232,7 +232,7 @@ def _with_controls(job, body, before, after):
     return bridge.library.Pose(turns, slid)
 
 
-def turned(clip, wanted, names):
+def with_world_rotations(clip, wanted, names):
     """A clip whose joints, parents first, have their world rotations from another clip of the same skeleton."""
     skeleton, rotations = clip.skeleton, np.array(clip.pose.rotations)
     outer = np.asarray(skeleton.forward(wanted.pose).rotations)
@@ -244,7 +244,7 @@ def turned(clip, wanted, names):
     return bridge.library.Clip(skeleton, pose, clip.fps, clip.loop, up=clip.up)
 
 
-def _told(job, body, clip, poses, on_ground, hit, wanted):
+def _result(job, body, clip, poses, on_ground, hit, wanted):
     """The result with its figures."""
     skeleton, pelvis = body.skeleton, body.skeleton.index(job.pelvis)
     soles, (before, after) = body.soles(poses[1]), (skeleton.forward(each) for each in poses)
@@ -254,7 +254,7 @@ def _told(job, body, clip, poses, on_ground, hit, wanted):
     )
     tilt = 2 * np.arctan2(np.linalg.norm(turn[:, 1:], axis=-1), np.abs(turn[:, 0]))
     placed = Placed(
-        bridge.library.Clip(clip.skeleton, body.given(poses[1]), clip.fps, clip.loop, up=clip.up),
+        bridge.library.Clip(clip.skeleton, body.as_read(poses[1]), clip.fps, clip.loop, up=clip.up),
         soles,
         on_ground,
         float(rise[np.abs(rise).argmax()]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Place legs on the ground: read the scene, place the poses, set the pose or write keys, check what is displayed."""
+"""The steps of Place Legs on Ground: read the scene, place poses, set the pose or write keys, check the feet."""
 
 import contextlib
 import functools
@@ -151,7 +151,7 @@ def _feet_below_ik(context, job, placed):
     if not feet:
         return []
     reading, _ = yield from scene_frames.between(placement_job.read(context, job), 0.0, 0.8)
-    clip = placement.turned(reading.clip, placed.clip, feet)
+    clip = placement.with_world_rotations(reading.clip, placed.clip, feet)
     made, _ = yield from scene_frames.between(
         channels.of_clip(job.armature, reading, clip, set(feet), rig=Rig(job.armature)), 0.8, 1.0
     )
@@ -235,7 +235,7 @@ def _away(context, job, placed, kept):
     def look(depsgraph, number):
         reading = clip_reader.now(context, depsgraph, job.armature, job.bones, (), job.copies)
         away[number] = np.linalg.norm(
-            placed.body.soles(placed.body.taken(reading.clip.pose))[0] - placed.soles[few[number]], axis=-1
+            placed.body.soles(placed.body.from_read(reading.clip.pose))[0] - placed.soles[few[number]], axis=-1
         )
 
     if job.posed:

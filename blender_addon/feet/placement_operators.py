@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
-# ruff: noqa: N801, D102, D400, RUF012
+# ruff: noqa: N801, D102, D400
 """The operator Place Legs on Ground, for the current pose or a range of frames."""
 
 from ..animation.frame_range import draw_range
@@ -20,7 +20,6 @@ class IKCORE_OT_place_legs(GroundRequest, PlacementOptions, Baking):
 
     bl_idname = "ikcore.place_legs"
     bl_label = "Place Legs on Ground"
-    bl_options = {"REGISTER", "UNDO"}
 
     @staticmethod
     def reason(context):

@@ -3,28 +3,11 @@
 
 import math
 
-from bpy.props import BoolProperty, FloatProperty
-
 from ..animation.frame_range import RANGES, FrameRange
-from ..ui.properties import angle, choice, factor
+from ..ui.properties import angle, choice, factor, percentage, toggle
 from .placement import Options
 
-
-def _percent(name, description, default, most=1000, soft=200):
-    return FloatProperty(
-        name=name,
-        description=description,
-        subtype="PERCENTAGE",
-        default=default,
-        min=0,
-        max=most,
-        soft_max=soft,
-        precision=1,
-    )
-
-
-def _angle(name, description, radians):
-    return angle(name, description, math.degrees(radians), 89)
+FAR = {"max": 1000, "soft_max": 200}  # percent of the leg length
 
 
 class PlacementOptions(FrameRange):
@@ -48,50 +31,50 @@ class PlacementOptions(FrameRange):
         ],
     )
     influence: factor("Influence", "Blend between the original pose, 0, and the placed pose, 1", 1)
-    move: BoolProperty(
-        name="Move Body", description="The body moves up and down with the ground. Off: it only turns", default=True
-    )
+    move: toggle("Move Body", "The body moves up and down with the ground. Off: it only turns", True)
     pitch_weight: factor("Pitch", "How much the body pitches with the slope. On two legs it stays upright", 1)
     roll_weight: factor("Roll", "How much the body rolls with the slope. On two legs it stays upright", 1)
-    max_pitch: _angle("Max Pitch", "Largest angle by which the body pitches", 0.6)
-    max_roll: _angle("Max Roll", "Largest angle by which the body rolls", 0.35)
+    max_pitch: angle("Max Pitch", "Largest angle by which the body pitches", math.degrees(0.6), 89)
+    max_roll: angle("Max Roll", "Largest angle by which the body rolls", math.degrees(0.35), 89)
     dip: factor("Dip", "How far the body sinks, as a share of the mean height difference between feet of a pair", 0)
-    ceiling: _percent(
+    ceiling: percentage(
         "Ceiling",
         "Smallest distance of the body from a ceiling, as a percentage of the leg length. 0: ignore ceilings",
         0,
+        **FAR,
     )
     foot_weight: factor("Foot Height", "How much feet follow the height of the ground", 1)
     foot_rotation_weight: factor("Follow Slope", "How much feet turn to match the slope of the ground", 1)
-    max_foot_angle: _angle("Max Foot Angle", "Largest slope that feet match", 0.6981317)
-    reference_pose: BoolProperty(
-        name="Reference Pose", description="Feet have their rotation at rest on the ground, not that of the animation"
+    max_foot_angle: angle("Max Foot Angle", "Largest slope that feet match", 40, 89)
+    reference_pose: toggle(
+        "Reference Pose", "Feet have their rotation at rest on the ground, not that of the animation"
     )
-    min_extension: _percent(
-        "Min Leg Extension", "Smallest hip to foot distance, as a percentage of the leg length", 30, most=100, soft=100
+    min_extension: percentage(
+        "Min Leg Extension", "Smallest hip to foot distance, as a percentage of the leg length", 30
     )
-    max_extension: _percent(
+    max_extension: percentage(
         "Max Leg Extension",
         "Largest hip to foot distance, as a percentage of the leg length. A straighter leg may stay so",
         97,
-        most=100,
-        soft=100,
     )
-    trace_above: _percent(
-        "Trace Above", "How far above the floor the ground is searched, as a percentage of the leg length", 100
+    trace_above: percentage(
+        "Trace Above", "How far above the floor the ground is searched, as a percentage of the leg length", 100, **FAR
     )
-    trace_below: _percent(
-        "Trace Below", "How far below the floor the ground is searched, as a percentage of the leg length", 100
+    trace_below: percentage(
+        "Trace Below", "How far below the floor the ground is searched, as a percentage of the leg length", 100, **FAR
     )
-    cross_radius: _percent(
+    cross_radius: percentage(
         "Cross Radius",
         "Radius about pelvis and chest in which the slope is measured, as a percentage of the leg length",
         25,
+        **FAR,
     )
-    foot_length: _percent(
-        "Foot Length", "Distance from heel to toe over which a foot measures the slope. 0: at one point", 0
+    foot_length: percentage(
+        "Foot Length", "Distance from heel to toe over which a foot measures the slope. 0: at one point", 0, **FAR
     )
-    foot_width: _percent("Foot Width", "Distance across over which a foot measures the slope. 0: at one point", 0)
+    foot_width: percentage(
+        "Foot Width", "Distance across over which a foot measures the slope. 0: at one point", 0, **FAR
+    )
 
 
 LENGTHS = ("trace_above", "trace_below", "cross_radius", "foot_length", "foot_width", "ceiling")

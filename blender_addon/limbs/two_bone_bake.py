@@ -33,8 +33,8 @@ class Counts:
     """The counts of a bake of an armature."""
 
     armature: str
-    what: str  # what was baked, such as "2 IK"
-    bones: int  # bones that got keys
+    what: str  # number and kind of the baked constraints, such as "2 IK"
+    bones: int  # number of bones with new keys
     frames: int
 
 

@@ -45,15 +45,21 @@ def angle(name, description, degrees, largest):
     return FloatProperty(name=name, description=description, subtype="ANGLE", default=default, min=0, max=most)
 
 
-def leg_percentage(name, description, metres, **limits):
-    """A length as a percentage of the leg length. Its default is given in metres for a leg of 0.87 m."""
+def percentage(name, description, default, **limits):
+    """A percentage, of the leg length for example."""
     return FloatProperty(
         name=name,
-        description=f"{description}, as a percentage of the leg length",
+        description=description,
         subtype="PERCENTAGE",
-        default=bridge.leg_percent(metres),
+        default=default,
         **{"min": 0, "max": 100, "precision": 1, **limits},
     )
+
+
+def leg_percentage(name, description, metres, **limits):
+    """A length as a percentage of the leg length. Its default is given in metres for a leg of 0.87 m."""
+    described = f"{description}, as a percentage of the leg length"
+    return percentage(name, described, bridge.leg_percent(metres), **limits)
 
 
 def key_choice(*items):

@@ -51,10 +51,12 @@ def sprint(seconds: float = 4.0, *, speed: float = 5.5, fps: float = 60.0) -> Sa
 
     Parameters
     ----------
-    seconds, fps : float, default: 4 and 60
-        As of `walk`, whose kind of result it has.
+    seconds : float, default: 4
+        Duration.
     speed : float, default: 5.5
         Metres a second, up to 6.
+    fps : float, default: 60
+        Frames a second.
 
     Examples
     --------
@@ -79,8 +81,12 @@ def hop(seconds: float = 4.0, *, speed: float = 0.6, fps: float = 60.0) -> Sampl
 
     Parameters
     ----------
-    seconds, speed, fps : float, default: 4, 0.6 and 60
-        As of `sprint`, up to 2 m/s.
+    seconds : float, default: 4
+        Duration.
+    speed : float, default: 0.6
+        Metres a second, up to 2.
+    fps : float, default: 60
+        Frames a second.
 
     Examples
     --------

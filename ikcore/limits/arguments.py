@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,26 +16,17 @@ Array = NDArray[Any]
 _TURN = 2 * np.pi
 
 
-class Motion(TypedDict, total=False):
-    """How a joint moves within any limit: keyword arguments that `Limit.free` describes."""
-
-    stiffness: ArrayLike
-    position: ArrayLike | None
-    speed: ArrayLike | None
-    acceleration: ArrayLike | None
-
-
-def motion_of(**motion: Unpack[Motion]) -> dict[str, Any]:
-    """The fields of a `Limit` for these arguments."""
-    if unknown := motion.keys() - Motion.__annotations__.keys():
-        raise TypeError(f"expected {', '.join(Motion.__annotations__)}, got {', '.join(sorted(unknown))}")
-    given = rows("stiffness", motion.get("stiffness", 0.0), np.dtype(np.float64))
+def motion_of(
+    stiffness: ArrayLike, position: ArrayLike | None, speed: ArrayLike | None, acceleration: ArrayLike | None
+) -> dict[str, Any]:
+    """The fields of a `Limit` for these arguments of `Limit.free`."""
+    given = rows("stiffness", stiffness, np.dtype(np.float64))
     made: dict[str, Any] = {
         "stiffness": numbers("stiffness", given if given.ndim else np.broadcast_to(given, 3), 3),
-        "speed": _pair("speed", motion.get("speed")),
-        "acceleration": _pair("acceleration", motion.get("acceleration")),
+        "speed": _pair("speed", speed),
+        "acceleration": _pair("acceleration", acceleration),
     }
-    if (position := motion.get("position")) is not None:
+    if position is not None:
         bounds = rows("position", position, np.dtype(np.float64))
         if bounds.shape != (2, 3) or not (bounds[0] <= bounds[1]).all():
             raise ValueError(

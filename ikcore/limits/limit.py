@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from ikcore import _core, rotations
 from ikcore._arrays import number_type, rows, shown, unit
 from ikcore._call import call
 from ikcore._record import hash_of_fields, record, same_fields
-from ikcore.limits.arguments import Motion, angle_range, cones_of, frame_of, motion_of, numbers, twist_range, whole
+from ikcore.limits.arguments import angle_range, cones_of, frame_of, motion_of, numbers, twist_range, whole
 from ikcore.limits.sampling import MOST_SAMPLES, samples
 
 Array = NDArray[Any]
@@ -133,7 +133,7 @@ class Limit:
     ) -> Limit:
         """Every rotation is allowed.
 
-        The arguments are those of all limits: how the joint moves within what is allowed.
+        All limits have these arguments: resistance, travel and speed of the joint.
 
         Parameters
         ----------
@@ -155,9 +155,7 @@ class Limit:
         >>> float(Limit.free().violation([0, 1, 0, 0]))
         0.0
         """
-        return Limit(
-            "free", **motion_of(stiffness=stiffness, position=position, speed=speed, acceleration=acceleration)
-        )
+        return Limit("free", **motion_of(stiffness, position, speed, acceleration))
 
     @staticmethod
     def locked(
@@ -175,14 +173,18 @@ class Limit:
         >>> Limit.locked().project([0, 1, 0, 0])
         array([1., 0., 0., 0.])
         """
-        return Limit("locked", **motion_of(position=position, speed=speed, acceleration=acceleration))
+        return Limit("locked", **motion_of(0.0, position, speed, acceleration))
 
     @staticmethod
     def hinge(
         axis: ArrayLike,
         low: float,
         high: float,
-        **motion: Unpack[Motion],
+        *,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The joint turns about an axis, within a range.
 
@@ -192,8 +194,8 @@ class Limit:
             The axis in the joint's own space, of any length.
         low, high : float
             Lowest and highest angle, from -2 pi to 2 pi. A range of a whole turn or more is no limit.
-        **motion
-            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
+        stiffness, position, speed, acceleration : array_like, optional
+            As for `free`.
 
         Examples
         --------
@@ -206,9 +208,8 @@ class Limit:
         >>> angle.round(6)  # 4 is 2.283185 the other way round
         array([2.283185, 0.      ])
         """
-        return Limit(
-            "hinge", **motion_of(**motion), frame=frame_of(axis, None), twist=angle_range("low, high", low, high)
-        )
+        motion = motion_of(stiffness, position, speed, acceleration)
+        return Limit("hinge", frame=frame_of(axis, None), twist=angle_range("low, high", low, high), **motion)
 
     @staticmethod
     def cone(
@@ -216,7 +217,10 @@ class Limit:
         angle: float,
         *,
         twist: tuple[float, float] | None = None,
-        **motion: Unpack[Motion],
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The axis leans by at most an angle, and twists within a range.
 
@@ -228,8 +232,8 @@ class Limit:
             The largest lean, 0 to pi.
         twist : (float, float), optional
             Lowest and highest angle about the axis (default: unlimited).
-        **motion
-            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
+        stiffness, position, speed, acceleration : array_like, optional
+            As for `free`.
 
         Examples
         --------
@@ -240,7 +244,9 @@ class Limit:
         >>> rotations.rotate(q, [0, 0, 1]).round(6)
         array([0.5     , 0.      , 0.866025])
         """
-        return Limit.ball(axis, (angle,) * 4, twist=twist, **motion)
+        motion = motion_of(stiffness, position, speed, acceleration)
+        swing = numbers("swing", (angle,) * 4, 4)
+        return Limit("ball", frame=frame_of(axis, None), swing=swing, twist=twist_range(twist), **motion)
 
     @staticmethod
     def ball(
@@ -249,7 +255,10 @@ class Limit:
         *,
         side: ArrayLike | None = None,
         twist: tuple[float, float] | None = None,
-        **motion: Unpack[Motion],
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The axis leans by different angles to four sides, and twists within a range.
 
@@ -266,8 +275,8 @@ class Limit:
             A direction that is not along the axis; made perpendicular to it (default: a fixed perpendicular).
         twist : (float, float), optional
             Lowest and highest angle about the axis (default: unlimited).
-        **motion
-            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
+        stiffness, position, speed, acceleration : array_like, optional
+            As for `free`.
 
         Examples
         --------
@@ -277,14 +286,19 @@ class Limit:
         array([0. , 0.1])
         """
         leans, bounds = numbers("swing", swing, 4), twist_range(twist)
-        return Limit("ball", **motion_of(**motion), frame=frame_of(axis, side), swing=leans, twist=bounds)
+        motion = motion_of(stiffness, position, speed, acceleration)
+        return Limit("ball", frame=frame_of(axis, side), swing=leans, twist=bounds, **motion)
 
     @staticmethod
     def euler(
         order: str,
         low: ArrayLike,
         high: ArrayLike,
-        **motion: Unpack[Motion],
+        *,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The three angles about the joint's own axes stay within ranges.
 
@@ -297,8 +311,8 @@ class Limit:
             Three different axes, as in `rotations.to_euler`: "XYZ" intrinsic, "xyz" extrinsic. Blender's XYZ is "xyz".
         low, high : (3,) array_like
             Lowest and highest angle, in the order of the letters, each from -2 pi to 2 pi.
-        **motion
-            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
+        stiffness, position, speed, acceleration : array_like, optional
+            As for `free`.
 
         Examples
         --------
@@ -315,7 +329,8 @@ class Limit:
         ]
         axes = ["xyz".find(letter) for letter in order.lower()]
         lowest, highest = zip(*ranges[::forward], strict=True)
-        return Limit("euler", **motion_of(**motion), axes=tuple(axes[::forward]), lowest=lowest, highest=highest)
+        motion = motion_of(stiffness, position, speed, acceleration)
+        return Limit("euler", axes=tuple(axes[::forward]), lowest=lowest, highest=highest, **motion)
 
     @staticmethod
     def kusudama(
@@ -323,7 +338,10 @@ class Limit:
         cones: Sequence[tuple[ArrayLike, float]],
         *,
         twist: tuple[float, float] | None = None,
-        **motion: Unpack[Motion],
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Limit:
         """The axis stays within a sequence of cones, or on the path from one to the next, and twists within a range.
 
@@ -339,8 +357,8 @@ class Limit:
             from it, 0 to pi.
         twist : (float, float), optional
             Lowest and highest angle about the axis (default: unlimited).
-        **motion
-            `stiffness`, `position`, `speed` and `acceleration`: as for `free`.
+        stiffness, position, speed, acceleration : array_like, optional
+            As for `free`.
 
         Examples
         --------
@@ -357,7 +375,8 @@ class Limit:
         made = [
             (tuple(rotations.rotate(rotations.conjugate(frame), way).tolist()), angle) for way, angle in cones_of(cones)
         ]
-        return Limit("kusudama", **motion_of(**motion), frame=frame, twist=twist_range(twist), cones=tuple(made))
+        motion = motion_of(stiffness, position, speed, acceleration)
+        return Limit("kusudama", frame=frame, twist=twist_range(twist), cones=tuple(made), **motion)
 
     def __repr__(self) -> str:
         """An expression that makes the same limit: all fields that differ from their defaults."""

@@ -13,7 +13,7 @@ extern PyMethodDef smooth_functions[];
 extern PyMethodDef soles_functions[];
 extern PyMethodDef vectors_functions[];
 
-/* Adds an immutable type, named "ikcore._core.Name", of objects of so many bytes. A new reference, or NULL with an
+/* Adds an immutable type, named "ikcore._core.Name", whose objects have `size` bytes. A new reference, or NULL with an
  * exception set. */
 PyTypeObject *add_type(PyObject *module, const char *name, size_t size, PyType_Slot *slots);
 

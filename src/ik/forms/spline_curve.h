@@ -1,4 +1,4 @@
-/* The curve of a spline job, and what is measured of it and of the chain before joints are placed (spline.h). */
+/* The curve of a spline job, and measures of curve and chain that are needed before joints are placed (spline.h). */
 
 enum { SPLINE_STEPS = 16, SPLINE_ROUNDS = 40 };
 

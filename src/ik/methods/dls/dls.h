@@ -185,7 +185,7 @@ ik_inline errors dls_plain_start(const ik_plan *plan, columns c, rows_system s) 
     return now;
 }
 
-/* What comes after the joints have turned: keeps what is better, and watches for stalls. */
+/* The end of a step, after the joints have turned: it keeps the better pose and detects stalls. */
 typedef void (*dls_ending)(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook outlook, errors e);
 
 /* The same for methods whose steps wait for nothing and have no level of their own. */

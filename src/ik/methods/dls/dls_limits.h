@@ -126,6 +126,7 @@ ik_inline void dls_hold_turn(const ik_plan *plan, columns c, int slot, mask chos
 
 /* Finds joints past their limits after a share of the motion, in stages; otherwise after all of it. */
 static void dls_find_over(const ik_plan *plan, columns c, real share, dls_nearest *nearest) {
+    const mask hasty = dls_is_hasty(plan, c);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         if (!joint_is_limited(plan, k)) continue;
@@ -146,7 +147,7 @@ static void dls_find_over(const ik_plan *plan, columns c, real share, dls_neares
             way = real_select(dls_adds(plan, c), dls_share(off.length, along), way);
         }
         dls_nearer(nearest, over, way, slot);
-        dls_hold_turn(plan, c, slot, over & dls_is_hasty(plan, c), real_splat(1));
+        if (mask_any(over & hasty)) dls_hold_turn(plan, c, slot, over & hasty, real_splat(1));
     }
 }
 

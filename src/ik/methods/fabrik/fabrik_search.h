@@ -25,7 +25,7 @@ enum { FRAMES_KICKS = 12, FRAMES_KICKS_TOGETHER = 24 };
  * turn by more. Items that start near their targets have smaller kicks (frames_free). */
 #define FRAMES_KICK (number)0.5
 
-/* In stuck lanes the weight of a level beside the one before falls to this share. */
+/* The factor by which the weight of a level, relative to the level before, falls in lanes that are stuck. */
 #define FRAMES_STRICTER (number)0.01
 
 /* ---- harm */
@@ -246,7 +246,8 @@ static mask frames_weigh(const ik_plan *plan, columns c, mask chosen) {
     return now;
 }
 
-/* Lowers the share of a level beside the one before in those of the chosen lanes that allow it; returns these lanes. */
+/* Lowers the weight of levels relative to the level before, in chosen lanes where it is not yet the lowest. Returns the
+ * lanes that it changed. */
 static mask frames_be_strict(const ik_plan *plan, columns c, mask chosen) {
     real *beside = column(c, frames_beside(plan)), *squared = column(c, frames_squared(plan));
     const real last = real_splat(LEVEL_LAST);

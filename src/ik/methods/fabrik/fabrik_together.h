@@ -5,7 +5,7 @@
  * if ends hold each other, as on wide trees. A turn is a vector in the world, relative to the body that carries the
  * joint. Levels of goals are treated as in solve/levels.h. */
 
-/* A turn of so many radians shows the part that a limit excludes; less than this share of it counts as none. */
+/* Limits are probed by a turn of TOGETHER_PROBE radians. An excluded part below the share TOGETHER_CUT of it is 0. */
 #define TOGETHER_PROBE (number)0.02
 #define TOGETHER_CUT   (number)0.1
 
