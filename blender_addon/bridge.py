@@ -80,7 +80,7 @@ def origin(text):
     return Origin.from_json(text)
 
 
-def unreached(status):
+def out_of_reach(status):
     """Mask of the items whose target was out of reach: too far or too near."""
     flags = library.Status.TOO_FAR | library.Status.TOO_NEAR
     return (status & int(flags)) != 0

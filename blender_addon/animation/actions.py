@@ -124,7 +124,7 @@ def muted_groups(animation):
     return {group.name for group in bag.groups if group.mute and len(group.channels)} if bag else set()
 
 
-def reshaped(curve):
+def has_modifier(curve):
     """True if a modifier changes a curve between its keys: Cycles only repeats it outside."""
     return any(not modifier.mute and modifier.type != "CYCLES" for modifier in curve.modifiers)
 
@@ -136,11 +136,11 @@ def numbers(curves, owner, path, name, frames):
     result[:] = still
     for curve in curves.get(path, ()):
         if not curve.mute:  # a muted group has no effect, in 4.5 and 5.2
-            result[:, curve.array_index] = evaluated(curve, frames)
+            result[:, curve.array_index] = curve_values(curve, frames)
     return result
 
 
-def evaluated(curve, frames):
+def curve_values(curve, frames):
     """The values of a curve on these frames: those of its keys if it has one on each, else as Blender blends them."""
     if len(frames) > FEW and len(curve.modifiers) == 0 and len(curve.keyframe_points):
         keys = _read(curve.keyframe_points, "co")
@@ -152,7 +152,7 @@ def evaluated(curve, frames):
     return np.fromiter(map(curve.evaluate, frames.tolist()), float, len(frames))
 
 
-def assigned(armature):
+def assignment(armature):
     """Whether there is animation data, the action and the slot in it."""
     animation = armature.animation_data
     return (True, animation.action, animation.action_slot) if animation else (False, None, None)
@@ -167,9 +167,9 @@ def assign(armature, action, slot):
 
 
 @contextlib.contextmanager
-def swapped(plans):
+def swap_actions(plans):
     """Make actions active, as (armature, action, slot). If the following code fails, restore the old ones."""
-    before = [assigned(armature) for armature, _, _ in plans]
+    before = [assignment(armature) for armature, _, _ in plans]
     replaced = {old.session_uid: new for (_, new, _), (_, old, _) in zip(plans, before, strict=True) if old}
     try:
         for armature, action, slot in plans:
@@ -230,12 +230,12 @@ def keep(*unused):
 
 
 @contextlib.contextmanager
-def played(armature, action):
+def play_action(armature, action):
     """Temporarily make another action active, with a slot of the same name, or none.
 
     Channels that only the former action has keys for get their values from when the action was made.
     """
-    _, before, slot = assigned(armature)
+    _, before, slot = assignment(armature)
     still = json.loads(before.get(STILL, "{}"))
     now = {path: scene_frames.value(armature, path) for path in still}
     assign(armature, action, action and action.slots[slot.identifier])
@@ -255,7 +255,7 @@ def _set_all(armature, values):
 
 def still(armature, channels):
     """Values of channels without keys in the action, and former values of channels keyed by a bake, as text."""
-    _, action, _ = assigned(armature)
+    _, action, _ = assignment(armature)
     keyed = by_path(curves(armature.animation_data))
     new = {
         channel.path: scene_frames.value(armature, channel.path) for channel in channels if channel.path not in keyed
@@ -289,21 +289,21 @@ def copy_for(armature, copies, title):
     copy, written = copies.get(action, (None, set()))
     if copy is None or slot.identifier in written:
         copy, written = action.copy(), set()
-        copy.name = _titled(action, title)
+        copy.name = _result_name(action, title)
         copies[action] = (copy, written)
     written.add(slot.identifier)
     return copy, copy.slots[slot.identifier]
 
 
-def _titled(action, title):
+def _result_name(action, title):
     """The name of a result made from an action."""
     return f"{action.name.partition(f' {title}')[0]} {title}"
 
 
 def _empty_for(armature, title):
     """A new action named after the active one, with a slot of the same name."""
-    _, action, slot = assigned(armature)
-    made = bpy.data.actions.new(_titled(action, title))
+    _, action, slot = assignment(armature)
+    made = bpy.data.actions.new(_result_name(action, title))
     return made, made.slots.new(id_type="OBJECT", name=slot.identifier[2:])  # without its prefix, "OB"
 
 
@@ -321,7 +321,7 @@ def channels(bone, name, values, free=None):
     return [Channel(path, index, bone.name, values[:, index]) for index in indices]
 
 
-def copied(work, frames, title, *, bare=False):
+def copy_actions(work, frames, title, *, bare=False):
     """Copy actions, with the keys of each (armature, channels). A generator that yields progress.
 
     Returns (armature, action, slot) for each, none of them active yet: copies of the active actions; `bare` ones have
@@ -355,7 +355,7 @@ def overwrite(work, frames, own=1.0, rest=()):
     undo, done = [], _shares_of(work)
     try:
         for armature, channels in work:
-            _, action, slot = assigned(armature)
+            _, action, slot = assignment(armature)
             bag = ensure_bag(action, slot)
             for channel in channels:
                 undo.append(_way_back(bag, channel))
@@ -386,7 +386,7 @@ def _way_back(bag, channel):
         curve.keyframe_points.clear()
         curve.keyframe_points.add(len(keys["co"]))
         if len(keys["co"]):
-            _set(curve, keys)  # exactly as before: an update might move handles
+            _set_key_parts(curve, keys)  # exactly as before: an update might move handles
         for modifier in list(curve.modifiers)[len(before) :]:
             curve.modifiers.remove(modifier)
         for modifier, (mute, modes) in zip(curve.modifiers, before, strict=True):
@@ -424,20 +424,20 @@ def write_keys(bag, channel, frames, interpolation=None):
     points.clear()
     points.add(len(frames) + len(kept["co"]))
     if not len(kept["co"]):
-        _set(curve, _made(channel, frames, interpolation))
+        _set_key_parts(curve, _key_parts(channel, frames, interpolation))
         points.handles_recalc()
         return
     before = np.count_nonzero(kept["co"][:, 0] < frames[0])
     new = slice(before, before + len(frames))  # indices of the new keys among the kept ones
-    keys = _made(channel, frames, interpolation, kept["co"], before)
+    keys = _key_parts(channel, frames, interpolation, kept["co"], before)
     every = {name: _read(points, name) for name in KEY_PARTS}
     for name, part in every.items():
         part[new] = keys.get(name, part[new])
-        _around(part, new, kept[name])
-    _set(curve, every)
+        _surround(part, new, kept[name])
+    _set_key_parts(curve, every)
     points.handles_recalc()  # not FCurve.update, which merges kept keys that are near each other
     for name in HANDLES:  # automatic handles of kept keys have moved
-        points.foreach_set(name, _around(_read(points, name), new, kept[name]).ravel())
+        points.foreach_set(name, _surround(_read(points, name), new, kept[name]).ravel())
 
 
 def _go_on(curve):
@@ -470,13 +470,13 @@ def _outside(curve, frames):
     return {name: part[outside] for name, part in keys.items()}
 
 
-def _around(part, new, kept):
+def _surround(part, new, kept):
     """One part of all keys: the kept ones around the new ones."""
     part[: new.start], part[new.stop :] = kept[: new.start], kept[new.start :]
     return part
 
 
-def _made(channel, frames, interpolation, kept=NO_KEYS, before=0):
+def _key_parts(channel, frames, interpolation, kept=NO_KEYS, before=0):
     """The parts of new keys, one for all or one for each, inserted after some of the kept ones."""
     smooth = channel.slopes is not None
     shape = SMOOTH_KEY if smooth else {"interpolation": interpolation, **NEW_KEY}
@@ -494,7 +494,7 @@ def _made(channel, frames, interpolation, kept=NO_KEYS, before=0):
     return made
 
 
-def _set(curve, keys):
+def _set_key_parts(curve, keys):
     """Set parts of new keys, which are all equal at first: one value for all or one for each."""
     points = curve.keyframe_points
     for name, part in keys.items():
@@ -508,14 +508,14 @@ def _set(curve, keys):
 
 
 @functools.cache
-def _enumerated(name, word):
+def _enumeration_number(name, word):
     """The number of an enumeration value in arrays of keys."""
     return bpy.types.Keyframe.bl_rna.properties[name].enum_items[word].value
 
 
 def _number(name, value):
     """A part of a key as a number: enumerations by index."""
-    return _enumerated(name, value) if isinstance(value, str) else value
+    return _enumeration_number(name, value) if isinstance(value, str) else value
 
 
 def _read(points, name):

@@ -4,7 +4,7 @@
 import numpy as np
 
 from ..rig import rotations as rot
-from ..rig.armatures import CannotBakeError, Rig, constrained, not_editable, not_writable
+from ..rig.armatures import CannotBakeError, Rig, constraint_problem, not_editable, not_writable
 from ..rig.joints import Bones, pieces
 from . import actions, scene_frames
 
@@ -26,9 +26,9 @@ def of_clip(armature, reading, clip, bones=None, required=(), rig=None):
     if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
         raise CannotBakeError(f"{armature.name} has changed since it was read: press the button again")
     numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]
-    before = yield from scene_frames.between(_before(reading, chosen, numbers), 0.0, 0.3)
-    after = yield from scene_frames.between(_based(reading, chosen, clip, numbers), 0.3, 0.6)
-    turned = yield from scene_frames.between(
+    before = yield from scene_frames.run_part(_before(reading, chosen, numbers), 0.0, 0.3)
+    after = yield from scene_frames.run_part(_channel_values(reading, chosen, clip, numbers), 0.3, 0.6)
+    turned = yield from scene_frames.run_part(
         _turns(chosen, rig, reading.frames, numbers, before, after, required), 0.6, 0.9
     )
     made, kept = [], []
@@ -36,7 +36,7 @@ def of_clip(armature, reading, clip, bones=None, required=(), rig=None):
         always = (chosen.names[n], "location") in required
         for parts, sentences in (
             turned.get(n, ([], [])),
-            _moved(chosen.pose[n], rig, reading.frames, before[row], after[row], always),
+            _location_channels(chosen.pose[n], rig, reading.frames, before[row], after[row], always),
         ):
             made += parts
             kept += sentences
@@ -47,14 +47,14 @@ def of_clip(armature, reading, clip, bones=None, required=(), rig=None):
 def _before(reading, bones, numbers):
     """Channel values of these bones before the bake, computed from the pose if not read from the scene."""
     if reading.basis is None:
-        return (yield from _based(reading, bones, reading.clip, numbers))
+        return (yield from _channel_values(reading, bones, reading.clip, numbers))
     return reading.basis[numbers]
 
 
-def _based(reading, bones, clip, numbers):
+def _channel_values(reading, bones, clip, numbers):
     """The channel values that these bones need for a clip."""
-    local = yield from scene_frames.between(reading.locals(clip), 0.0, 0.5)
-    return (yield from scene_frames.between(bones.based(local, numbers), 0.5, 1.0))
+    local = yield from scene_frames.run_part(reading.locals(clip), 0.0, 0.5)
+    return (yield from scene_frames.run_part(bones.channel_values(local, numbers), 0.5, 1.0))
 
 
 def _turns(bones, rig, frames, numbers, before, after, required):
@@ -67,7 +67,9 @@ def _turns(bones, rig, frames, numbers, before, after, required):
         bone = bones.pose[numbers[row]]
         _check(bone, rig, "rotation", actions.rotation_path(bone), frames)
         if any(bone.lock_rotation) or (bone.lock_rotations_4d and bone.lock_rotation_w):
-            made[numbers[row]] = _turned(bone, _start(bone, rig, frames), before[row].turned, after[row].turned)
+            made[numbers[row]] = _rotation_channels(
+                bone, _start(bone, rig, frames), before[row].turned, after[row].turned
+            )
         else:
             free.setdefault(bone.rotation_mode, []).append(row)
     yield 0.3
@@ -87,23 +89,23 @@ def _start(bone, rig, frames):
     return actions.numbers(rig.curves, bone, actions.rotation_path(bone), actions.rotation_of(bone), frames[:1])[0]
 
 
-def _turned(bone, start, was, now):
+def _rotation_channels(bone, start, was, now):
     """The rotation channels of a bone with some locked axes."""
     mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
     if mode not in actions.CHANNELS:
         values = rot.continuous_eulers(now, mode, start)
-        return _unlocked(bone, "rotation", values, rot.continuous_eulers(was, mode, start), locked, TURNED)
+        return _unlocked_channels(bone, "rotation", values, rot.continuous_eulers(was, mode, start), locked, TURNED)
     if bone.lock_rotations_4d:
         locked = np.append(bone.lock_rotation_w, locked)
         numbers, before = (rot.numbers(mode, each, start) for each in (now, was))
-        return _unlocked(bone, "rotation", numbers, before, locked, TURNED)
+        return _unlocked_channels(bone, "rotation", numbers, before, locked, TURNED)
     angles, before = (rot.continuous_eulers(each, "XYZ", np.zeros(3)) for each in (now, was))
-    kept = _kept(bone, "rotation", angles, before, locked, TURNED)
+    kept = _lock_problem(bone, "rotation", angles, before, locked, TURNED)
     angles[:, locked] = before[:, locked]
     return actions.channels(bone, "rotation", rot.numbers(mode, rot.quaternions("XYZ", angles), start)), kept
 
 
-def _moved(bone, rig, frames, before, after, always):
+def _location_channels(bone, rig, frames, before, after, always):
     """The location channels of a bone that changes, or is always written."""
     size = max(
         bone.bone.length, bone.bone.head_local.length
@@ -113,15 +115,15 @@ def _moved(bone, rig, frames, before, after, always):
     if bone.parent and bone.bone.use_connect:
         return [], [f"{bone.name} stays in place: it is connected to {bone.parent.name}"]
     _check(bone, rig, "location", actions.path_of(bone, "location"), frames)
-    return _unlocked(bone, "location", after.moved, before.moved, np.array(bone.lock_location), AWAY * size)
+    return _unlocked_channels(bone, "location", after.moved, before.moved, np.array(bone.lock_location), AWAY * size)
 
 
-def _unlocked(bone, name, values, before, locked, least):
+def _unlocked_channels(bone, name, values, before, locked, least):
     """The unlocked channels, and a sentence if locked ones would change by more than `least`."""
-    return actions.channels(bone, name, values, ~locked), _kept(bone, name, values, before, locked, least)
+    return actions.channels(bone, name, values, ~locked), _lock_problem(bone, name, values, before, locked, least)
 
 
-def _kept(bone, name, values, before, locked, least):
+def _lock_problem(bone, name, values, before, locked, least):
     """A sentence if locks prevent changes of more than `least`."""
     if not locked.any() or np.abs(values - before)[:, locked].max() <= least:
         return []
@@ -130,7 +132,7 @@ def _kept(bone, name, values, before, locked, least):
 
 
 def _check(bone, rig, channel, path, frames):
-    if reason := constrained(bone, rig):
+    if reason := constraint_problem(bone, rig):
         raise CannotBakeError(f"{reason}: mute or apply it first")
     reason = not_writable(bone, rig, channel)
     if reason is None and any(_acts_outside(curve, frames) for curve in rig.curves.get(path, ())):
@@ -144,4 +146,4 @@ def _check(bone, rig, channel, path, frames):
 
 def _acts_outside(curve, frames):
     first, last = curve.range()
-    return actions.reshaped(curve) and len(curve.keyframe_points) > 0 and (first < frames[0] or last > frames[-1])
+    return actions.has_modifier(curve) and len(curve.keyframe_points) > 0 and (first < frames[0] or last > frames[-1])

@@ -15,7 +15,7 @@ from mathutils import Matrix
 
 from .. import bridge
 from ..rig import rotations as rot
-from ..rig.armatures import CannotBakeError, Rig, constrained, not_evaluated, not_played
+from ..rig.armatures import CannotBakeError, Rig, constraint_problem, evaluation_problem, playback_problem
 from ..rig.joints import Bones, Parts, pieces
 from . import actions, cycles, scene_frames
 from .fcurves import AGREES, PLACE, SETTINGS, bases
@@ -46,9 +46,9 @@ class Reading:
         return float(np.linalg.norm(self.world[0, :3, 0]))
 
     @property
-    def unclosed(self):
+    def loop_problem(self):
         """The reason why a repeating action is no loop, as a sentence, or None."""
-        joint = cycles.unclosed(self.clip.skeleton, self.clip.pose) if self.rounds and not self.clip.loop else None
+        joint = cycles.open_joint(self.clip.skeleton, self.clip.pose) if self.rounds and not self.clip.loop else None
         return joint and (
             f"The animation is cyclic, but {joint} differs between frame {self.frames[0]} and frame {self.frames[-1]}: "
             "feet may slide and jump there. Give both frames the same keys"
@@ -65,12 +65,12 @@ class Reading:
         for some, share in pieces(range(count), len(clip)):
             turned = bridge.rotations.normalize(pose.rotations[:, some])
             scaled = np.ones(3) if pose.scales is None else pose.scales[:, some]
-            local.put(some, Parts(turned, moved[:, some] / self.scale, scaled))
+            local.replace(some, Parts(turned, moved[:, some] / self.scale, scaled))
             yield 0.9 * share
         roots = np.flatnonzero(parents < 0)
         local.moved[:, roots] = moved[:, roots]
         local.scaled[:, roots] *= self.scale
-        local.put(roots, Parts.of(back[:, np.newaxis] @ local[roots].matrices()))
+        local.replace(roots, Parts.of(back[:, np.newaxis] @ local[roots].matrices()))
         yield 1.0
         return local
 
@@ -107,42 +107,48 @@ def read(context, armature, frames, bones=None, stretched=(), copies=None):
     may be `stretched` along themselves are not scaled: the next bone is moved instead. `copies` are as in Bones.
     """
     rig, chosen = Rig(armature), Bones(armature, bones, stretched, copies)
-    if reason := not_played(armature):
+    if reason := playback_problem(armature):
         raise CannotBakeError(reason)
-    with scene_frames.restored(context, [armature], poses=True):
-        if reason := not_evaluated(context, armature, bones or ()):
+    with scene_frames.restore_after(context, [armature], poses=True):
+        if reason := evaluation_problem(context, armature, bones or ()):
             raise CannotBakeError(reason)
         reason = not_from_curves(armature, chosen, rig)
         rounds = cycles.is_marked(armature, frames) or cycles.repeats(rig, chosen.pose, frames)
         if reason is None:
-            basis, local, world = yield from scene_frames.between(_from_curves(armature, chosen, rig, frames), 0.0, 0.8)
+            basis, local, world = yield from scene_frames.run_part(
+                _from_curves(armature, chosen, rig, frames), 0.0, 0.8
+            )
             few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
-            shown = yield from scene_frames.between(_shown(context, armature, chosen, frames[few]), 0.8, 0.9)
+            shown = yield from scene_frames.run_part(
+                _displayed_matrices(context, armature, chosen, frames[few]), 0.8, 0.9
+            )
             if _agree(chosen, local.at(few), world[few] if len(world) > 1 else world, *shown):
                 steps = _clip(context, armature, chosen, frames, local, world, rounds)
-                clip = yield from scene_frames.between(steps, 0.9, 1.0)
+                clip = yield from scene_frames.run_part(steps, 0.9, 1.0)
                 return Reading(clip, frames, world, chosen.names, None, basis, copies, rounds)
             reason = f"something other than its curves moves {armature.name}"
-        poses, world = yield from scene_frames.between(_shown(context, armature, chosen, frames), 0.0, 0.8)
-        local = yield from scene_frames.between(chosen.locals(poses), 0.8, 0.9)
+        poses, world = yield from scene_frames.run_part(
+            _displayed_matrices(context, armature, chosen, frames), 0.0, 0.8
+        )
+        local = yield from scene_frames.run_part(chosen.locals(poses), 0.8, 0.9)
         steps = _clip(context, armature, chosen, frames, local, world, rounds)
-        clip = yield from scene_frames.between(steps, 0.9, 1.0)
+        clip = yield from scene_frames.run_part(steps, 0.9, 1.0)
         return Reading(clip, frames, world, chosen.names, reason, copies=copies, rounds=rounds)
 
 
 def now(context, depsgraph, armature, bones=None, stretched=(), copies=None):
     """The present evaluated pose, a Reading of one frame, with bones as in `read`."""
     chosen, number = Bones(armature, bones, stretched, copies), np.array([context.scene.frame_current])
-    seen, world = _seen(depsgraph, armature, chosen)
+    seen, world = _frame_matrices(depsgraph, armature, chosen)
     check_size(chosen.names, rot.volumes(seen[np.newaxis]))
-    local = scene_frames.finished(chosen.locals(seen[np.newaxis].astype(float)))
-    found = scene_frames.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
-    local = scene_frames.finished(found.locals(found.clip))
-    found.copies, found.basis = copies, scene_frames.finished(chosen.based(local, range(len(chosen))))
+    local = scene_frames.run(chosen.locals(seen[np.newaxis].astype(float)))
+    found = scene_frames.run(read_bones(context, armature, chosen, number, local, world[np.newaxis]))
+    local = scene_frames.run(found.locals(found.clip))
+    found.copies, found.basis = copies, scene_frames.run(chosen.channel_values(local, range(len(chosen))))
     return found
 
 
-def reading(context, armature, bones, frames, local, world):
+def read_bones(context, armature, bones, frames, local, world):
     """A Reading of bones in the space of their parents: a generator that yields progress."""
     clip = yield from _clip(context, armature, bones, frames, local, world)
     return Reading(clip, frames, world, bones.names, None)
@@ -150,7 +156,7 @@ def reading(context, armature, bones, frames, local, world):
 
 def _agree(bones, local, world, poses, shown_world):
     """True if bones, given in the space of their parents, and the object are where they are displayed."""
-    here, there = world[:, np.newaxis] @ scene_frames.finished(bones.poses(local)), shown_world[:, np.newaxis] @ poses
+    here, there = world[:, np.newaxis] @ scene_frames.run(bones.poses(local)), shown_world[:, np.newaxis] @ poses
     lengths, apart = np.linalg.norm(there[..., :3, :3], axis=-2, keepdims=True), np.abs(here - there)
     size = max(np.ptp(there[0, :, :3, 3], axis=0).max(), max(bone.length for bone in bones.rest) * lengths.max())
     return bool(apart[..., :3, 3].max() <= AGREES * size and (apart[..., :3, :3] <= AGREES * lengths).all())
@@ -159,19 +165,19 @@ def _agree(bones, local, world, poses, shown_world):
 # --- through the scene -----------------------------------------------------------------------------------------------
 
 
-def _shown(context, armature, bones, frames):
+def _displayed_matrices(context, armature, bones, frames):
     """The bones in armature space, and the object, as matrices: exactly as Blender evaluates them."""
     poses, world = np.empty((len(frames), len(bones), 4, 4)), np.empty((len(frames), 4, 4))
 
     def look(depsgraph, f):
-        poses[f], world[f] = _seen(depsgraph, armature, bones)
+        poses[f], world[f] = _frame_matrices(depsgraph, armature, bones)
 
     yield from scene_frames.visit(context, frames, look)
     check_size(bones.names, rot.volumes(poses))
     return poses, world
 
 
-def _seen(depsgraph, armature, bones):
+def _frame_matrices(depsgraph, armature, bones):
     """The bones in armature space, and the object, of one frame."""
     evaluated = armature.evaluated_get(depsgraph)
     flat = np.empty(16 * len(armature.pose.bones), np.float32)
@@ -191,7 +197,7 @@ def not_from_curves(armature, bones, rig):
     """The reason why curves do not determine the motion of these bones, as a sentence, or None."""
     for bone in bones.pose:
         path = actions.path_of(bone, "")
-        if reason := constrained(bone, rig):
+        if reason := constraint_problem(bone, rig):
             return reason
         if any(driven.startswith(path) for driven in rig.drivers):
             return f"{bone.name} has a driver"
@@ -220,9 +226,9 @@ def _not_from_curves(armature, rig):
 
 def _from_curves(armature, bones, rig, frames):
     """The values of curves: Parts of channels, Parts of bones in the space of their parents, and the object."""
-    basis = yield from scene_frames.between(bases(rig.curves, bones.pose, frames), 0.0, 0.8)
+    basis = yield from scene_frames.run_part(bases(rig.curves, bones.pose, frames), 0.0, 0.8)
     check_size(bones.names, basis.volumes())
-    local = yield from scene_frames.between(bones.hung(basis), 0.8, 1.0)
+    local = yield from scene_frames.run_part(bones.hung(basis), 0.8, 1.0)
     return basis, local, _object(armature, rig, frames)
 
 
@@ -247,7 +253,7 @@ def _clip(context, armature, bones, frames, local, world, rounds=False):
     pose = bridge.library.Pose(joints.turned, joints.moved, scales)
     step = float(frames[1] - frames[0]) if len(frames) > 1 else 1.0
     rate = scene_frames.rate(context.scene) / step
-    loop = rounds and cycles.unclosed(skeleton, pose) is None
+    loop = rounds and cycles.open_joint(skeleton, pose) is None
     return bridge.library.Clip(skeleton, pose, rate, loop, up="Z")
 
 
@@ -255,30 +261,30 @@ def _in_world(bones, local, world, scale):
     """Bones and tips as joints in the world: roots include the object's motion, lengths are in world units."""
     joints = Parts.room(len(local), len(bones) + len(bones.tips))
     for some, share in pieces(range(len(bones)), len(local)):
-        joints.put(some, local[some])
+        joints.replace(some, local[some])
         joints.moved[:, some] *= scale
         yield 0.9 * share
     roots = np.flatnonzero(bones.parents < 0)
     placed = world[:, np.newaxis] @ local[roots].matrices()
     placed[..., :3, :3] /= scale
-    joints.put(roots, bones.unsheared(placed, roots))
+    joints.replace(roots, bones.parts_without_shear(placed, roots))
     tails = [[0.0, bones.rest[tip].length * scale, 0.0] for tip in bones.tips]
-    joints.put(slice(len(bones), None), Parts(np.array([1.0, 0, 0, 0]), np.reshape(tails, (-1, 3)), np.ones(3)))
+    joints.replace(slice(len(bones), None), Parts(np.array([1.0, 0, 0, 0]), np.reshape(tails, (-1, 3)), np.ones(3)))
     yield 1.0
     return joints
 
 
 def _skeleton(bones, world, scale):
     """Bones at rest with the object of the first frame, and the tails of bones without children."""
-    rest = scene_frames.finished(_in_world(bones, bones.at_rest, world[:1], scale))
+    rest = scene_frames.run(_in_world(bones, bones.at_rest, world[:1], scale))
     names = list(bones.names)
     for tip in bones.tips:
-        names.append(_unused(f"{bones.names[tip]}_end", names))
+        names.append(_free_name(f"{bones.names[tip]}_end", names))
     parents = np.concatenate([bones.parents, np.array(bones.tips, int)])
     return bridge.library.Skeleton(parents, rest.moved[0], rest.turned[0], names)
 
 
-def _unused(name, names):
+def _free_name(name, names):
     return name if name not in names else next(new for n in range(2, 99999) if (new := f"{name}{n}") not in names)
 
 

@@ -13,7 +13,7 @@ NEAR = 1e-3  # the same for positions, relative to the size of the skeleton
 
 def is_marked(armature, frames):
     """True if these frames are the whole of an action that its author marked as cyclic."""
-    _, action, _ = actions.assigned(armature)
+    _, action, _ = actions.assignment(armature)
     if action is None or not (action.use_frame_range and action.use_cyclic):
         return False
     return [frames[0], frames[-1]] == [action.frame_start, action.frame_end]
@@ -25,10 +25,10 @@ def repeats(rig, bones, frames):
     for bone in bones:
         found += [curve for part in PARTS for curve in rig.curves.get(actions.path_of(bone, part), ())]
     moving = [curve for curve in found if not curve.mute and len(curve.keyframe_points) > 1]
-    return bool(moving) and all(_round(curve, frames) for curve in moving)
+    return bool(moving) and all(_repeats(curve, frames) for curve in moving)
 
 
-def _round(curve, frames):
+def _repeats(curve, frames):
     """True if a curve repeats with the length of these frames."""
     ends = tuple(curve.range())
     return ends == (frames[0], frames[-1]) and any(
@@ -39,7 +39,7 @@ def _round(curve, frames):
     )
 
 
-def unclosed(skeleton, pose):
+def open_joint(skeleton, pose):
     """The first joint whose pose differs between start and end, or None. Roots may have travelled."""
     turned, moved = pose.rotations, pose.translations
     if turned is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import bridge
 from ..rig import inheritance
 from ..rig import rotations as rot
-from ..rig.armatures import Rig, constrained, plays
+from ..rig.armatures import Rig, constraint_problem, plays
 from ..rig.joints import Parts, pieces
 from . import actions
 
@@ -84,7 +84,7 @@ class Reader:
         """The reason why curves alone do not determine a bone in the space of its armature, or None."""
         bone = self.rig(armature).bones[name]
         reasons = (
-            self.unread_channels(armature, each.name) or constrained(each, self.rig(armature))
+            self.unread_channels(armature, each.name) or constraint_problem(each, self.rig(armature))
             for each in (bone, *bone.parent_recursive)
         )
         return next(filter(None, reasons), None)
@@ -115,7 +115,7 @@ class Reader:
     def _unread_object(self, thing):
         """The reason why an object's own curves, and those of its parents, do not determine its transform, or None."""
         rig = self.rig(thing)
-        if reason := _mixed(thing):
+        if reason := _mixing_problem(thing):
             return reason
         if any(path.startswith((*PLACE, *SETTINGS)) for path in rig.drivers):
             return f"{thing.name} has a driver"
@@ -125,7 +125,7 @@ class Reader:
             return f"{thing.name} has a constraint"
         if thing.rigid_body is not None or any(modifier.type == "SOFT_BODY" for modifier in thing.modifiers):
             return f"{thing.name} is moved by physics"
-        if self._moves(thing) and _shifted(thing):
+        if self._moves(thing) and _has_delta(thing):
             return f"{thing.name} has delta transforms"
         return _unread_parent(thing)
 
@@ -156,13 +156,13 @@ class Reader:
         channel, path = actions.rotation_of(bone), actions.rotation_path(bone)
         return actions.numbers(self.rig(armature).curves, bone, path, channel, self.frames[some])
 
-    def setting(self, armature, bone, constraint, name):
+    def constraint_values(self, armature, bone, constraint, name):
         """The values of a constraint's number, (frames,)."""
         owner = self.rig(armature).bones[bone]
         values = np.full(len(self.frames), float(getattr(owner.constraints[constraint], name)))
         for curve in self.rig(armature).curves.get(f"{_path(owner, constraint)}.{name}", ()):
             if not curve.mute:
-                values[:] = actions.evaluated(curve, self.frames)
+                values[:] = actions.curve_values(curve, self.frames)
         return values
 
     def _once(self, key, read):
@@ -187,7 +187,7 @@ class Reader:
         bone, own = armature.pose.bones[name], self.basis(armature, name)
         if bone.parent and bone.bone.use_connect:
             own[:, :3, 3] = 0.0
-        return inheritance.posed(bone.bone, self.pose(armature, bone.parent.name) if bone.parent else None, own)
+        return inheritance.pose_matrices(bone.bone, self.pose(armature, bone.parent.name) if bone.parent else None, own)
 
 
 def _path(bone, constraint):
@@ -203,7 +203,7 @@ def _handlers():
     return [module for module in modules if not module.startswith(extension)]
 
 
-def _mixed(thing):
+def _mixing_problem(thing):
     """The reason why an object does not simply play its action, or None."""
     animation = thing.animation_data
     if animation is None:
@@ -217,7 +217,7 @@ def _mixed(thing):
     return None
 
 
-def _shifted(thing):
+def _has_delta(thing):
     """True if an object has delta transforms."""
     turned = tuple(thing.delta_rotation_quaternion) != (1.0, 0.0, 0.0, 0.0)
     return turned or any(

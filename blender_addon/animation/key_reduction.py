@@ -53,29 +53,29 @@ class Limb:
         self._hung, self._back = {}, {}  # by rotating bone: from its channels to the world, and back
         for at, bone in enumerate(bones):
             if bone.mode:
-                self._hung[at] = multiply(bone.turn, conjugate(self._own(at, self.numbers)))
+                self._hung[at] = multiply(bone.turn, conjugate(self._rotation_values(at, self.numbers)))
                 self._back[at] = conjugate(bone.turn)
 
-    def moved(self, numbers):
+    def bone_transforms(self, numbers):
         """World-space translations and rotations of bones for these numbers; None for no rotation."""
         shifts, turns = [], []
         for at, bone in enumerate(self.bones):
             shift, turn = np.zeros_like(bone.place), None
             if at > 0:
                 above = at - 1 if bone.above is None else bone.above
-                shift = carried(shifts[above], turns[above], bone.place - self.bones[above].place)
+                shift = tip_translation(shifts[above], turns[above], bone.place - self.bones[above].place)
                 turn = turns[above] if bone.inherits else None
             if bone.axes is not None:
                 shift = shift + np.einsum("fij,fj->fi", bone.axes, self._way(at, numbers))
             if bone.mode:
                 multiply = bridge.rotations.multiply
-                own = multiply(multiply(self._hung[at], self._own(at, numbers)), self._back[at])
+                own = multiply(multiply(self._hung[at], self._rotation_values(at, numbers)), self._back[at])
                 turn = own if turn is None else multiply(turn, own)
             shifts.append(shift)
             turns.append(turn)
         return shifts, turns
 
-    def _own(self, at, numbers):
+    def _rotation_values(self, at, numbers):
         """The values of a bone's rotation channels."""
         values = self.bones[at].rotation.copy()
         for column, curve in enumerate(self.curves):
@@ -92,7 +92,7 @@ class Limb:
         return values
 
 
-def carried(shift, turn, arm):
+def tip_translation(shift, turn, arm):
     """Translation of a point at the end of an arm from something translated and rotated."""
     return shift if turn is None else shift + bridge.rotations.rotate(turn, arm) - arm
 
@@ -107,7 +107,7 @@ def angle(turn):
     return 0.0 if turn is None else 2 * np.linalg.norm(turn[:, 1:], axis=1)
 
 
-def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
+def reduce_keys(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
     """The sufficient keys, and the slopes at them.
 
     Between frames, where the bake has no data, a larger tolerance from smooth curves through all frames applies.
@@ -126,7 +126,7 @@ def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
         Called repeatedly. An exception from it ends the work.
     """
     every = np.arange(len(numbers))
-    between = played(numbers, every, slopes(numbers, every, cycle=cycle), 0.5)
+    between = playback(numbers, every, slopes(numbers, every, cycle=cycle), 0.5)
 
     def worst(keys):
         """Error of each span: on its frames and, if these are good, half a frame after each.
@@ -137,10 +137,10 @@ def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
         if len(keys) == 1:
             return np.zeros(0)
         found = slopes(numbers, keys, cycle=cycle)
-        off = np.maximum.reduceat(excess(played(numbers, keys, found)), keys[:-1])
+        off = np.maximum.reduceat(excess(playback(numbers, keys, found)), keys[:-1])
         if (off > 1).any():
             return off
-        later = played(numbers, keys, found, 0.5) - between
+        later = playback(numbers, keys, found, 0.5) - between
         before, after = excess(numbers + later), excess(numbers + np.concatenate([0 * later[:1], later[:-1]]))
         return np.maximum.reduceat(np.maximum(before[:-1], after[1:]), keys[:-1]) / BETWEEN
 
@@ -178,7 +178,7 @@ def _fewest(worst, keys, fixed):
     return keys
 
 
-def played(numbers, keys, slopes, later=0.0):
+def playback(numbers, keys, slopes, later=0.0):
     """Playback in Blender on every frame with these keys only, or a fraction of a frame later."""
     if len(keys) == 1:
         return numbers.copy()
@@ -224,17 +224,17 @@ def _tridiagonal(below, middle, above, right):
     """Solve for all columns by cyclic reduction: neighbours of each row are eliminated at doubling distances."""
     step = 1
     while step < len(middle):
-        lower, upper = (-side / _shifted(middle, by, 1.0) for side, by in ((below, step), (above, -step)))
+        lower, upper = (-side / _shift_rows(middle, by, 1.0) for side, by in ((below, step), (above, -step)))
         if max(np.abs(lower).max(), np.abs(upper).max()) < ALONE:
             break
-        right = right + lower * _shifted(right, step) + upper * _shifted(right, -step)
-        middle = middle + lower * _shifted(above, step) + upper * _shifted(below, -step)
-        below, above = lower * _shifted(below, step), upper * _shifted(above, -step)
+        right = right + lower * _shift_rows(right, step) + upper * _shift_rows(right, -step)
+        middle = middle + lower * _shift_rows(above, step) + upper * _shift_rows(below, -step)
+        below, above = lower * _shift_rows(below, step), upper * _shift_rows(above, -step)
         step *= 2
     return right / middle
 
 
-def _shifted(rows, by, fill=0.0):
+def _shift_rows(rows, by, fill=0.0):
     """Rows shifted by `by` places."""
     result = np.full_like(rows, fill)
     if by > 0:

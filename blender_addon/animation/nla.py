@@ -29,7 +29,7 @@ AS_IT_IS = {  # of a strip that plays its action unchanged
 }
 
 
-def baked(animation):
+def bake_tracks(animation):
     """The tracks of a bake, (below, above), if nothing else plays; or None."""
     if animation is None or animation.action is not None or not animation.use_nla or animation.use_tweak_mode:
         return None
@@ -60,15 +60,15 @@ def _made_here(track):
     return not track.is_solo and len(track.strips) == 1 and actions.SOURCE in (track.strips[0].action or ())
 
 
-def shown(animation):
+def current_action(animation):
     """The relevant action: the active one, or that of a baked strip."""
-    tracks = baked(animation)
+    tracks = bake_tracks(animation)
     return tracks[1].strips[0].action if tracks else animation and animation.action
 
 
-def playing(animation):
+def action_sources(animation):
     """The sources of active actions: the animation data, or the strips of a bake."""
-    tracks = baked(animation)
+    tracks = bake_tracks(animation)
     return [track.strips[0] for track in tracks] if tracks else [animation]
 
 
@@ -76,7 +76,7 @@ def playing(animation):
 def taken_down(armature, *, for_good=False):
     """Make the action below a baked strip the armature's own, temporarily or permanently."""
     animation = armature.animation_data
-    tracks = baked(animation)
+    tracks = bake_tracks(animation)
     if tracks is None:
         yield
         return
@@ -93,7 +93,7 @@ def taken_down(armature, *, for_good=False):
             for track in tracks:
                 animation.nla_tracks.remove(track)
             actions.keep(under)
-            actions.retire(over, shown(animation))
+            actions.retire(over, current_action(animation))
             _rename(animation)
         else:
             actions.assign(armature, None, None)
@@ -108,7 +108,7 @@ def pushed_down(plan, frames, scene):
     If the following code fails, the armature's own action is restored and the other one removed.
     """
     armature, action, slot = plan
-    animation, (_, own, own_slot) = armature.animation_data, actions.assigned(armature)
+    animation, (_, own, own_slot) = armature.animation_data, actions.assignment(armature)
     made = []
     try:
         for what, which, ends, outside in (
@@ -129,7 +129,7 @@ def pushed_down(plan, frames, scene):
 
 def _rename(animation):
     """Name the strip of a bake, if there is one, after its action."""
-    if tracks := baked(animation):
+    if tracks := bake_tracks(animation):
         (strip,) = tracks[1].strips
         tracks[1].name = strip.name = strip.action.name
 

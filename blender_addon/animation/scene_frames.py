@@ -43,7 +43,7 @@ def add_empty(context, beside, name, shape, size):
     return empty
 
 
-def placed(target, bone, depsgraph):
+def world_matrix(target, bone, depsgraph):
     """The world matrix of an object, or of a bone of it."""
     target = target.evaluated_get(depsgraph)
     return target.matrix_world @ target.pose.bones[bone].matrix if bone else target.matrix_world
@@ -85,14 +85,14 @@ class Places:
     def read(self, depsgraph, number):
         """Read this frame."""
         for row, (target, bone) in enumerate(self.handles):
-            self.found[number, row] = placed(target, bone, depsgraph)
+            self.found[number, row] = world_matrix(target, bone, depsgraph)
 
     def of(self, handles):
         """The matrices of these, (frames, handles, 4, 4)."""
         return self.found[:, [self.handles.index(handle) for handle in handles]]
 
 
-def finished(steps):
+def run(steps):
     """Run a generator to its end, and return its result."""
     while True:
         try:
@@ -101,7 +101,7 @@ def finished(steps):
             return end.value
 
 
-def between(steps, start, end):
+def run_part(steps, start, end):
     """Run a generator as one part of a larger one, with progress between `start` and `end`, and return its result."""
     try:
         while True:
@@ -113,7 +113,7 @@ def between(steps, start, end):
 
 
 @contextlib.contextmanager
-def restored(context, armatures, *, poses=False):
+def restore_after(context, armatures, *, poses=False):
     """Restore the frame and, after a failure or if requested, poses, whose unkeyed channels a frame change resets."""
     scene = context.scene
     frame, subframe = scene.frame_current, scene.frame_subframe

@@ -24,7 +24,7 @@ def path_of(leg, point):
 
 def read(armature, keys, frames):
     """The weights, on these frames, of the points (leg, point) that have an active curve."""
-    playing = nla.playing(armature.animation_data)
+    playing = nla.action_sources(armature.animation_data)
     curves = actions.by_path(curve for each in playing for curve in actions.curves(each))
     found = {}
     for key in keys:

@@ -17,7 +17,7 @@ from mathutils import Matrix
 from ..animation import actions, scene_frames
 from ..rig import rigify
 from ..rig import rotations as rot
-from ..rig.armatures import CannotBakeError, Rig, not_evaluated, skins
+from ..rig.armatures import CannotBakeError, Rig, evaluation_problem, skins
 
 FEW = 5  # frames to test, besides those where a switch changes
 MOST = 20  # largest number of the latter
@@ -44,12 +44,12 @@ def check(context, armature, legs, frames):
     if not pairs:
         return
     few = _few(armature, pairs, frames)
-    with scene_frames.restored(context, [armature], poses=True):
-        if reason := not_evaluated(context, armature, followers=[pair.bone for pair in pairs]):
+    with scene_frames.restore_after(context, [armature], poses=True):
+        if reason := evaluation_problem(context, armature, followers=[pair.bone for pair in pairs]):
             raise CannotBakeError(reason)
         for number, frame in enumerate(few):
             scene_frames.go(context.scene, frame)
-            turned = _turned(context, armature, pairs)
+            turned = _poses_with_rotated_thighs(context, armature, pairs)
             for pair in pairs:
                 if _share(pair, pair.bone, *turned) < FOLLOWS:
                     raise CannotBakeError(_sentence(context, armature, pair, turned, frame))
@@ -72,7 +72,7 @@ def _pair(armature, leg):
     return _Pair(leg.hip, foot, bone, size) if (bones[bone].head_local - at).length <= NEAR * size else None
 
 
-def _turned(context, armature, pairs):
+def _poses_with_rotated_thighs(context, armature, pairs):
     """The poses before and after all thighs are rotated slightly."""
     pose, before = scene_frames.read_pose(armature), _poses(context, armature)
     for pair in pairs:
@@ -130,7 +130,7 @@ def _sentence(context, armature, pair, turned, frame):
     if cause is None:
         return f"{text}. Choose the bones that move it in the list of feet"
     owner, constraint = cause
-    paths = _driving(Rig(armature), owner, constraint)
+    paths = _driving_properties(Rig(armature), owner, constraint)
     for path in paths:
         value, better = scene_frames.value(armature, path), _better(context, armature, pair, path)
         if better is not None:
@@ -185,7 +185,7 @@ def _targets(armature, constraint):
 def _switches(rig, pair):
     """The data paths that may switch constraints between the leg and the visible bone."""
     found = [(bone.name, each) for bone in _above(rig.object, pair.bone) for each in bone.constraints]
-    return {path for at in found for path in (*_own_switches(rig, *at), *_driving(rig, *at))}
+    return {path for at in found for path in (*_own_switches(rig, *at), *_driving_properties(rig, *at))}
 
 
 def _own_switches(rig, owner, constraint):
@@ -193,7 +193,7 @@ def _own_switches(rig, owner, constraint):
     return [f"{base}.{name}" for name in ("influence", "mute", "enabled")]
 
 
-def _driving(rig, owner, constraint):
+def _driving_properties(rig, owner, constraint):
     """The custom properties of the armature that drive a constraint."""
     drivers = [driver for path in _own_switches(rig, owner, constraint) for driver in rig.drivers.get(path, ())]
     targets = [
@@ -224,7 +224,7 @@ def _better(context, armature, pair, path):
     try:
         for other in others:
             _switch(context, armature, path, other)
-            if _share(pair, pair.bone, *_turned(context, armature, [pair])) >= FOLLOWS:
+            if _share(pair, pair.bone, *_poses_with_rotated_thighs(context, armature, [pair])) >= FOLLOWS:
                 return other
         return None
     finally:

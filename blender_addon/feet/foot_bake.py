@@ -48,11 +48,11 @@ def work(context, job, *, again=False):
     times, (key, seen) = {}, _latest.pop(job.armature.session_uid, (None, None))
     with nla.taken_down(job.armature):
         if not (again and key == job.key):
-            with foot_report.timed(times, "looked"):
-                seen = yield from scene_frames.between(_look(context, job), 0.0, LOOKING)
+            with foot_report.measure_time(times, "looked"):
+                seen = yield from scene_frames.run_part(_look(context, job), 0.0, LOOKING)
         _latest[job.armature.session_uid] = job.key, seen
-    with _refusing(job):
-        baked, told = yield from scene_frames.between(
+    with _as_bake_errors(job):
+        baked, told = yield from scene_frames.run_part(
             in_thread(functools.partial(_bake, job, seen, times)), LOOKING, 1.0
         )
     return seen, baked, told
@@ -64,7 +64,7 @@ def forget():
 
 
 @contextlib.contextmanager
-def _refusing(job):
+def _as_bake_errors(job):
     """Turn errors of ikcore into a CannotBakeError with its sentence."""
     try:
         yield
@@ -75,28 +75,28 @@ def _refusing(job):
 def soles(context, job):
     """Detect soles, as a bake does: a generator that yields progress, and returns Feet."""
     with nla.taken_down(job.armature):
-        _, source = yield from scene_frames.between(_clips(context, job), 0.0, 0.9)
-        return (yield from scene_frames.between(_with_soles(context, job, source.clip), 0.9, 1.0))
+        _, source = yield from scene_frames.run_part(_clips(context, job), 0.0, 0.9)
+        return (yield from scene_frames.run_part(_with_soles(context, job, source.clip), 0.9, 1.0))
 
 
 def _look(context, job):
     read = 0.5 if job.moves else 0.9  # share of reading the scene
     mine = [leg for leg in job.legs if job.chosen is None or leg.name in job.chosen]
     mine = [leg for leg in mine if leg.name not in job.switched]
-    yield from scene_frames.between(
+    yield from scene_frames.run_part(
         deform_check.check(context, job.armature, mine, job.frames[slice(*job.part)]), 0.0, 0.1
     )
-    reading, source = yield from scene_frames.between(_clips(context, job), 0.1, read)
-    clip, floor, notes = source.clip, None, [source.unclosed] if source.unclosed else []
+    reading, source = yield from scene_frames.run_part(_clips(context, job), 0.1, read)
+    clip, floor, notes = source.clip, None, [source.loop_problem] if source.loop_problem else []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor, more = yield from scene_frames.between(steps, read, 0.95)
+        floor, more = yield from scene_frames.run_part(steps, read, 0.95)
         notes += more
         if job.ground == "OBJECTS":  # a collection may have any objects in it
-            notes += ground.unseen(context, job.objects, job.armature)
+            notes += ground.hidden_objects(context, job.objects, job.armature)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The ground collection is empty: move objects into it")
-    feet = yield from scene_frames.between(_with_soles(context, job, clip), 0.95, 1.0)
+    feet = yield from scene_frames.run_part(_with_soles(context, job, clip), 0.95, 1.0)
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
     return Seen(
         reading, clip, feet, floor, notes, contact_curves.read(job.armature, keys, job.frames) if job.keyed else {}
@@ -108,13 +108,13 @@ def _clips(context, job):
     bones = clip_reader.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     stretched = {bone for each in job.switched.values() for bone in each.limb.shown}
     steps = clip_reader.read(context, job.armature, job.frames, bones, stretched, job.copies)
-    reading = yield from scene_frames.between(steps, 0.0, 0.8)
+    reading = yield from scene_frames.run_part(steps, 0.0, 0.8)
     if job.source is None:
         reading = _with_origin(reading, job.armature.animation_data.action)
         return reading, reading
-    with actions.played(job.armature, job.source):
+    with actions.play_action(job.armature, job.source):
         steps = clip_reader.read(context, job.armature, job.frames, bones, stretched, job.copies)
-        source = yield from scene_frames.between(steps, 0.8, 1.0)
+        source = yield from scene_frames.run_part(steps, 0.8, 1.0)
     if source.clip.skeleton != reading.clip.skeleton:
         raise CannotBakeError(
             f"{job.armature.name} has another location or scale in {job.source.name}, its original: "
@@ -136,7 +136,7 @@ def _with_soles(context, job, clip):
     joints = {joint for leg in job.legs for joint in leg.chain}
     vertices = skin.of_joints(job.armature, skin.read(context, job.armature), joints)
     known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
-    with _refusing(job):
+    with _as_bake_errors(job):
         feet = bridge.library.Feet(known)
         return (yield from in_thread(lambda progress: feet.with_soles(clip, vertices=vertices or None)))
 
@@ -145,18 +145,18 @@ def _with_soles(context, job, clip):
 
 
 def _bake(job, seen, times, progress):
-    with foot_report.timed(times, "baked"):
-        ready, baked = _baked(job, seen, lambda share: progress(BAKING * share))
+    with foot_report.measure_time(times, "baked"):
+        ready, baked = _bake_clip(job, seen, lambda share: progress(BAKING * share))
     if job.held and foot_report.root_moved(ready):
         raise CannotBakeError(f"{job.held}, so {foot_report.held_up(ready)}")
-    with foot_report.timed(times, "measured"):
+    with foot_report.measure_time(times, "measured"):
         nothing = foot_report.idle(job, (seen.clip, seen.reading.clip), baked)
         told = foot_report.of(job, ready, baked, seen.notes, nothing)
     told.times, told.trails = times, trails.of_bake(job, seen, baked)
     return baked, told
 
 
-def _baked(job, seen, progress):
+def _bake_clip(job, seen, progress):
     """The prepared clip, and the result of its bake."""
     clip, floor = seen.clip, _floor(job, seen)
     whole, contacts = job.part == (0, len(clip)), _contacts(job, seen, floor)
@@ -175,17 +175,17 @@ def _baked(job, seen, progress):
         earlier=seen.reading.clip,
         progress=progress,
     )
-    return ready, _carried(job, baked, clip)
+    return ready, _transfer_root_motion(job, baked, clip)
 
 
-def _carried(job, baked, clip):
+def _transfer_root_motion(job, baked, clip):
     """The result, with the motion of a root that cannot move transferred to the bone below it that carries all legs."""
     if job.carrier is None:
         return baked
     skeleton, pose = clip.skeleton, baked.clip.pose
     root, carrier = (skeleton.index(name) for name in job.carrier)
-    before = _moved(clip)[:, root]
-    moved = _moved(baked.clip).copy()
+    before = _local_translations(clip)[:, root]
+    moved = _local_translations(baked.clip).copy()
     way = moved[:, root] - before
     _, axes = bridge.library.feet.soles.space(skeleton, pose, int(skeleton.parents[carrier]))
     moved[:, root] = before
@@ -194,7 +194,7 @@ def _carried(job, baked, clip):
     return dataclasses.replace(baked, clip=dataclasses.replace(baked.clip, pose=pose))
 
 
-def _moved(clip):
+def _local_translations(clip):
     """Translations of all joints of a clip relative to their parents, (frames, joints, 3)."""
     found = clip.skeleton.offsets if clip.pose.translations is None else clip.pose.translations
     return np.broadcast_to(found, (len(clip), len(clip.skeleton), 3))
@@ -255,17 +255,17 @@ def write(context, made, request):
     def rest():
         if first.channels:
             steps = effect_check.compare(context, first.job, first.baked, first.frames, first.told, request)
-            yield from scene_frames.between(steps, own, own)
-        yield from scene_frames.between(write(context, others, request), own, 1.0)
+            yield from scene_frames.run_part(steps, own, own)
+        yield from scene_frames.run_part(write(context, others, request), own, 1.0)
         mark(context, first.told, request)
 
     if not first.channels:  # a copy without new keys is useless
         first.told.idle = first.told.idle or "the channels to change are locked"
         yield from rest()
-        foot_report.keep(armature, nla.shown(armature.animation_data), first.told)
+        foot_report.keep(armature, nla.current_action(armature.animation_data), first.told)
         return
     work = [(armature, first.channels)]
-    with scene_frames.restored(context, [armature]), nla.taken_down(armature, for_good=True):
+    with scene_frames.restore_after(context, [armature]), nla.taken_down(armature, for_good=True):
         if request.output == "OVERWRITE":
             yield from actions.overwrite(work, first.frames, own, rest())
             actions.tell_origin(armature.animation_data.action, first.baked.clip.origin)
@@ -274,13 +274,13 @@ def write(context, made, request):
             still = actions.still(armature, first.channels)
             if strip:
                 nla.check(armature, first.channels)
-            steps = actions.copied(work, first.frames, "Foot IK", bare=strip)
-            (plan,) = yield from scene_frames.between(steps, 0.0, own)
-            with nla.pushed_down(plan, first.frames, context.scene) if strip else actions.swapped([plan]):
+            steps = actions.copy_actions(work, first.frames, "Foot IK", bare=strip)
+            (plan,) = yield from scene_frames.run_part(steps, 0.0, own)
+            with nla.pushed_down(plan, first.frames, context.scene) if strip else actions.swap_actions([plan]):
                 yield from rest()
             plan[1][actions.SOURCE], plan[1][actions.STILL] = source, still
             actions.tell_origin(plan[1], first.baked.clip.origin)
-    foot_report.keep(armature, nla.shown(armature.animation_data), first.told)
+    foot_report.keep(armature, nla.current_action(armature.animation_data), first.told)
 
 
 def mark(context, told, request):

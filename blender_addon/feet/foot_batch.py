@@ -14,7 +14,7 @@ import bpy
 
 from ..animation import actions, nla, scene_frames
 from ..limbs import effect_check
-from ..rig.armatures import CannotBakeError, not_editable, not_played
+from ..rig.armatures import CannotBakeError, not_editable, playback_problem
 from . import foot_bake, foot_job, foot_report, keys
 
 
@@ -38,9 +38,9 @@ class Made:
 
 def refusal(armature):
     """The reason why no action of an armature can be baked, as far as known in advance, or None."""
-    if reason := not_editable(armature) or not_played(armature, nla.baked(armature.animation_data) or ()):
+    if reason := not_editable(armature) or playback_problem(armature, nla.bake_tracks(armature.animation_data) or ()):
         return reason
-    return None if next(fitting(armature), None) else f"No action has keys for the bones of {armature.name}"
+    return None if next(matching_actions(armature), None) else f"No action has keys for the bones of {armature.name}"
 
 
 def none_of(armature, pattern, found):
@@ -48,7 +48,7 @@ def none_of(armature, pattern, found):
     return None if found else f"No action of {armature.name} matches {pattern}"
 
 
-def fitting(armature, pattern=""):
+def matching_actions(armature, pattern=""):
     """The original actions that animate an armature and match a name pattern, each with its slot. A generator."""
     prefixes = {actions.path_of(bone, "")[:-1] for bone in armature.pose.bones}
     for action in bpy.data.actions:
@@ -69,9 +69,9 @@ def _suits(slot, action, armature, prefixes):
     return 2 * len(moved & prefixes) > len(moved)
 
 
-def asked(armature, pattern):
+def make_job(armature, pattern):
     """The batch to bake, or an error if it is impossible."""
-    found = list(fitting(armature, pattern))
+    found = list(matching_actions(armature, pattern))
     if reason := none_of(armature, pattern, found):
         raise CannotBakeError(reason)
     return Batch(armature, found)
@@ -89,9 +89,9 @@ def work(context, batch, request):
             playing = actions.original(armature.animation_data)
             for number, (action, slot) in enumerate(batch.actions):
                 try:
-                    with _played(context, armature, action, slot):
+                    with _play_from_rest(context, armature, action, slot):
                         steps = _bake(context, armature, request)
-                        made.append((yield from scene_frames.between(steps, number * each, (number + 1) * each)))
+                        made.append((yield from scene_frames.run_part(steps, number * each, (number + 1) * each)))
                 except CannotBakeError as error:
                     refused.append((action.name, str(error)))
                 except MemoryError:
@@ -114,16 +114,16 @@ def work(context, batch, request):
 
 def _bake(context, armature, request):
     """Bake the active action: a generator that yields progress and returns a `Made`."""
-    job = foot_job.asked(context, armature, request)
-    seen, baked, told = yield from scene_frames.between(foot_bake.work(context, job), 0.0, foot_bake.WORKING)
+    job = foot_job.make_job(context, armature, request)
+    seen, baked, told = yield from scene_frames.run_part(foot_bake.work(context, job), 0.0, foot_bake.WORKING)
     original = armature.animation_data.action
-    with foot_report.timed(told.times, "wrote"):
-        steps = keys.made(context, job, seen, baked, told, request)
-        channels, frames = yield from scene_frames.between(steps, foot_bake.WORKING, 0.9)
-        steps = actions.copied([(armature, channels)], frames, "Foot IK")
-        ((_, action, slot),) = yield from scene_frames.between(steps, 0.9, 1.0)
-        with actions.played(armature, action):
-            scene_frames.finished(effect_check.compare(context, job, baked, frames, told, request))
+    with foot_report.measure_time(told.times, "wrote"):
+        steps = keys.make_keys(context, job, seen, baked, told, request)
+        channels, frames = yield from scene_frames.run_part(steps, foot_bake.WORKING, 0.9)
+        steps = actions.copy_actions([(armature, channels)], frames, "Foot IK")
+        ((_, action, slot),) = yield from scene_frames.run_part(steps, 0.9, 1.0)
+        with actions.play_action(armature, action):
+            scene_frames.run(effect_check.compare(context, job, baked, frames, told, request))
     action[actions.SOURCE] = original
     actions.tell_origin(action, baked.clip.origin)
     return Made(original, action, slot, told)
@@ -132,7 +132,7 @@ def _bake(context, armature, request):
 def _commit(armature, made, now):
     """Keep all copies, and make one of them active."""
     if now:
-        with nla.taken_down(armature, for_good=True), actions.swapped([(armature, now.action, now.slot)]):
+        with nla.taken_down(armature, for_good=True), actions.swap_actions([(armature, now.action, now.slot)]):
             pass
     for one in made:
         actions.keep(one.action)
@@ -144,7 +144,7 @@ def sentence(made, refused):
     """The result in one line."""
     text = f"Baked {len(made)} {'action' if len(made) == 1 else 'actions'}"
     text += foot_report.slid([line for one in made for line in one.told.lines])
-    if troubled := [one.action.name for one in made if one.told.troubled() and not one.told.idle]:
+    if troubled := [one.action.name for one in made if one.told.has_problems() and not one.told.idle]:
         text += f"; check {', '.join(troubled)}"
     for reason in dict.fromkeys(one.told.idle for one in made if one.told.idle):
         same = ", ".join(one.action.name for one in made if one.told.idle == reason)
@@ -160,15 +160,15 @@ def _reasons(refused):
 
 
 @contextlib.contextmanager
-def _played(context, armature, action, slot):
+def _play_from_rest(context, armature, action, slot):
     """Make another action active, starting from rest for channels that only the armature's own action animates.
 
     Then restore all of it.
     """
-    had_data, own, own_slot = actions.assigned(armature)
+    had_data, own, own_slot = actions.assignment(armature)
     keyed, left = _paths(action, slot), _paths(own, own_slot)
     before = {path: scene_frames.value(armature, path) for path in keyed | left}
-    with scene_frames.restored(context, [armature], poses=True):
+    with scene_frames.restore_after(context, [armature], poses=True):
         try:
             actions.assign(armature, action, slot)
             for path in left - keyed:

@@ -14,7 +14,7 @@ import numpy as np
 from .. import bridge
 from ..animation import actions, scene_frames
 from ..fk import switching
-from ..fk.switching import unscaled
+from ..fk.switching import without_scale
 from ..rig import rotations as rot
 from ..rig.joints import Bones
 
@@ -29,7 +29,7 @@ def channels(context, job, seen, baked, others, keyed):
     progress; a copy of the action plays meanwhile.
     """
     frames = job.frames[slice(*job.part)]
-    taken = yield from scene_frames.between(_taken(job, seen, baked, bool(others)), 0.0, 0.1)
+    taken = yield from scene_frames.run_part(_legs_to_move(job, seen, baked, bool(others)), 0.0, 0.1)
     if not taken:
         return []
 
@@ -38,17 +38,19 @@ def channels(context, job, seen, baked, others, keyed):
             context, frames, lambda depsgraph, number: [each.read(depsgraph, number) for each in taken]
         )
 
-    with scene_frames.restored(context, [job.armature], poses=True):
-        (plan,) = yield from scene_frames.between(actions.copied([(job.armature, others)], keyed, "Foot IK"), 0.1, 0.2)
-        with _playing(plan):
-            yield from scene_frames.between(again(), 0.2, 0.3)
-            work = switching.joined(taken, lambda each: each.first())
+    with scene_frames.restore_after(context, [job.armature], poses=True):
+        (plan,) = yield from scene_frames.run_part(
+            actions.copy_actions([(job.armature, others)], keyed, "Foot IK"), 0.1, 0.2
+        )
+        with _play_temporarily(plan):
+            yield from scene_frames.run_part(again(), 0.2, 0.3)
+            work = switching.channels_by_armature(taken, lambda each: each.first())
             steps = actions.overwrite(work, frames, 0.0, switching.hung(taken, frames, again, still=False))
-            yield from scene_frames.between(steps, 0.3, 1.0)
-            return [channel for each in taken for channel in each.made()]
+            yield from scene_frames.run_part(steps, 0.3, 1.0)
+            return [channel for each in taken for channel in each.all_channels()]
 
 
-def _taken(job, seen, baked, moved):
+def _legs_to_move(job, seen, baked, moved):
     """The legs that must move, or whose body is `moved`: a generator like `channels`."""
     if not job.switched:
         return []
@@ -56,9 +58,9 @@ def _taken(job, seen, baked, moved):
     clips = (baked.clip, seen.reading.clip, seen.clip)
     poses, taken = [], []
     for number, clip in enumerate(clips):
-        local = yield from scene_frames.between(seen.reading.locals(clip), number / 3, (number + 0.5) / 3)
+        local = yield from scene_frames.run_part(seen.reading.locals(clip), number / 3, (number + 0.5) / 3)
         steps = bones.poses(local)
-        poses.append((yield from scene_frames.between(steps, (number + 0.5) / 3, (number + 1) / 3))[slice(*job.part)])
+        poses.append((yield from scene_frames.run_part(steps, (number + 0.5) / 3, (number + 1) / 3))[slice(*job.part)])
     for leg in job.legs:
         each = job.switched.get(leg.name)
         if each and (job.chosen is None or leg.name in job.chosen):
@@ -76,10 +78,10 @@ def _size(poses):
 
 
 @contextlib.contextmanager
-def _playing(plan):
+def _play_temporarily(plan):
     """Play an action temporarily and remove it afterwards."""
     armature, action, slot = plan
-    _, own, own_slot = actions.assigned(armature)
+    _, own, own_slot = actions.assignment(armature)
     try:
         actions.assign(armature, action, slot)
         yield
@@ -100,11 +102,11 @@ class Wanted(switching.Taken):
         self.target, self.socket, self.hanging = np.empty((3, count, 4, 4))
         self.own = np.empty((3, count, 4, 4))  # FK thigh, shin and foot, with their own lengths
 
-    def keyed(self):
+    def key_channels(self):
         """The controls of IK and FK, and the toe of a paw in FK."""
         both = ["location", "rotation"]
         fk = [(name, self.free(name) if n > 2 else both[1:]) for n, name in enumerate(self.above)]
-        return fk + (super().keyed() if self.switched.ik else [(self.limb.paw.toe, both[1:])])
+        return fk + (super().key_channels() if self.switched.ik else [(self.limb.paw.toe, both[1:])])
 
     def rest(self):
         """No controls: the roll of a foot is kept."""
@@ -122,49 +124,49 @@ class Wanted(switching.Taken):
     def first(self, switch=False):
         """The channels of the foot control and of FK."""
         if self.switched.fk and self.switched.ik:
-            self.fk[:2] = _reaching(self.fk[:3], self.own)
+            self.fk[:2] = _reach_feet(self.fk[:3], self.own)
         channels, above = self._foot() if self.switched.ik else [], None
         for name, copied, wanted in zip(self.above, self.limb.fk, self.fk, strict=False):
-            channels += self.put(name, self.carried(wanted, copied, name), above)
+            channels += self.control_channels(name, self.rigid_matrices(wanted, copied, name), above)
             above = self.controls[name]
         channels += [] if self.switched.ik else self._toe()
         self.written = True
-        return self._noted(channels)
+        return self._store(channels)
 
     def _foot(self):
         """The channels of the foot control, and of the control that rotates the pastern of a hoof."""
         limb = self.limb
         if limb.paw:  # its support may be out of reach, so its toe may be elsewhere
-            on_toe = rot.inverse(unscaled(self.toe)) @ unscaled(self.hanging)
-            gone = unscaled(self.standing) @ on_toe @ rot.inverse(unscaled(self.socket))
+            on_toe = rot.inverse(without_scale(self.toe)) @ without_scale(self.hanging)
+            gone = without_scale(self.standing) @ on_toe @ rot.inverse(without_scale(self.socket))
         else:
-            gone = self.carried(self.fk[2], limb.ik[2], limb.target) @ rot.inverse(unscaled(self.target))
+            gone = self.rigid_matrices(self.fk[2], limb.ik[2], limb.target) @ rot.inverse(without_scale(self.target))
         control = self.controls[limb.control]
-        return self.put(limb.control, gone @ rot.inverse(self.spaces) @ control.world) + self.pastern()
+        return self.control_channels(limb.control, gone @ rot.inverse(self.spaces) @ control.world) + self.pastern()
 
     def _toe(self):
         """The channels of the toe of a paw, which is a child of the FK foot."""
         paw, toe = self.limb.paw, self.controls[self.limb.paw.toe]
         basis = toe.basis(toe.world)
-        toe.parents = self.carried(self.fk[-1], paw.foot, paw.hanging)
-        basis.turned = toe.basis(self.spaces @ unscaled(self.standing)).turned
+        toe.parents = self.rigid_matrices(self.fk[-1], paw.foot, paw.hanging)
+        basis.turned = toe.basis(self.spaces @ without_scale(self.standing)).turned
         return toe.channels(basis)
 
     def second(self):
         """The channels of children of the IK foot, which is in place."""
-        return self._noted(super().second()) if self.switched.ik else []
+        return self._store(super().second()) if self.switched.ik else []
 
-    def made(self):
+    def all_channels(self):
         """All channels that get keys."""
-        self._noted(self.turns.channels() if self.turns else [])
+        self._store(self.turns.channels() if self.turns else [])
         return list(self.put_so_far.values())
 
-    def _noted(self, channels):
+    def _store(self, channels):
         self.put_so_far |= {(channel.path, channel.index): channel for channel in channels}
         return channels
 
 
-def _reaching(poses, own):
+def _reach_feet(poses, own):
     """Thigh and shin of these poses, rotated so that the foot is in place with the lengths of its `own` bones.
 
     A blend of FK and IK has other lengths, and bones that do not point at each other. The foot need not be exactly in

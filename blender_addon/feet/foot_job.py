@@ -9,7 +9,17 @@ from mathutils import Vector
 
 from ..animation import actions, nla
 from ..animation.frame_range import animated_range, chosen_range
-from ..rig.armatures import CannotBakeError, Rig, above, carries, constrained, copied, movable, not_editable, not_played
+from ..rig.armatures import (
+    CannotBakeError,
+    Rig,
+    above,
+    carries,
+    constraint_problem,
+    copied_bone,
+    movable,
+    not_editable,
+    playback_problem,
+)
 from . import foot_switches, legs, options
 
 ABOUT = 0.35  # of the leg length: bones nearer to the hips than this may be the pelvis
@@ -53,8 +63,8 @@ class Job:
 def refusal(armature):
     """The reason why feet cannot be baked, as far as known before the scene is read, or None."""
     animation = armature.animation_data
-    tracks = nla.baked(animation)
-    if reason := not_editable(armature) or not_played(armature, tracks or ()):
+    tracks = nla.bake_tracks(animation)
+    if reason := not_editable(armature) or playback_problem(armature, tracks or ()):
         return reason
     playing = tracks[0].strips[0] if tracks else animation
     if playing is None or playing.action is None:
@@ -65,15 +75,15 @@ def refusal(armature):
     return None
 
 
-def asked(context, armature, request, bare=None):
+def make_job(context, armature, request, bare=None):
     """The job of an operator with FootRequest. The sole of a leg named `bare` is ignored."""
-    if nla.baked(armature.animation_data) and not request.from_original:
+    if nla.bake_tracks(armature.animation_data) and not request.from_original:
         raise CannotBakeError(f"{armature.name} plays a baked strip: turn on Rebake from Original")
     with nla.taken_down(armature):
-        return _asked(context, armature, request, bare)
+        return _make_job(context, armature, request, bare)
 
 
-def _asked(context, armature, request, bare):
+def _make_job(context, armature, request, bare):
     if reason := refusal(armature):
         raise CannotBakeError(reason)
     ends, reason = chosen_range(request, context.scene, [armature])
@@ -83,10 +93,10 @@ def _asked(context, armature, request, bare):
     frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
     part = int(ends[0] - frames[0]), int(ends[1] - frames[0]) + 1
     items = armature.ikcore_feet.legs
-    known = legs.listed(armature, bare) if items else legs.found(context, armature)
+    known = legs.legs_in_list(armature, bare) if items else legs.detect_legs(context, armature)
     few = request.keys == "TOLERANCE"
-    switched = foot_switches.found(armature, known, frames[slice(*part)], few) if bare is None else {}
-    known = [foot_switches.seen(leg, switched.get(leg.name)) for leg in known]
+    switched = foot_switches.switched_legs(armature, known, frames[slice(*part)], few) if bare is None else {}
+    known = [foot_switches.visible_leg(leg, switched.get(leg.name)) for leg in known]
     own = request if armature == context.object else armature.ikcore_feet  # a bone's name is for one armature
     copies = copies_above(armature, known)
     pelvis = pelvis_of(context, armature, own, known, copies)
@@ -98,7 +108,7 @@ def _asked(context, armature, request, bare):
         legs=known,
         switched=switched,
         modes={item.name: item.mode for item in items},
-        chosen=_chosen(request, known, [item.name for item in items if not item.use]),
+        chosen=_leg_names(request, known, [item.name for item in items if not item.use]),
         ground=request.ground,
         objects=ground_objects(request),
         moves=request.ground_moves,
@@ -117,7 +127,7 @@ def _asked(context, armature, request, bare):
 
 def check_strip(job):
     """Refuse to replace a baked strip by one with fewer legs or frames, which would be lost."""
-    tracks = nla.baked(job.armature.animation_data)
+    tracks = nla.bake_tracks(job.armature.animation_data)
     if tracks is None:
         return
     (strip,), bones = tracks[1].strips, job.armature.pose.bones
@@ -132,7 +142,7 @@ def check_strip(job):
         )
 
 
-def _chosen(request, known, left_out):
+def _leg_names(request, known, left_out):
     names = [leg.name for leg in known]
     chosen = [item.name for item in request.legs] or [name for name in names if name not in left_out]
     if strange := [name for name in chosen if name not in names]:
@@ -162,7 +172,7 @@ def ground_objects(request):
 def copies_above(armature, known):
     """The bones above all legs that copy others, {name: original}, if none of them can be moved itself."""
     shared, free = shared_bones(armature, known, {})
-    originals = {} if free else {bone.name: copied(bone) for bone in shared}
+    originals = {} if free else {bone.name: copied_bone(bone) for bone in shared}
     return {name: original.name for name, original in originals.items() if original}
 
 
@@ -195,7 +205,7 @@ def _carrier(armature, known, pelvis, copies):
         return None, None
     if free:
         return (shared[-1].name, free[-1].name), None
-    return None, constrained(shared[-1], Rig(armature))
+    return None, constraint_problem(shared[-1], Rig(armature))
 
 
 def shared_bones(armature, known, copies):

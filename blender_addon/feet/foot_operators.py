@@ -42,12 +42,12 @@ class _Baking(FootRequest, Baking):
             hand_back(context.object.ikcore_feet, self)
         return done
 
-    def asked(self, context):
-        return foot_job.asked(context, context.object, self)
+    def make_job(self, context):
+        return foot_job.make_job(context, context.object, self)
 
     def work(self, context, job):
         """Bake without writing: a generator that yields progress."""
-        return scene_frames.between(foot_bake.work(context, job, again=self.options.is_repeat), 0.0, foot_bake.WORKING)
+        return scene_frames.run_part(foot_bake.work(context, job, again=self.options.is_repeat), 0.0, foot_bake.WORKING)
 
     def draw(self, context):
         self.layout.use_property_split = True
@@ -64,12 +64,12 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
     def reason(context):
         return not_all_ready(context)
 
-    def asked(self, context):
+    def make_job(self, context):
         armatures = chosen_armatures(context)
         off = [item.name for item in armatures if self.output == "NLA" and not item.animation_data.use_nla]
         if off:
             raise CannotBakeError(f"The NLA of {off[0]} is off: turn it on in the NLA Editor")
-        jobs = [foot_job.asked(context, armature, self) for armature in armatures]
+        jobs = [foot_job.make_job(context, armature, self) for armature in armatures]
         for job in jobs:
             foot_job.check_strip(job)
         return jobs
@@ -80,23 +80,23 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
             foot_bake.forget()
         for number, each in enumerate(job):
             steps = foot_bake.work(context, each, again=again)
-            made.append((each, *(yield from scene_frames.between(steps, number * share, (number + 1) * share))))
+            made.append((each, *(yield from scene_frames.run_part(steps, number * share, (number + 1) * share))))
         with contextlib.ExitStack() as timing:
             for *_, told in made:
-                timing.enter_context(foot_report.timed(told.times, "wrote"))
-            written = yield from scene_frames.between(self._keyed(context, made), foot_bake.WORKING, 0.9)
-            yield from scene_frames.between(foot_bake.write(context, written, self), 0.9, 1.0)
+                timing.enter_context(foot_report.measure_time(told.times, "wrote"))
+            written = yield from scene_frames.run_part(self._make_keys(context, made), foot_bake.WORKING, 0.9)
+            yield from scene_frames.run_part(foot_bake.write(context, written, self), 0.9, 1.0)
         named = [(each.armature.name, told) for each, *_, told in made]
-        troubled = any(told.troubled() for _, told in named)
-        self.report({"WARNING" if troubled else "INFO"}, foot_report.said(named))
+        troubled = any(told.has_problems() for _, told in named)
+        self.report({"WARNING" if troubled else "INFO"}, foot_report.summary_line(named))
 
-    def _keyed(self, context, made):
+    def _make_keys(self, context, made):
         """The keys of armatures: a generator that yields progress, and returns the results to write."""
         written = []
         for number, (job, seen, baked, told) in enumerate(made):
             with nla.taken_down(job.armature):
-                steps = keys.made(context, job, seen, baked, told, self)
-                channels, frames = yield from scene_frames.between(steps, number / len(made), (number + 1) / len(made))
+                steps = keys.make_keys(context, job, seen, baked, told, self)
+                channels, frames = yield from scene_frames.run_part(steps, number / len(made), (number + 1) / len(made))
             written.append(foot_bake.Made(job, baked, channels, frames, told))
         return written
 
@@ -112,12 +112,12 @@ class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
     def reason(context):
         return no_armature(context) or foot_batch.refusal(context.object)
 
-    def asked(self, context):
-        return foot_batch.asked(context.object, self.pattern)
+    def make_job(self, context):
+        return foot_batch.make_job(context.object, self.pattern)
 
     def steps(self, context, job):
         made, refused = yield from foot_batch.work(context, job, self)
-        troubled = bool(refused) or any(each.told.troubled() for each in made)
+        troubled = bool(refused) or any(each.told.has_problems() for each in made)
         self.report({"WARNING" if troubled else "INFO"}, foot_batch.sentence(made, refused))
 
 
@@ -128,8 +128,8 @@ class IKCORE_OT_detect_contacts(_Baking):
     bl_label = "Detect Contacts"
     replace: BoolProperty(name="Replace Curves", description="Overwrite existing contact curves, edited ones too")
 
-    def asked(self, context):
-        return dataclasses.replace(super().asked(context), keyed=not self.replace)
+    def make_job(self, context):
+        return dataclasses.replace(super().make_job(context), keyed=not self.replace)
 
     def draw(self, context):
         self.layout.use_property_split = True
@@ -144,7 +144,7 @@ class IKCORE_OT_detect_contacts(_Baking):
             contact_curves.write(job.armature, wanted, job.frames)
         if not overlay.current(job.armature):
             shown = trails.of_source(dataclasses.replace(job, keyed=True), seen, baked)
-            overlay.keep(job.armature, nla.shown(job.armature.animation_data), shown)
+            overlay.keep(job.armature, nla.current_action(job.armature.animation_data), shown)
         kept = len(found) - len(wanted)
         text = f"Contact curves: {len(wanted)} keyed" + (f", {kept} kept" if kept else "")
         if wanted:
@@ -178,16 +178,16 @@ class IKCORE_OT_detect_feet(_Listing):
     def execute(self, context):
         armatures = chosen_armatures(context)
         try:
-            found = [legs.found(context, armature) for armature in armatures]
+            found = [legs.detect_legs(context, armature) for armature in armatures]
         except CannotBakeError as error:
             return self.refuse(error)
-        told = [self._filled(armature, each) for armature, each in zip(armatures, found, strict=True)]
+        told = [self._add_legs(armature, each) for armature, each in zip(armatures, found, strict=True)]
         several = len(told) > 1
         lines = [f"{item.name}: {text}" if several else text for item, (text, _) in zip(armatures, told, strict=True)]
         self.report({"INFO" if any(new for _, new in told) else "WARNING"}, "; ".join(lines))
         return {"FINISHED"}
 
-    def _filled(self, armature, found):
+    def _add_legs(self, armature, found):
         """Add legs to the list of an armature: a sentence, and whether there are new ones."""
         listed = armature.ikcore_feet.legs
         if self.replace:
@@ -208,13 +208,13 @@ class IKCORE_OT_detect_sole(_Baking):
 
     leg: StringProperty(name="Leg", description="The name of a leg in the list of feet. Empty: the active one")
 
-    def asked(self, context):
+    def make_job(self, context):
         kept = context.object.ikcore_feet
         if not self.leg and kept.active_leg < len(kept.legs):
             self.leg = kept.legs[kept.active_leg].name
         if self.leg not in kept.legs:
             raise CannotBakeError(f"The list of feet has no leg {self.leg}: press Detect Feet first")
-        return foot_job.asked(context, context.object, self, bare=self.leg)
+        return foot_job.make_job(context, context.object, self, bare=self.leg)
 
     def steps(self, context, job):
         found = yield from foot_bake.soles(context, job)

@@ -9,7 +9,7 @@ from ..limbs.operators import chosen_armatures, no_armature
 from ..limbs.panels import ForArmature, Problems, Sidebar, sentence, split
 from ..pins import pins
 from ..rig import rigify
-from ..rig.armatures import Rig, constrained
+from ..rig.armatures import Rig, constraint_problem
 from . import foot_batch, foot_report, layouts, overlay, placement_operators
 from .foot_operators import not_all_ready, not_ready
 from .options import hand_over, hand_over_ground
@@ -22,7 +22,7 @@ class IKCORE_PT_feet(Sidebar):
 
     @classmethod
     def poll(cls, context):
-        return pins.pinned(context) is context.object  # while a pin is dragged the panel Pins stays
+        return pins.pinned_armature(context) is context.object  # while a pin is dragged the panel Pins stays
 
     def draw_header_preset(self, context):
         if no_armature(context) is None:
@@ -78,7 +78,7 @@ def _draw_button(layout, context, options, reason):
     width, chosen = context.region.width, [item.name for item in chosen_armatures(context)]
     if reason:
         sentence(layout.box(), reason, "INFO", width)
-    elif held := _held(context.object):
+    elif held := _ik_bone(context.object):
         sentence(layout.box(), f"{held}: press Bake IK first", "INFO", width)
     others = not_all_ready(context) if len(chosen) > 1 and not reason else None
     if len(chosen) > 1:
@@ -99,7 +99,7 @@ def _draw_placement(layout, context, options):
         button.frame_range = frames
 
 
-def _held(armature):
+def _ik_bone(armature):
     """A bone of a listed leg that IK moves, or None. Rigs with IK/FK switches are baked as they are."""
     listed = [leg for leg in armature.ikcore_feet.legs if leg.use]
     if not listed or rigify.switch_of(armature):
@@ -107,7 +107,7 @@ def _held(armature):
     rig, bones = Rig(armature), armature.pose.bones
     names = [name for leg in listed for name in (leg.hip, *(knee.name for knee in leg.knees)) if name in bones]
     moved = {name for *_, chain in rig.chains for name in chain}
-    return next(filter(None, (constrained(bones[name], rig) for name in names if name in moved)), None)
+    return next(filter(None, (constraint_problem(bones[name], rig) for name in names if name in moved)), None)
 
 
 def _draw_report(layout, told, width):
@@ -117,7 +117,7 @@ def _draw_report(layout, told, width):
             column.label(text=text)
         if line.missed:
             column.label(text=foot_report.initial(f"{line.leg} {line.out_of_reach()}"), icon="ERROR")
-    for text in [*([told.reduced()] if told.keys else []), *told.remarks()]:
+    for text in [*([told.key_count()] if told.keys else []), *told.remarks()]:
         sentence(layout, text, "INFO", width)
 
 
@@ -253,7 +253,7 @@ class IKCORE_PT_feet_actions(_Below):
         armature, layout, width = context.object, self.layout, context.region.width
         kept = armature.ikcore_feet
         layout.prop(kept, "pattern")
-        found = [action.name for action, _ in foot_batch.fitting(armature, kept.pattern)]
+        found = [action.name for action, _ in foot_batch.matching_actions(armature, kept.pattern)]
         reason = foot_batch.refusal(armature) or no_ground(kept) or foot_batch.none_of(armature, kept.pattern, found)
         sentence(
             layout,

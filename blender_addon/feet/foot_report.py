@@ -63,7 +63,7 @@ class Report:
     times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
     trails: object = None  # trails.Trails: paths of feet, for the overlay
 
-    def troubled(self):
+    def has_problems(self):
         """True if there are problems or notes for the user."""
         return bool(self.remarks() or any(line.missed for line in self.lines))
 
@@ -83,16 +83,16 @@ class Report:
             if line.missed:
                 text += f"; {line.leg} {line.out_of_reach()}"
         if self.keys:
-            text += f". {self.reduced()}"
+            text += f". {self.key_count()}"
         return ". ".join([text, *self.remarks()])
 
-    def reduced(self):
+    def key_count(self):
         """The number of keys."""
         counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
         return f"Keys instead of {self.frames}: {counts}"
 
 
-def said(named):
+def summary_line(named):
     """The reports of armatures, (name, report), in one line."""
     if len(named) == 1:
         return named[0][1].sentence()
@@ -100,7 +100,7 @@ def said(named):
 
 
 @contextlib.contextmanager
-def timed(times, name):
+def measure_time(times, name):
     """Measure the duration of a stage, in seconds."""
     start = time.perf_counter()
     yield

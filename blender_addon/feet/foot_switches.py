@@ -18,7 +18,7 @@ class Switched:
     ik: bool  # True if IK has
 
 
-def found(armature, legs, frames, few):
+def switched_legs(armature, legs, frames, few):
     """The switched legs that have FK bones, and IK influence on any of these frames, by name.
 
     Paws in FK are included, because their toes are children of switched bones, unless keys are to be reduced.
@@ -42,7 +42,7 @@ def _says(rig, limb, frames):
     return max(values) > 0.0, min(values) < 1.0
 
 
-def seen(leg, switched):
+def visible_leg(leg, switched):
     """A leg by its visible bones, if it is switched.
 
     A paw then includes its toe, which is their child.

@@ -8,7 +8,7 @@ import numpy as np
 from .. import bridge
 from ..animation import scene_frames
 from ..rig import rotations as rot
-from ..rig.armatures import CannotBakeError, own
+from ..rig.armatures import CannotBakeError, character_objects
 
 SOLID = {"MESH", "CURVE", "SURFACE", "FONT", "META"}
 STILL = 1e-6  # tolerance of motion, in world units and of scale; and of shapes, relative to their size
@@ -42,7 +42,7 @@ def read(context, objects, armature, frames=None):
     If `frames` are given, it moves with the objects, in the shape of the first frame; otherwise it has their present
     state. Returns an ikcore.Ground, and sentences about objects that change shape later.
     """
-    mine, bodies = own(armature), {}
+    mine, bodies = character_objects(armature), {}
     chosen = set(objects) - mine
     if frames is None:
         return _ground(_bodies(context.evaluated_depsgraph_get(), chosen, mine), armature), []
@@ -57,15 +57,15 @@ def read(context, objects, armature, frames=None):
         for key, body in found.items() if f else ():
             bodies[key].follow(body)
 
-    with scene_frames.restored(context, [armature], poses=True):
+    with scene_frames.restore_after(context, [armature], poses=True):
         yield from scene_frames.visit(context, frames, look)
     names = dict.fromkeys(body.name for body in bodies.values() if body.reshaped)
     return _ground(bodies, armature), [f"{name} deforms: its shape at frame {frames[0]} is used" for name in names]
 
 
-def unseen(context, objects, armature):
+def hidden_objects(context, objects, armature):
     """Sentences about objects that were picked as ground but are not visible."""
-    mine = own(armature)
+    mine = character_objects(armature)
     seen = {key[0] for key in _bodies(context.evaluated_depsgraph_get(), set(objects), mine, faces=False)}
     left_out = [item.name for item in objects if item not in mine and item.name_full not in seen]
     return [f"{name} is hidden or has no faces: it is no ground" for name in left_out]
@@ -108,7 +108,7 @@ def _ground(bodies, armature):
     if not bodies:
         raise CannotBakeError(f"There is no ground: choose visible mesh objects that are not part of {armature.name}")
     moving = [body for body in bodies if body.moves()]
-    parts = [_moving(body) for body in moving]
+    parts = [_moving_mesh(body) for body in moving]
     if len(moving) < len(bodies):
         parts.append(_still([body for body in bodies if body not in moving]))
     ground = parts[0]
@@ -120,16 +120,16 @@ def _ground(bodies, armature):
 def _still(bodies):
     """One mesh of all static bodies."""
     starts = np.cumsum([0, *(len(body.vertices) for body in bodies)])
-    vertices = [_placed(body.matrices[0], body.vertices) for body in bodies]
+    vertices = [_transform_points(body.matrices[0], body.vertices) for body in bodies]
     faces = [body.faces + start for body, start in zip(bodies, starts, strict=False)]
     return bridge.library.Ground.mesh(np.concatenate(vertices), np.concatenate(faces), up="z")
 
 
-def _placed(matrix, points):
+def _transform_points(matrix, points):
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def _moving(body):
+def _moving_mesh(body):
     """A mesh that moves with its object."""
     matrices = np.array(body.matrices)
     scales = np.linalg.norm(matrices[:, :3, :3], axis=-2)

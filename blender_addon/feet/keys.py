@@ -21,24 +21,24 @@ PLANTED = 0.1  # relative to the tolerance: largest error of a planted foot
 BODY = 0.5  # relative to the tolerance of knees and feet: the body's share
 
 
-def made(context, job, seen, baked, told, request):
+def make_keys(context, job, seen, baked, told, request):
     """The baked channels, and the frames of their keys unless the channels have their own. Completes the report.
 
     A generator that yields progress.
     """
     _check(job, request)
     required, switched = _required_changes(job, seen, baked), [leg for leg in job.legs if leg.name in job.switched]
-    bones = set(seen.reading.bones).difference(*(_down(job.armature, leg) for leg in switched))
+    bones = set(seen.reading.bones).difference(*(_leg_bones(job.armature, leg) for leg in switched))
     steps = channels.of_clip(job.armature, seen.reading, baked.clip, bones, required=required)
-    found, told.kept = yield from scene_frames.between(steps, 0.0, 0.3)
+    found, told.kept = yield from scene_frames.run_part(steps, 0.0, 0.3)
     if request.keys == "TOLERANCE":
         found = yield from _few(job, seen.reading, baked, found, told, request.max_error, required)
         return _in_rounds(job, seen, baked, found), job.frames[slice(*job.part)]
-    keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
+    keyed = _every_nth(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
         channel.values = channel.values[keyed]
     steps = foot_controls.channels(context, job, seen, baked, found, job.frames[keyed])
-    controls = yield from scene_frames.between(steps, 0.3, 1.0)
+    controls = yield from scene_frames.run_part(steps, 0.3, 1.0)
     for channel in controls:
         channel.values = channel.values[keyed - job.part[0]]
     return _in_rounds(job, seen, baked, found + controls), job.frames[keyed]
@@ -51,7 +51,7 @@ def _in_rounds(job, seen, baked, found):
     return found
 
 
-def _down(armature, leg):
+def _leg_bones(armature, leg):
     """The bones of a leg, and those between them."""
     joints = [joint for joint in leg.chain if joint in armature.pose.bones]
     above = armature.pose.bones[joints[-1]].parent_recursive
@@ -84,7 +84,7 @@ def _required_changes(job, seen, baked):
     return {each for each in found if each[0] in joints}
 
 
-def _stepped(part, step):
+def _every_nth(part, step):
     """The numbers of every n-th frame of an interval, and of its last."""
     inside = np.arange(*part)
     return np.unique(np.r_[inside[::step], inside[-1]])
@@ -100,17 +100,17 @@ def _few(job, reading, baked, found, told, tolerance, required):
         names = sorted({channel.group for channel in body}, key=reading.bones.index)
         limb = _limb(job, reading, clip, names, body)
         steps = in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance, cycle))
-        keys, clip = yield from scene_frames.between(steps, 0.3, 0.4)
+        keys, clip = yield from scene_frames.run_part(steps, 0.3, 0.4)
         told.keys["pelvis"] = _keep(job, body, keys)
         steps = channels.of_clip(job.armature, reading, clip, required=required)
-        found, told.kept = yield from scene_frames.between(steps, 0.4, 0.6)
+        found, told.kept = yield from scene_frames.run_part(steps, 0.4, 0.6)
     result = list(body)
     for leg in baked.feet:
         mine = [channel for channel in found if channel.group in chains[leg.name]]
         if mine:
             limb = _limb(job, reading, clip, chains[leg.name], mine)
             steps = in_thread(functools.partial(_leg, job, baked, clip, leg, limb, tolerance, cycle))
-            keys = yield from scene_frames.between(steps, 0.6, 1.0)
+            keys = yield from scene_frames.run_part(steps, 0.6, 1.0)
             told.keys[leg.name] = _keep(job, mine, keys)
             result += mine
     return result
@@ -174,7 +174,7 @@ def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
     inside, held = slice(*job.part), bridge.library.bake.Held(baked.clip, baked.feet, pelvis)
 
     def departure(numbers):
-        shifts, turns = limb.moved(numbers)
+        shifts, turns = limb.bone_transforms(numbers)
         shift, turn = np.zeros((len(baked.clip), 3)), np.tile([1.0, 0, 0, 0], (len(baked.clip), 1))
         shift[inside] = shifts[-1]
         if turns[-1] is not None:
@@ -186,8 +186,8 @@ def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
         knees, feet = held.away(shift, turn)
         return np.max([key_reduction.size(shift), knees / BODY, feet / (BODY * PLANTED)], axis=0)[inside] / tolerance
 
-    keys = key_reduction.reduced(limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
-    return keys, held.carried(*departure(key_reduction.played(limb.numbers, *keys)))
+    keys = key_reduction.reduce_keys(limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
+    return keys, held.carried(*departure(key_reduction.playback(limb.numbers, *keys)))
 
 
 def _leg(job, baked, clip, leg, limb, tolerance, cycle, progress):
@@ -197,7 +197,7 @@ def _leg(job, baked, clip, leg, limb, tolerance, cycle, progress):
     edges = [stands & ~(np.r_[False, stands[:-1]] & np.r_[stands[1:], False]) for stands in planted.values()]
     fixed = np.flatnonzero(np.any(edges, axis=0)) if edges else ()
     excess = _excess(job, baked, clip, leg, limb, planted, tolerance)
-    return key_reduction.reduced(limb.numbers, excess, fixed, cycle=cycle, check=functools.partial(progress, 0.0))
+    return key_reduction.reduce_keys(limb.numbers, excess, fixed, cycle=cycle, check=functools.partial(progress, 0.0))
 
 
 def _excess(job, baked, clip, leg, limb, planted, tolerance):
@@ -218,10 +218,10 @@ def _excess(job, baked, clip, leg, limb, planted, tolerance):
     tip = key_reduction.TIP * key_reduction.size(np.diff(chain, axis=0)).sum(axis=0)
 
     def excess(numbers):
-        shifts, turns = limb.moved(numbers)
+        shifts, turns = limb.bone_transforms(numbers)
         off = [key_reduction.size(shift + more) for shift, more in zip(shifts[1:], carried[1:], strict=True)]
         off += [
-            key_reduction.size(key_reduction.carried(shifts[at], turns[at], way) + more) / allowed
+            key_reduction.size(key_reduction.tip_translation(shifts[at], turns[at], way) + more) / allowed
             for at, way, more, allowed in ways
         ]
         return np.max([*off, tip * key_reduction.angle(turns[foot])], axis=0) / tolerance

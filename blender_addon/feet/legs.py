@@ -78,7 +78,7 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
     )
 
 
-def listed(armature, bare=None):
+def legs_in_list(armature, bare=None):
     """The legs of an armature's list, as in ikcore, with their own soles except for the leg named `bare`.
 
     Legs without feet always have a sole.
@@ -108,9 +108,9 @@ def own_sole(armature, item, soles):
         point.place = [number / _scale(armature) for number in sole.offset]
 
 
-def found(context, armature):
+def detect_legs(context, armature):
     """Detect legs: switched ones of a rig, else by name or by structure, at rest or in motion."""
-    if standing := rigify.standing(armature):
+    if standing := rigify.fk_legs(armature):
         return _in_order(armature, standing)
     try:
         feet = bridge.library.Feet.detect(clip_reader.skeleton(armature), up="Z")
@@ -138,7 +138,7 @@ def _in_order(armature, standing):
 def _found_moving(context, armature):
     first, last = animated_range([armature]) or scene_range(context.scene)
     frames = np.arange(first, last + 1, max(1, (last - first) // ENOUGH))
-    clip = scene_frames.finished(clip_reader.read(context, armature, frames)).clip
+    clip = scene_frames.run(clip_reader.read(context, armature, frames)).clip
     try:
         return bridge.library.Feet.detect(clip.skeleton, clip=clip)
     except ValueError as error:

@@ -40,7 +40,7 @@ def keep(armature, action, trails):
 
 def current(armature):
     """The Kept trails of an armature's active action if they are still valid; or None."""
-    action = nla.shown(armature.animation_data)
+    action = nla.current_action(armature.animation_data)
     kept = action and _kept.get((armature.session_uid, action.session_uid))
     if not kept:
         return None
@@ -105,14 +105,14 @@ def switch(on):
     if on == is_on() or _windowless():
         return
     if on:
-        _changed()
+        _on_change()
         _handle = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
     else:
         bpy.types.SpaceView3D.draw_handler_remove(_handle, "WINDOW")
         _handle = None
         for kept in _kept.values():
             kept.picture = None
-    listen(on, load_pre=_leave, undo_post=_changed, redo_post=_changed, depsgraph_update_post=_updated)
+    listen(on, load_pre=_leave, undo_post=_on_change, redo_post=_on_change, depsgraph_update_post=_on_update)
     _redraw()
 
 
@@ -126,14 +126,14 @@ def _leave(*_):
     _kept.clear()
 
 
-def _changed(*_):
+def _on_change(*_):
     for kept in _kept.values():
         kept.unsure = True
 
 
-def _updated(_, depsgraph=None):
+def _on_update(_, depsgraph=None):
     if any(isinstance(update.id, bpy.types.Action) for update in depsgraph.updates):
-        _changed()
+        _on_change()
 
 
 def _redraw():

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import bridge
 from ..animation import actions, channels, clip_reader, scene_frames
-from ..rig.armatures import CannotBakeError, Rig, constrained
+from ..rig.armatures import CannotBakeError, Rig, constraint_problem
 from ..ui.background import in_thread
 from . import deform_check, foot_report, ground, placement, placement_job
 
@@ -37,7 +37,7 @@ class Report:
     left_out: list[str] = field(default_factory=list)  # sentences about legs that are left out
     notes: list[str] = field(default_factory=list)  # sentences about the ground
 
-    def troubled(self):
+    def has_problems(self):
         """True if there is something to look at."""
         return bool(self.problems or self.left_out or self.notes or not self.changed)
 
@@ -66,27 +66,27 @@ def bake(context, job):
     armature = job.armature
     if job.posed:
         with _from_base(context, armature) as base:
-            return (yield from _posed(context, job, base))
-    with scene_frames.restored(context, [armature], poses=True):
-        reading, placed, notes = yield from scene_frames.between(_placed(context, job), 0.0, 0.7)
-        made, kept = yield from scene_frames.between(_channels(job, reading, placed), 0.7, 0.8)
+            return (yield from _place_pose(context, job, base))
+    with scene_frames.restore_after(context, [armature], poses=True):
+        reading, placed, notes = yield from scene_frames.run_part(_place_clip(context, job), 0.0, 0.7)
+        made, kept = yield from scene_frames.run_part(_channels(job, reading, placed), 0.7, 0.8)
     told = _report(job, placed, bool(made), kept, notes)
     if made:
-        with scene_frames.restored(context, [armature]):
-            told.problems += yield from scene_frames.between(_keyed(context, job, made, placed, kept), 0.8, 1.0)
+        with scene_frames.restore_after(context, [armature]):
+            told.problems += yield from scene_frames.run_part(_write_keys(context, job, made, placed, kept), 0.8, 1.0)
     return told
 
 
-def _keyed(context, job, made, placed, kept):
+def _write_keys(context, job, made, placed, kept):
     """Write keys to a copy of the action, completely or not at all: returns sentences about feet that are elsewhere."""
     armature = job.armature
     source, still = actions.original(armature.animation_data), actions.still(armature, made)
-    (plan,) = yield from scene_frames.between(actions.copied([(armature, made)], job.frames, TITLE), 0.0, 0.5)
-    with actions.swapped([plan]):
-        feet = yield from scene_frames.between(_feet_below_ik(context, job, placed), 0.5, 0.7)
+    (plan,) = yield from scene_frames.run_part(actions.copy_actions([(armature, made)], job.frames, TITLE), 0.0, 0.5)
+    with actions.swap_actions([plan]):
+        feet = yield from scene_frames.run_part(_feet_below_ik(context, job, placed), 0.5, 0.7)
         if feet:
-            yield from scene_frames.between(actions.overwrite([(armature, feet)], job.frames), 0.7, 0.8)
-        away = yield from scene_frames.between(_away(context, job, placed, kept), 0.8, 1.0)
+            yield from scene_frames.run_part(actions.overwrite([(armature, feet)], job.frames), 0.7, 0.8)
+        away = yield from scene_frames.run_part(_away(context, job, placed, kept), 0.8, 1.0)
     plan[1][actions.SOURCE], plan[1][actions.STILL] = source, still
     return away
 
@@ -98,25 +98,25 @@ def _original(job):
     if job.posed or not animation or not animation.action or animation.action.get(actions.MADE) != TITLE:
         yield False
         return
-    with actions.played(job.armature, actions.source(animation)):
+    with actions.play_action(job.armature, actions.source(animation)):
         yield True
 
 
-def _placed(context, job):
+def _place_clip(context, job):
     """The displayed motion, the placed one, and sentences about the ground: a generator that yields progress."""
     by_keys = [leg.leg for leg in job.legs if not leg.control]
-    yield from scene_frames.between(deform_check.check(context, job.armature, by_keys, job.frames), 0.0, 0.1)
-    reading, standing = yield from scene_frames.between(placement_job.read(context, job), 0.1, 0.3)
+    yield from scene_frames.run_part(deform_check.check(context, job.armature, by_keys, job.frames), 0.0, 0.1)
+    reading, standing = yield from scene_frames.run_part(placement_job.read(context, job), 0.1, 0.3)
     clip = reading.clip
     with _original(job) as differs:
         if differs:
-            again, _ = yield from scene_frames.between(placement_job.read(context, job), 0.3, 0.5)
+            again, _ = yield from scene_frames.run_part(placement_job.read(context, job), 0.3, 0.5)
             clip = again.clip
     feet = placement_job.with_soles(context, job, standing)
-    floor, notes = yield from scene_frames.between(_ground(context, job), 0.5, 0.6)
+    floor, notes = yield from scene_frames.run_part(_ground(context, job), 0.5, 0.6)
     body = placement.Body(job, standing, feet)
     work = functools.partial(placement.place, job, body, clip, floor)
-    placed = yield from scene_frames.between(in_thread(work), 0.6, 1.0)
+    placed = yield from scene_frames.run_part(in_thread(work), 0.6, 1.0)
     return reading, placed, notes
 
 
@@ -128,7 +128,7 @@ def _ground(context, job):
         raise CannotBakeError("The ground collection is empty: move objects into it")
     frames = job.frames if job.moves else None
     found, notes = yield from ground.read(context, job.objects, job.armature, frames)
-    return found, [*notes, *(ground.unseen(context, job.objects, job.armature) if job.named else [])]
+    return found, [*notes, *(ground.hidden_objects(context, job.objects, job.armature) if job.named else [])]
 
 
 def _channels(job, reading, placed):
@@ -138,7 +138,7 @@ def _channels(job, reading, placed):
     """
     rig, keyed = Rig(job.armature), {name for leg in job.legs for name in leg.keyed}
     others = set(reading.bones).difference(*(leg.leg.chain for leg in job.legs))
-    free = {name for name in others if not constrained(rig.bones[name], rig)}
+    free = {name for name in others if not constraint_problem(rig.bones[name], rig)}
     return (yield from channels.of_clip(job.armature, reading, placed.clip, keyed | free, rig=rig))
 
 
@@ -150,9 +150,9 @@ def _feet_below_ik(context, job, placed):
     feet = [name for leg in job.legs if leg.control for name in leg.keyed if name in leg.leg.chain]
     if not feet:
         return []
-    reading, _ = yield from scene_frames.between(placement_job.read(context, job), 0.0, 0.8)
+    reading, _ = yield from scene_frames.run_part(placement_job.read(context, job), 0.0, 0.8)
     clip = placement.with_world_rotations(reading.clip, placed.clip, feet)
-    made, _ = yield from scene_frames.between(
+    made, _ = yield from scene_frames.run_part(
         channels.of_clip(job.armature, reading, clip, set(feet), rig=Rig(job.armature)), 0.8, 1.0
     )
     return made
@@ -176,17 +176,17 @@ def _report(job, placed, changed, kept, notes):
 # --- the current pose ------------------------------------------------------------------------------------------------
 
 
-def _posed(context, job, base):
+def _place_pose(context, job, base):
     """Place the current pose."""
     armature = job.armature
-    reading, placed, notes = yield from scene_frames.between(_placed(context, job), 0.0, 0.8)
-    made, kept = yield from scene_frames.between(_channels(job, reading, placed), 0.8, 0.9)
+    reading, placed, notes = yield from scene_frames.run_part(_place_clip(context, job), 0.0, 0.8)
+    made, kept = yield from scene_frames.run_part(_channels(job, reading, placed), 0.8, 0.9)
     told = _report(job, placed, bool(made), kept, notes)
-    _set(context, armature, made)
-    feet = yield from scene_frames.between(_feet_below_ik(context, job, placed), 0.9, 0.95)
-    _set(context, armature, feet)
+    _set_channels(context, armature, made)
+    feet = yield from scene_frames.run_part(_feet_below_ik(context, job, placed), 0.9, 0.95)
+    _set_channels(context, armature, feet)
     made += feet
-    told.problems += yield from scene_frames.between(_away(context, job, placed, kept), 0.95, 1.0)
+    told.problems += yield from scene_frames.run_part(_away(context, job, placed, kept), 0.95, 1.0)
     if context.scene.tool_settings.use_keyframe_insert_auto:
         for channel in made:
             armature.keyframe_insert(channel.path, index=channel.index, group=channel.group)
@@ -195,7 +195,7 @@ def _posed(context, job, base):
     return told
 
 
-def _set(context, armature, made):
+def _set_channels(context, armature, made):
     """Set the values of channels."""
     for channel in made:
         armature.path_resolve(channel.path)[channel.index] = channel.values[0]

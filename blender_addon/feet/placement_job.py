@@ -12,7 +12,7 @@ from .. import bridge
 from ..animation import clip_reader
 from ..animation.frame_range import chosen_range
 from ..rig import skin
-from ..rig.armatures import CannotBakeError, Rig, constrained, movable, not_editable, not_evaluated
+from ..rig.armatures import CannotBakeError, Rig, constraint_problem, evaluation_problem, movable, not_editable
 from . import foot_job, foot_switches, legs
 
 FLAT_FOOT = 0.25  # of the leg length: an ankle above this height is no foot, its toes are
@@ -66,7 +66,7 @@ def refusal(armature):
     return not_editable(armature)
 
 
-def asked(context, armature, request, options):
+def make_job(context, armature, request, options):
     """The job of an operator with GroundRequest and frames."""
     if reason := refusal(armature):
         raise CannotBakeError(reason)
@@ -104,22 +104,22 @@ def asked(context, armature, request, options):
 def _usable(context, armature, frames):
     """The legs to place, and sentences about the others."""
     items = armature.ikcore_feet.legs
-    known, unused = legs.listed(armature) if items else legs.found(context, armature), []
+    known, unused = legs.legs_in_list(armature) if items else legs.detect_legs(context, armature), []
     off = {item.name for item in items if not item.use}
-    switched, rig = foot_switches.found(armature, known, frames, few=True), Rig(armature)
+    switched, rig = foot_switches.switched_legs(armature, known, frames, few=True), Rig(armature)
     usable = []
     for leg in known:
         if leg.name in off:
             unused.append(f"{leg.name} is off in the list of feet")
             continue
         try:
-            usable.append(_placed(rig, leg, switched.get(leg.name)))
+            usable.append(_leg_to_place(rig, leg, switched.get(leg.name)))
         except CannotBakeError as error:
             unused.append(f"{leg.name}: {error}")
     return usable, unused
 
 
-def _placed(rig, leg, switched):
+def _leg_to_place(rig, leg, switched):
     """A leg by its bones; a CannotBakeError if it cannot be placed."""
     if leg.free:
         raise CannotBakeError("it has no thigh and shin, so it cannot bend")
@@ -127,8 +127,10 @@ def _placed(rig, leg, switched):
         limb = switched.limb
         if switched.fk:
             raise CannotBakeError(f"{limb.word} of {limb.switch} mixes IK and FK on these frames: set it to 0 or 1")
-        pole = limb.pole if limb.poled() else None
-        return PlacedLeg(foot_switches.seen(leg, switched), (limb.control, *filter(None, [pole])), limb.control, pole)
+        pole = limb.pole if limb.pole_sets_bend() else None
+        return PlacedLeg(
+            foot_switches.visible_leg(leg, switched), (limb.control, *filter(None, [pole])), limb.control, pole
+        )
     if not any(knee in rig.bones for knee in leg.knees):
         raise CannotBakeError(f"{leg.hip} is its only bone, so it cannot bend")
     chain = [name for name in (leg.hip, *leg.knees, leg.ankle) if name and name in rig.bones]
@@ -137,7 +139,7 @@ def _placed(rig, leg, switched):
     ]
     if solved:
         return _by_ik(rig, leg, chain, *solved[0])
-    if reason := next(filter(None, (constrained(rig.bones[name], rig) for name in chain)), None):
+    if reason := next(filter(None, (constraint_problem(rig.bones[name], rig) for name in chain)), None):
         raise CannotBakeError(reason)
     return PlacedLeg(leg, tuple(_free(rig, leg)))
 
@@ -145,7 +147,7 @@ def _placed(rig, leg, switched):
 def _free(rig, leg):
     """The bones of a leg that nothing but their channels moves."""
     bones = [name for name in (leg.hip, *leg.knees, leg.ankle, leg.ball) if name and name in rig.bones]
-    return [name for name in bones if not constrained(rig.bones[name], rig)]
+    return [name for name in bones if not constraint_problem(rig.bones[name], rig)]
 
 
 def _by_ik(rig, leg, chain, owner, ik, solved):
@@ -157,7 +159,7 @@ def _by_ik(rig, leg, chain, owner, ik, solved):
         )
     control = _control(rig, leg, ik.subtarget, body)
     pole = ik.pole_subtarget if ik.pole_target == armature else None
-    if pole and (constrained(rig.bones[pole], rig) or _hangs_on(rig, pole, {control})):
+    if pole and (constraint_problem(rig.bones[pole], rig) or _hangs_on(rig, pole, {control})):
         pole = None
     return PlacedLeg(leg, (*_free(rig, leg), control, *filter(None, [pole])), control, pole)
 
@@ -169,7 +171,7 @@ def _control(rig, leg, target, body):
     own = [bone for bone in up if bone.name not in body and others.isdisjoint(bone.children_recursive)]
     free = [bone.name for bone in own if movable(bone, rig)]
     if not free:
-        raise CannotBakeError(constrained(own[0], rig) or f"{target}, the target of its IK, cannot move")
+        raise CannotBakeError(constraint_problem(own[0], rig) or f"{target}, the target of its IK, cannot move")
     return free[-1]
 
 
@@ -197,7 +199,9 @@ def _pelvis(context, armature, feet, copies):
     if not shared:
         raise CannotBakeError(f"No bone of {armature.name} carries all legs: parent them to one")
     if not free:
-        reason = constrained(shared[0], Rig(armature)) or f"{shared[0].name} is connected or has locked locations"
+        reason = (
+            constraint_problem(shared[0], Rig(armature)) or f"{shared[0].name} is connected or has locked locations"
+        )
         raise CannotBakeError(f"The body of {armature.name} cannot move: {reason}")
     return free[0].name
 
@@ -248,7 +252,7 @@ def read(context, job):
     """The displayed motion as a Reading, and the bones at rest upright: a generator that yields progress."""
     parts = job.bones, (), job.copies
     if job.posed:
-        if reason := not_evaluated(context, job.armature, job.bones):
+        if reason := evaluation_problem(context, job.armature, job.bones):
             raise CannotBakeError(reason)
         reading = clip_reader.now(context, context.evaluated_depsgraph_get(), job.armature, *parts)
     else:

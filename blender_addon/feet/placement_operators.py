@@ -31,12 +31,12 @@ class IKCORE_OT_place_legs(GroundRequest, PlacementOptions, Baking):
             return f"{cls.__doc__}. Changes the pose at the current frame"
         return f"{cls.__doc__}. Keys every frame in a copy of the action"
 
-    def asked(self, context):
-        return placement_job.asked(context, context.object, self, options(self))
+    def make_job(self, context):
+        return placement_job.make_job(context, context.object, self, options(self))
 
     def steps(self, context, job):
         told = yield from placement_bake.bake(context, job)
-        self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+        self.report({"WARNING" if told.has_problems() else "INFO"}, told.sentence())
 
     def draw(self, context):
         layout = self.layout

@@ -64,7 +64,7 @@ class Trails:
         middles = (starts + stops - 1) // 2
         places = np.stack([places[middles] for places in trail.points.values()], axis=1)
         stands = np.stack([self.planted(trail, point)[middles] for point in trail.points], axis=1)
-        return _rounded(places, stands, ROUND * trail.size)
+        return _round_outlines(places, stands, ROUND * trail.size)
 
 
 def of_bake(job, seen, baked):
@@ -114,7 +114,7 @@ def _length(leg, clip):
     return float(np.linalg.norm(np.diff(clip.skeleton.forward(clip.pose[0]).positions[joints], axis=0), axis=-1).sum())
 
 
-def _rounded(places, counts, radius):
+def _round_outlines(places, counts, radius):
     """Outlines of the active points (n, points, 3) seen from above, with round corners inside."""
     weights = counts[..., np.newaxis] / counts.sum(axis=1)[:, np.newaxis, np.newaxis]
     inward = (weights * places).sum(axis=1, keepdims=True) - places

@@ -9,7 +9,7 @@ import numpy as np
 from ..animation import actions
 from ..rig import inheritance
 from ..rig import rotations as rot
-from ..rig.armatures import CannotBakeError, Rig, constrained, not_editable, not_played, not_writable
+from ..rig.armatures import CannotBakeError, Rig, constraint_problem, not_editable, not_writable, playback_problem
 from ..rig.joints import Parts
 
 
@@ -56,7 +56,7 @@ class Control:
         self.handle, self.names = handle, names
         self.adopted = bool(handle.bone) and any(not each.mute for each in handle.owner.constraints)
         self.spaces, self.parents, self.shown = (np.tile(np.eye(4), (count, 1, 1)) for _ in range(3))
-        if reason := next(filter(None, (_held(handle, name, self.names) for name in self.names)), None):
+        if reason := next(filter(None, (_key_problem(handle, name, self.names) for name in self.names)), None):
             raise CannotBakeError(reason)
 
     def read(self, depsgraph, number):
@@ -77,9 +77,9 @@ class Control:
 
     def _free(self, bone, number):
         """Absorb the effect of carrying constraints on a bone into the space of its channels."""
-        own = inheritance.posed(bone.bone, self.parents[number : number + 1], np.array(bone.matrix_basis)[np.newaxis])[
-            0
-        ]
+        own = inheritance.pose_matrices(
+            bone.bone, self.parents[number : number + 1], np.array(bone.matrix_basis)[np.newaxis]
+        )[0]
         self.spaces[number] = self.spaces[number] @ self.shown[number] @ rot.inverse(own)
         self.shown[number] = own
 
@@ -88,7 +88,7 @@ class Control:
         """Its world matrices."""
         return self.spaces @ self.shown
 
-    def put(self, wanted, above=None):
+    def channels_for(self, wanted, above=None):
         """The channels that move it to world matrices, under a parent Control that was moved before."""
         was, basis = self.world, self.basis(self.world)
         if above is not None:
@@ -98,12 +98,12 @@ class Control:
             basis.moved = wanted.moved
         if "rotation" in self.names:
             basis.turned = wanted.turned
-        self.gone = self.spaces @ self._posed(self.parents, basis.matrices()) @ rot.inverse(was)
+        self.gone = self.spaces @ self._poses(self.parents, basis.matrices()) @ rot.inverse(was)
         return self.channels(basis)
 
     def basis(self, poses):
         """The channel values for these world matrices, under its present parents."""
-        return Parts.of(self._based(self.parents, rot.inverse(self.spaces) @ poses))
+        return Parts.of(self._bases(self.parents, rot.inverse(self.spaces) @ poses))
 
     def channels(self, basis):
         """The channels with these values."""
@@ -118,13 +118,15 @@ class Control:
             for index in range(values[name].shape[1])
         ]
 
-    def _based(self, parents, poses):
+    def _bases(self, parents, poses):
         if self.handle.bone:
-            return inheritance.based(self.handle.owner.bone, parents, poses)
+            return inheritance.channel_matrices(self.handle.owner.bone, parents, poses)
         return rot.inverse(parents) @ poses
 
-    def _posed(self, parents, bases):
-        return inheritance.posed(self.handle.owner.bone, parents, bases) if self.handle.bone else parents @ bases
+    def _poses(self, parents, bases):
+        return (
+            inheritance.pose_matrices(self.handle.owner.bone, parents, bases) if self.handle.bone else parents @ bases
+        )
 
 
 def _carries(constraint, names):
@@ -142,10 +144,10 @@ def _carriers(handle, names):
     return () if animated else [each for each in handle.owner.constraints if _carries(each, names)]
 
 
-def _held(handle, name, names):
+def _key_problem(handle, name, names):
     """The reason why location or rotation keys of a handle would not move it as written, or None."""
     thing, owner, carriers = handle.object, handle.owner, _carriers(handle, names)
-    if reason := not_editable(thing) or not_played(thing):
+    if reason := not_editable(thing) or playback_problem(thing):
         return reason
     locks = [*getattr(owner, f"lock_{name}")]
     if any(locks):
@@ -162,9 +164,9 @@ def _held(handle, name, names):
 def _held_bone(bone, name, rig, carriers):
     if name == "location" and bone.parent and bone.bone.use_connect:
         return f"{bone.name} is connected to {bone.parent.name}, so it cannot be moved: disconnect it first"
-    if reason := constrained(bone, rig, carriers):
+    if reason := constraint_problem(bone, rig, carriers):
         return f"{reason}: mute or apply it first"
-    return not_writable(bone, rig, name) or _reshaped(
+    return not_writable(bone, rig, name) or _modifier_problem(
         bone.name, name, rig.curves.get(actions.path_of(bone, _property(bone, name)), ())
     )
 
@@ -178,11 +180,11 @@ def _held_object(thing, name):
     for curve in curves:
         if curve.lock or curve.mute or len(curve.sampled_points) or (curve.group and curve.group.lock):
             return f"{thing.name} has a {name} curve that is locked, muted or of samples: change that first"
-    return _reshaped(thing.name, name, curves)
+    return _modifier_problem(thing.name, name, curves)
 
 
-def _reshaped(label, name, curves):
-    if any(actions.reshaped(curve) for curve in curves):
+def _modifier_problem(label, name, curves):
+    if any(actions.has_modifier(curve) for curve in curves):
         return f"{label} has a modifier on its {name} curve: apply or remove it first"
     return None
 

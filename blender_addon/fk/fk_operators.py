@@ -11,11 +11,11 @@ from bpy.props import BoolProperty
 
 from ..animation import actions, scene_frames
 from ..animation.frame_range import RANGES, FrameRange, chosen_range, draw_range, frames_choice, scene_range
-from ..feet.foot_report import said
+from ..feet.foot_report import summary_line
 from ..limbs.ik_constraints import CHAIN, Limb, check_cycle, check_target, is_selected, selected_limbs
-from ..limbs.operators import Baking, chosen_armatures, described, no_armature
+from ..limbs.operators import Baking, chosen_armatures, item_description, no_armature
 from ..rig import rigify
-from ..rig.armatures import CannotBakeError, Rig, not_editable, not_evaluated, not_played
+from ..rig.armatures import CannotBakeError, Rig, evaluation_problem, not_editable, playback_problem
 from ..ui.properties import selected_or_all
 from . import ik_from_fk, switching
 
@@ -41,17 +41,19 @@ class Snapping(FrameRange, Baking):
 
     @classmethod
     def description(cls, context, properties):
-        return described(properties, "frame_range") if properties.frame_range == "FRAME" else cls.__doc__
+        return item_description(properties, "frame_range") if properties.frame_range == "FRAME" else cls.__doc__
 
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
             self.frame_start, self.frame_end = scene_range(context.scene)
         return super().invoke(context, event)
 
-    def told(self, reports):
+    def report_results(self, reports):
         """Report the result."""
-        troubled = any(report.troubled() for report in reports)
-        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
+        troubled = any(report.has_problems() for report in reports)
+        self.report(
+            {"WARNING" if troubled else "INFO"}, summary_line([(report.armature, report) for report in reports])
+        )
 
     def draw(self, context):
         layout = self.layout
@@ -62,12 +64,12 @@ class Snapping(FrameRange, Baking):
             for name in self.of_switches:
                 layout.prop(self, name)
 
-    def _switched(self, context):
+    def _switched_limbs(self, context):
         """The chosen limbs with FK and IK controls, and all armatures with switches."""
         rigs = [armature for armature in chosen_armatures(context) if rigify.switch_of(armature)]
         found = [limb for armature in rigs for limb in rigify.limbs(armature)]
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
-        limbs = [limb for limb in found if everything or limb.selected()]
+        limbs = [limb for limb in found if everything or limb.is_selected()]
         for armature in dict.fromkeys(limb.object for limb in limbs):
             _check(context, armature)
         if rigs and not found:
@@ -77,7 +79,7 @@ class Snapping(FrameRange, Baking):
             )
         return limbs, rigs
 
-    def _chosen(self, context, armatures):
+    def _chosen_limbs(self, context, armatures):
         """The limbs with IK, and (armature, chain) of limbs that get IK where no IK is selected."""
         limbs = [limb for armature in armatures for limb in ik_from_fk.every_limb(armature)]
         if self.limbs == "ALL" or context.object.mode == "OBJECT":
@@ -114,9 +116,9 @@ class IKCORE_OT_fk_to_ik(Snapping):
         default=True,
     )
 
-    def asked(self, context):
-        switched, rigs = self._switched(context)
-        limbs, bare = self._chosen(context, [item for item in chosen_armatures(context) if item not in rigs])
+    def make_job(self, context):
+        switched, rigs = self._switched_limbs(context)
+        limbs, bare = self._chosen_limbs(context, [item for item in chosen_armatures(context) if item not in rigs])
         if switched:
             if limbs or bare:
                 name = rigify.switch_of(rigs[0])
@@ -135,7 +137,7 @@ class IKCORE_OT_fk_to_ik(Snapping):
             _check(context, armature)
         frames = self._frames(context, [*(limb.object for limb in limbs), *(armature for armature, _ in bare)])
         for armature, chain in [*((limb.object, limb.chain) for limb in limbs), *bare]:
-            if self.frame_range != "FRAME" and not _keyed(Rig(armature), chain):
+            if self.frame_range != "FRAME" and not _has_keys(Rig(armature), chain):
                 raise CannotBakeError(f"{' and '.join(chain)} have no keys: there is no FK animation to match")
         return limbs, bare, frames
 
@@ -143,7 +145,7 @@ class IKCORE_OT_fk_to_ik(Snapping):
         limbs, bare, frames = job
         still = self.frame_range == "FRAME"
         if bare is None:
-            self.told(
+            self.report_results(
                 (
                     yield from switching.snap(
                         context, limbs, frames, to_ik=True, still=still, switch=self.switch, rigid=self.disable_stretch
@@ -151,8 +153,8 @@ class IKCORE_OT_fk_to_ik(Snapping):
                 )
             )
             return
-        with _completed(context, limbs, bare) as (every, fresh):
-            self.told((yield from ik_from_fk.bake(context, every, frames, fresh, still=still)))
+        with _complete_limbs(context, limbs, bare) as (every, fresh):
+            self.report_results((yield from ik_from_fk.bake(context, every, frames, fresh, still=still)))
 
 
 class IKCORE_OT_ik_to_fk(Snapping):
@@ -165,8 +167,8 @@ class IKCORE_OT_ik_to_fk(Snapping):
     def reason(context):
         return no_armature(context) or _without_switch(chosen_armatures(context))
 
-    def asked(self, context):
-        limbs, _ = self._switched(context)
+    def make_job(self, context):
+        limbs, _ = self._switched_limbs(context)
         if not limbs:
             raise CannotBakeError("No limb selected: select an FK or IK control of one")
         return limbs, self._frames(context, [limb.object for limb in limbs])
@@ -174,7 +176,9 @@ class IKCORE_OT_ik_to_fk(Snapping):
     def steps(self, context, job):
         limbs, frames = job
         still = self.frame_range == "FRAME"
-        self.told((yield from switching.snap(context, limbs, frames, to_ik=False, still=still, switch=self.switch)))
+        self.report_results(
+            (yield from switching.snap(context, limbs, frames, to_ik=False, still=still, switch=self.switch))
+        )
 
 
 def _without_limbs(context):
@@ -219,14 +223,14 @@ def _selected_chains(armature):
     return chains
 
 
-def _keyed(rig, chain):
+def _has_keys(rig, chain):
     """Whether keys move any of these bones."""
     return any(path.startswith(actions.path_of(rig.bones[name], "")) for path in rig.curves for name in chain)
 
 
 def _check(context, armature):
     """Refuse an armature whose IK cannot be keyed."""
-    reason = not_editable(armature) or not_played(armature) or not_evaluated(context, armature)
+    reason = not_editable(armature) or playback_problem(armature) or evaluation_problem(context, armature)
     if reason is None and armature.pose.ik_solver != "LEGACY":
         reason = f"{armature.name} uses the iTaSC solver: FK -> IK needs the standard IK solver"
     if reason:
@@ -243,7 +247,7 @@ def _check_limb(limb):
 
 
 @contextlib.contextmanager
-def _completed(context, limbs, bare):
+def _complete_limbs(context, limbs, bare):
     """All limbs, with IK, targets and poles added where missing, and those of them whose pole is new.
 
     If the following code fails, they are removed again.

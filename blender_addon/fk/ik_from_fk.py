@@ -43,7 +43,7 @@ class Report:
     switched: list[str] = field(default_factory=list)  # IK whose influence is animated or driven
     notes: list[str] = field(default_factory=list)  # sentences about other changes
 
-    def troubled(self):
+    def has_problems(self):
         """True if there is something to look at."""
         return bool(self.problems)
 
@@ -77,32 +77,32 @@ def bake(context, limbs, frames, fresh, *, still=False):
     look, chains = (here if still else scene_frames.visit), [_Chain(limb, len(frames)) for limb in limbs]
     again = [_Poses(limb, len(frames)) for limb in limbs]
 
-    def seen():
-        with _switched(context, limbs, on=True):
-            yield from scene_frames.between(look(context, frames, reader(again)), WRITTEN, 1.0)
+    def check_displayed():
+        with _switch_ik(context, limbs, on=True):
+            yield from scene_frames.run_part(look(context, frames, reader(again)), WRITTEN, 1.0)
         for each in again:
             each.check()
 
-    with contextlib.nullcontext() if still else scene_frames.restored(context, [limb.object for limb in limbs]):
-        with _switched(context, limbs, on=False):
-            yield from scene_frames.between(look(context, frames, reader(chains)), 0.0, READ)
+    with contextlib.nullcontext() if still else scene_frames.restore_after(context, [limb.object for limb in limbs]):
+        with _switch_ik(context, limbs, on=False):
+            yield from scene_frames.run_part(look(context, frames, reader(chains)), 0.0, READ)
         for chain in chains:
             chain.check()
             if chain.limb in fresh:
-                chain.limb.ik.pole_angle = chain.bent()
-        work = yield from scene_frames.between(_work(chains), READ, PUT)
-        yield from written(work, frames, seen(), TITLE, still=still)
+                chain.limb.ik.pole_angle = chain.pole_angle()
+        work = yield from scene_frames.run_part(_work(chains), READ, PUT)
+        yield from write_keys(work, frames, check_displayed(), TITLE, still=still)
     armatures = list(dict.fromkeys(limb.object for limb in limbs))
     reports = [_report(armature, chains, again, frames) for armature in armatures]
     for limb in limbs:
         limb.ik.mute, limb.ik.influence = False, 1.0
-    return kept(armatures, reports)
+    return store_reports(armatures, reports)
 
 
-def kept(armatures, reports):
+def store_reports(armatures, reports):
     """Store the reports of these armatures for the panel."""
     for armature, report in zip(armatures, reports, strict=True):
-        _reports.keep(armature, nla.shown(armature.animation_data), report)
+        _reports.keep(armature, nla.current_action(armature.animation_data), report)
     return reports
 
 
@@ -174,7 +174,7 @@ class _Chain(_Poses):
         for control in filter(None, (self.target, self.pole)):
             control.read(depsgraph, number)
 
-    def wanted(self):
+    def wanted_matrices(self):
         """Wanted world matrices of the target and the pole, by control: a generator."""
         target = self.poses[-1].copy()
         target[:, :3, :3], target[:, :3, 3] = rot.axes(target), self.ends()[-1]
@@ -184,7 +184,7 @@ class _Chain(_Poses):
             pole[:, :3, 3] = level_pole(self.ends(), self.poses[0], self.limb.ik.pole_angle)
             yield self.pole, self.spaces @ pole
 
-    def bent(self):
+    def pole_angle(self):
         """The pole angle that puts the pole on the side of the middle joint, at rest or else on average."""
         rest = self.limb.object.data.bones[self.limb.chain[0]].matrix_local
         middle, tip = (self.limb.object.data.bones[self.limb.chain[n]] for n in (len(self.limb.chain) // 2, -1))
@@ -231,7 +231,7 @@ def _work(chains):
     asked = {}
     for done, chain in enumerate(chains):
         yield 0.5 * done / len(chains)
-        for control, places in chain.wanted():
+        for control, places in chain.wanted_matrices():
             handle = control.handle
             if handle in asked:
                 raise CannotBakeError(
@@ -243,17 +243,17 @@ def _work(chains):
         control, places = asked[handle]
         above = next((put[each] for each in handle.above() if each in put), None)
         yield 0.5 + 0.5 * len(put) / len(asked)
-        work.setdefault(handle.object, []).extend(control.put(places, above))
+        work.setdefault(handle.object, []).extend(control.channels_for(places, above))
         put[handle] = control
     return list(work.items())
 
 
-def written(work, frames, seen, title, *, still):
+def write_keys(work, frames, seen, title, *, still):
     """Write keys and verify, completely or not at all: into copies of actions or, if still, into active ones."""
-    playing = [each for each in work if still and all(actions.assigned(each[0]))]
+    playing = [each for each in work if still and all(actions.assignment(each[0]))]
     others = [each for each in work if each not in playing]
-    plans = yield from scene_frames.between(actions.copied(others, frames, title), PUT, WRITTEN)
-    with actions.swapped(plans), set_first(work) if still else contextlib.nullcontext():
+    plans = yield from scene_frames.run_part(actions.copy_actions(others, frames, title), PUT, WRITTEN)
+    with actions.swap_actions(plans), set_first(work) if still else contextlib.nullcontext():
         yield from actions.overwrite(playing, frames, WRITTEN, seen)
 
 
@@ -282,11 +282,11 @@ def set_first(work):
 
 
 @contextlib.contextmanager
-def _switched(context, limbs, *, on):
+def _switch_ik(context, limbs, *, on):
     """Temporarily disable all IK of these bones, or enable that of the limbs, overriding animation."""
     before = []
 
-    def let(item, name, value):
+    def override(item, name, value):
         before.append((item, name, getattr(item, name)))
         setattr(item, name, value)
 
@@ -294,10 +294,10 @@ def _switched(context, limbs, *, on):
         for limb in limbs:
             for each in limb.bones[limb.owner].constraints:
                 if each.type == "IK":
-                    for curve in _saying(limb.object, limb.owner, each.name):
-                        let(curve, "mute", True)
-                    let(each, "mute", not (on and each.name == limb.constraint))
-                    let(each, "influence", 1.0)
+                    for curve in _state_curves(limb.object, limb.owner, each.name):
+                        override(curve, "mute", True)
+                    override(each, "mute", not (on and each.name == limb.constraint))
+                    override(each, "influence", 1.0)
         context.view_layer.update()
         yield
     finally:
@@ -306,7 +306,7 @@ def _switched(context, limbs, *, on):
         context.view_layer.update()
 
 
-def _saying(armature, bone, constraint):
+def _state_curves(armature, bone, constraint):
     """The curves and drivers of a constraint's mute state and influence."""
     paths = visual_pose.switch_paths(armature.pose.bones[bone], constraint)
     paths.append(f"{paths[0].rpartition('.')[0]}.influence")
@@ -323,7 +323,7 @@ def _report(armature, chains, again, frames):
             turned = np.linalg.norm(rot.axes(was.poses) - rot.axes(now.poses), axis=-2).max(axis=-1)
             far, askew = max(far, away.max()), max(askew, turned.max())
             problems += _problem(was, away, turned, frames)
-            if _saying(armature, was.limb.owner, was.limb.constraint):
+            if _state_curves(armature, was.limb.owner, was.limb.constraint):
                 said.append(f"{was.limb.constraint} of {was.limb.owner}")
     mine = sum(chain.limb.object == armature for chain in chains)
     return Report(TITLE, armature.name, mine, len(frames), float(far), float(np.degrees(askew)), problems, said)

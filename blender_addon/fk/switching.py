@@ -16,7 +16,7 @@ from ..rig import inheritance
 from ..rig import rotations as rot
 from ..rig.armatures import CannotBakeError, Rig, not_writable
 from .controls import Control, Handle
-from .ik_from_fk import STRAIGHT, Report, here, kept, level_pole, reader, set_first, worst, written
+from .ik_from_fk import STRAIGHT, Report, here, level_pole, reader, set_first, store_reports, worst, write_keys
 
 ROUNDS = 10  # iterations for thighs and heels
 NEAR = 1e-5  # radians: tolerance of their rotation
@@ -41,26 +41,26 @@ def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True
 
     armatures = list(dict.fromkeys(limb.object for limb in chosen))
     with (
-        _unstretched(chosen if to_ik and rigid else ()) as eased,
-        contextlib.nullcontext() if still else scene_frames.restored(context, armatures),
+        _disable_stretch(chosen if to_ik and rigid else ()) as eased,
+        contextlib.nullcontext() if still else scene_frames.restore_after(context, armatures),
     ):
-        yield from scene_frames.between(again(), 0.0, 0.2)
-        work = joined(taken, lambda each: each.first(switch))
+        yield from scene_frames.run_part(again(), 0.0, 0.2)
+        work = channels_by_armature(taken, lambda each: each.first(switch))
         rest = hung(taken, frames, again, still) if to_ik else again()
-        yield from written(work, frames, rest, TITLES[to_ik], still=still)
+        yield from write_keys(work, frames, rest, TITLES[to_ik], still=still)
     for limb in chosen if switch else ():
         scene_frames.set_value(limb.object, limb.path, type(scene_frames.value(limb.object, limb.path))(not to_ik))
         limb.object.update_tag()
-    return kept(armatures, [_report(armature, taken, frames, TITLES[to_ik], eased) for armature in armatures])
+    return store_reports(armatures, [_report(armature, taken, frames, TITLES[to_ik], eased) for armature in armatures])
 
 
 @contextlib.contextmanager
-def _unstretched(chosen):
+def _disable_stretch(chosen):
     """Disable stretching of the limbs' IK bones.
 
     If the following code fails, it is restored.
     """
-    bones = [bone for limb in chosen for bone in limb.solved() if bone.ik_stretch > 0]
+    bones = [bone for limb in chosen for bone in limb.ik_bones() if bone.ik_stretch > 0]
     before = [bone.ik_stretch for bone in bones]
     try:
         for bone in bones:
@@ -74,29 +74,29 @@ def _unstretched(chosen):
 
 def hung(taken, frames, again, still):
     """Key the children of feet that are in place now: toes, poles, the twist of thighs without one."""
-    yield from scene_frames.between(again(), 0.0, 0.2)
-    work = joined(taken, lambda each: each.second())
+    yield from scene_frames.run_part(again(), 0.0, 0.2)
+    work = channels_by_armature(taken, lambda each: each.second())
     with set_first(work) if still else contextlib.nullcontext():
-        yield from actions.overwrite(work, frames, 0.2, _twisted(taken, frames, again, still))
+        yield from actions.overwrite(work, frames, 0.2, _iterate_twist(taken, frames, again, still))
 
 
-def _twisted(taken, frames, again, still):
+def _iterate_twist(taken, frames, again, still):
     """Iterate heels of paws, and thighs without a pole, until everything is in place; then verify once more."""
     free = [each for each in taken if each.turns]
     for number in range(ROUNDS if free else 0):
-        yield from scene_frames.between(again(), 0.2 + 0.7 * number / ROUNDS, 0.2 + 0.7 * (number + 1) / ROUNDS)
+        yield from scene_frames.run_part(again(), 0.2 + 0.7 * number / ROUNDS, 0.2 + 0.7 * (number + 1) / ROUNDS)
         if max([each.turns.go_on() for each in free]) < NEAR:
             break
-        for armature, channels in joined(free, lambda each: each.turns.channels()):
-            _, action, slot = actions.assigned(armature)
+        for armature, channels in channels_by_armature(free, lambda each: each.turns.channels()):
+            _, action, slot = actions.assignment(armature)
             for channel in channels:
                 actions.write_keys(actions.ensure_bag(action, slot), channel, frames)
                 if still:
                     armature.path_resolve(channel.path)[channel.index] = channel.values[0]
-    yield from scene_frames.between(again(), 0.9, 1.0)
+    yield from scene_frames.run_part(again(), 0.9, 1.0)
 
 
-def joined(taken, channels):
+def channels_by_armature(taken, channels):
     """The channels to write for each armature, as (armature, channels)."""
     joined = {}
     for each in taken:
@@ -113,17 +113,17 @@ class Taken:
         self.spaces, self.parents = np.empty((count, 4, 4)), np.tile(np.eye(4), (count, 1, 1))
         self.toe, self.written = np.empty((count, 4, 4)), False  # matrices of a paw's toe before any change
         self.turns = None
-        self.controls = {name: Control(Handle(limb.object, name), count, names) for name, names in self.keyed()}
+        self.controls = {name: Control(Handle(limb.object, name), count, names) for name, names in self.key_channels()}
         self._check()
 
-    def keyed(self):
+    def key_channels(self):
         """The controls to key, and their channels."""
         limb, both = self.limb, ["location", "rotation"]
         if not self.to_ik:
             fk = [(name, both[1:] if n < 3 else self.free(name)) for n, name in enumerate(limb.turned)]
             return fk + ([(limb.paw.toe, both)] if limb.paw else [])
         ik = [(limb.control, both), *((name, self.free(name)) for name in self.toes())]
-        ik += [(limb.pole, both[:1])] if limb.poled() else []
+        ik += [(limb.pole, both[:1])] if limb.pole_sets_bend() else []
         return ik + ([(name, both[1:]) for name in (limb.paw.heel, limb.paw.pastern) if name] if limb.paw else [])
 
     def free(self, name):
@@ -133,7 +133,9 @@ class Taken:
     def _check(self):
         """Refuse bones that keys would not move, besides those of controls."""
         rig, limb = Rig(self.limb.object), self.limb
-        names = [*self.rest(), *([] if limb.poled() else [limb.thigh])] if limb.control in self.controls else []
+        names = (
+            [*self.rest(), *([] if limb.pole_sets_bend() else [limb.thigh])] if limb.control in self.controls else []
+        )
         if reason := next(filter(None, (not_writable(limb.bones[name], rig, "rotation") for name in names)), None):
             raise CannotBakeError(reason)
 
@@ -166,18 +168,20 @@ class Taken:
         limb, paw, channels = self.limb, self.limb.paw, []
         self.written = True
         if self.to_ik:
-            stands = self.carried(self.toe, paw.toe, paw.hanging) if paw else self.fk[2]
-            channels += self.put(limb.control, self.carried(stands, paw.socket if paw else limb.ik[2], limb.control))
+            stands = self.rigid_matrices(self.toe, paw.toe, paw.hanging) if paw else self.fk[2]
+            channels += self.control_channels(
+                limb.control, self.rigid_matrices(stands, paw.socket if paw else limb.ik[2], limb.control)
+            )
             channels += self.pastern()
             channels += [channel for name in self.rest() for channel in self._at_rest(limb.bones[name])]
         else:
             above = None
             for name, copied, wanted in zip(limb.turned, limb.fk, self.ik, strict=True):
-                channels += self.put(name, self.carried(wanted, copied, name), above)
+                channels += self.control_channels(name, self.rigid_matrices(wanted, copied, name), above)
                 above = self.controls[name]
             if paw:
-                self.controls[paw.toe].parents = self.carried(self.ik[-1], paw.foot, paw.hanging)
-                channels += self.put(paw.toe, unscaled(self.toe))
+                self.controls[paw.toe].parents = self.rigid_matrices(self.ik[-1], paw.foot, paw.hanging)
+                channels += self.control_channels(paw.toe, without_scale(self.toe))
         if switch and limb.path in Rig(limb.object).curves:
             values = np.full(len(self.spaces), 0.0 if self.to_ik else 1.0)
             channels.append(actions.Channel(limb.path, 0, limb.switch, values))
@@ -187,8 +191,8 @@ class Taken:
         """The channels of children of the foot, which is in place."""
         limb = self.limb
         toes = zip(self.toes(), self.fk[3:], strict=False)
-        channels = [each for name, wanted in toes for each in self.put(name, unscaled(wanted))]
-        if limb.poled():
+        channels = [each for name, wanted in toes for each in self.control_channels(name, without_scale(wanted))]
+        if limb.pole_sets_bend():
             pole = np.tile(np.eye(4), (len(self.spaces), 1, 1))
             angle = next(
                 each.pole_angle
@@ -196,7 +200,7 @@ class Taken:
                 if each.type == "IK" and each.pole_subtarget
             )
             pole[:, :3, 3] = level_pole(self.fk[:3, :, :3, 3], self.fk[0], angle)
-            channels += self.put(limb.pole, pole)
+            channels += self.control_channels(limb.pole, pole)
         if self.is_turned():
             self.turns = _Turns(self)
             channels += self.turns.channels()
@@ -204,28 +208,28 @@ class Taken:
 
     def is_turned(self):
         """True if a control must be iterated until knee and foot are in place."""
-        return self.limb.paw or not self.limb.poled()
+        return self.limb.paw or not self.limb.pole_sets_bend()
 
     def pastern(self):
         """The channels that rotate the bone above a hoof about it; the hoof is in place."""
         limb = self.limb
         if not limb.paw or not limb.paw.pastern:
             return []
-        wanted = self.carried(self.fk[3], limb.ik[3], limb.paw.pastern)
-        return self.put(limb.paw.pastern, wanted, self.controls[limb.control])
+        wanted = self.rigid_matrices(self.fk[3], limb.ik[3], limb.paw.pastern)
+        return self.control_channels(limb.paw.pastern, wanted, self.controls[limb.control])
 
     def heel(self):
         """World matrices of a paw's heel with which the foot is in place."""
-        return self.spaces @ self.carried(self.fk[2], self.limb.ik[2], self.limb.paw.heel)
+        return self.spaces @ self.rigid_matrices(self.fk[2], self.limb.ik[2], self.limb.paw.heel)
 
-    def carried(self, poses, name, other):
+    def rigid_matrices(self, poses, name, other):
         """Matrices of a bone that moves rigidly with another, without scale, from their rest poses."""
         at, of = (np.array(self.limb.bones[each].bone.matrix_local) for each in (name, other))
-        return unscaled(poses) @ rot.inverse(at) @ of
+        return without_scale(poses) @ rot.inverse(at) @ of
 
-    def put(self, name, poses, above=None):
+    def control_channels(self, name, poses, above=None):
         """The channels that move a control to matrices in the space of the armature."""
-        return self.controls[name].put(self.spaces @ poses, above)
+        return self.controls[name].channels_for(self.spaces @ poses, above)
 
     def _at_rest(self, bone):
         """The channels that reset a control, if its keys or its pose are different."""
@@ -245,11 +249,11 @@ class _Turns:
 
     def __init__(self, taken):
         self.taken, self.limb = taken, taken.limb
-        self.thigh = None if self.limb.poled() else self.limb.bones[self.limb.thigh]
+        self.thigh = None if self.limb.pole_sets_bend() else self.limb.bones[self.limb.thigh]
         self.heel = taken.controls[self.limb.paw.heel] if self.limb.paw else None
         self.search = _Search()
         if self.thigh:
-            basis = rot.axes(inheritance.based(self.thigh.bone, taken.parents, taken.fk[0]))
+            basis = rot.axes(inheritance.channel_matrices(self.thigh.bone, taken.parents, taken.fk[0]))
             turned = bridge.rotations.from_matrix(basis)
             self.twist = 2 * np.arctan2(turned[:, 2], turned[:, 0])
             self.start = np.array(getattr(self.thigh, actions.rotation_of(self.thigh)))
@@ -331,7 +335,7 @@ class _Search:
         self.inverse += np.where(fair, 1 / np.where(fair, size, 1.0), 0.0)[:, np.newaxis, np.newaxis] * by
 
 
-def unscaled(matrices):
+def without_scale(matrices):
     """Matrices without their scale."""
     made = matrices.copy()
     made[:, :3, :3] = rot.axes(matrices)

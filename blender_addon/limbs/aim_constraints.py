@@ -32,12 +32,12 @@ class _Aim:
     of_target: bool  # True if up is that of the target
 
 
-def found(context, limbs, frames):
+def prepare(context, limbs, frames):
     """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`.
 
     The bones of a limb share its rotation.
     """
-    return unconstrained.found(context, limbs, frames, _Tracks)
+    return unconstrained.prepare(context, limbs, frames, _Tracks)
 
 
 class _Tracks(unconstrained.Freed):
@@ -49,11 +49,11 @@ class _Tracks(unconstrained.Freed):
     def what(self):
         return "1 constraint" if len(self.limbs) == 1 else f"{len(self.limbs)} constraints"
 
-    def solved(self, clip):
+    def solve(self, clip):
         bones = self.armature.pose.bones
         order = {limb: (len(bones[limb.owner].parent_recursive), n) for n, limb in enumerate(self.limbs)}
         aims = [self._aim(n) for n in sorted(range(len(self.limbs)), key=lambda n: order[self.limbs[n]])]
-        return (yield from in_thread(lambda _: self._turned(clip, aims)))
+        return (yield from in_thread(lambda _: self._turn_bones(clip, aims)))
 
     def _aim(self, n):
         """The settings of a constraint, by value."""
@@ -67,7 +67,7 @@ class _Tracks(unconstrained.Freed):
             n, f"{ik.name} of {limb.owner}", limb.chain, ik.type, forward, up, getattr(ik, "use_target_z", False)
         )
 
-    def _turned(self, clip, aims):
+    def _turn_bones(self, clip, aims):
         """The clip with all bones rotated, one constraint after the other. Without bpy."""
         for aim in aims:
             joints = [clip.skeleton.index(name) for name in aim.chain]
@@ -75,7 +75,7 @@ class _Tracks(unconstrained.Freed):
             aimed = bridge.look(
                 world.positions[:, joints],
                 world.rotations[:, joints[-1]],
-                **self._wanted(aim, world.positions[:, joints[-1]], world.rotations[:, joints[-1]]),
+                **self._targets(aim, world.positions[:, joints[-1]], world.rotations[:, joints[-1]]),
                 forward=aim.forward,
                 up=aim.up,
             )
@@ -83,10 +83,10 @@ class _Tracks(unconstrained.Freed):
             self._note(aim, influence, aimed.error)
             # not the influence of `look`: Blender interpolates uniformly
             turns = bridge.rotations.slerp(UNTURNED, aimed.deltas, influence[:, np.newaxis])
-            clip = _turned(clip, joints, world.rotations, turns)
+            clip = _turn_joints(clip, joints, world.rotations, turns)
         return clip
 
-    def _wanted(self, aim, place, turn):
+    def _targets(self, aim, place, turn):
         """Targets of the main axis and of the other one; an up target is far away."""
         target = self.places[:, aim.number, :3, 3]
         if aim.kind == "LOCKED_TRACK":
@@ -114,7 +114,7 @@ def _axis(word):
     return axis
 
 
-def _turned(clip, joints, rotations, deltas):
+def _turn_joints(clip, joints, rotations, deltas):
     """A clip with some joints rotated in the world, each together with the previous ones."""
     quat, parents, made = bridge.rotations, clip.skeleton.parents, np.array(clip.pose.rotations)
     for n, joint in enumerate(joints):

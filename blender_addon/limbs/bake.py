@@ -12,10 +12,10 @@ from ..ui.last_report import Last
 from . import aim_constraints, chains, key_fitting, two_bone_bake, visual_pose
 
 WAYS: dict[str, Callable] = {
-    "DISPLAYED": visual_pose.found,
-    "TWO_BONE": two_bone_bake.found,
-    "LIBRARY": chains.found,
-    "TRACKING": aim_constraints.found,
+    "DISPLAYED": visual_pose.prepare,
+    "TWO_BONE": two_bone_bake.prepare,
+    "LIBRARY": chains.prepare,
+    "TRACKING": aim_constraints.prepare,
 }
 _latest = Last()
 FOUND, THINNED = 0.8, 0.9  # progress after solving, and after key reduction
@@ -27,20 +27,20 @@ def bake(context, limbs, frames, way, method, title="Baked IK", tolerance=None):
     With a tolerance in world units, by as few keys as it allows. A generator that yields progress, and returns a report
     for each armature.
     """
-    with scene_frames.restored(context, list({limb.object.name: limb.object for limb in limbs}.values())):
+    with scene_frames.restore_after(context, list({limb.object.name: limb.object for limb in limbs}.values())):
         options = [method] if way == "LIBRARY" else []
-        found = yield from scene_frames.between(WAYS[way](context, limbs, frames, *options), 0.0, FOUND)
+        found = yield from scene_frames.run_part(WAYS[way](context, limbs, frames, *options), 0.0, FOUND)
         counts = {}
         if tolerance is not None:
-            counts = yield from scene_frames.between(key_fitting.thinned(found, frames, tolerance), FOUND, THINNED)
-        plans = yield from scene_frames.between(actions.copied(found.work, frames, title), THINNED, 1.0)
-        with actions.swapped(plans), _muted(found.muted):
+            counts = yield from scene_frames.run_part(key_fitting.fit_keys(found, frames, tolerance), FOUND, THINNED)
+        plans = yield from scene_frames.run_part(actions.copy_actions(found.work, frames, title), THINNED, 1.0)
+        with actions.swap_actions(plans), _mute(found.muted):
             reports = found.reports(tolerance or 0.0)
     armatures = {limb.object.name: limb.object for limb in limbs}
     for report in reports:
         report.keys = counts.get(report.armature, "")
         armature = armatures[report.armature]
-        _latest.keep(armature, nla.shown(armature.animation_data), report)
+        _latest.keep(armature, nla.current_action(armature.animation_data), report)
     return reports
 
 
@@ -50,7 +50,7 @@ def latest(armature):
 
 
 @contextlib.contextmanager
-def _muted(names):
+def _mute(names):
     """Mute constraints and the drivers of their muting. If the following code fails, restore them."""
     constraints = [armature.pose.bones[bone].constraints[name] for armature, bone, name in names]
     drivers = [driver for armature, bone, name in names for driver in visual_pose.switches(armature, bone, name)]

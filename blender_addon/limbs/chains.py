@@ -27,9 +27,9 @@ from .two_bone import STRAIGHT, to_pole
 BEND = 0.02  # radians: initial bend of a straight chain
 
 
-def found(context, limbs, frames, method):
+def prepare(context, limbs, frames, method):
     """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
-    return unconstrained.found(context, limbs, frames, lambda *some: _Chains(method, *some))
+    return unconstrained.prepare(context, limbs, frames, lambda *some: _Chains(method, *some))
 
 
 class _Chains(unconstrained.Freed):
@@ -49,15 +49,15 @@ class _Chains(unconstrained.Freed):
         return len(self.poled) < len(self.limbs)
 
     def channels(self, context):
-        made = yield from scene_frames.between(super().channels(context), 0.0, 0.9)
+        made = yield from scene_frames.run_part(super().channels(context), 0.0, 0.9)
         chains, worst = [limb.chain for limb in self.limbs], self.twisted.argmax()
         steps = twists(context, self.armature, self.bones, chains, self.frames, self.put, worst)
-        for bone, angle, frame in (yield from scene_frames.between(steps, 0.9, 1.0)):
+        for bone, angle, frame in (yield from scene_frames.run_part(steps, 0.9, 1.0)):
             told = f"{bone}: twisted {in_degrees(angle)} from the displayed pose at frame {frame}"
             self.problems.append((frame, told))
         return made
 
-    def solved(self, clip):
+    def solve(self, clip):
         bones, scale = self.armature.pose.bones, clip_reader.scale_of(self.armature, self.world)
         self.tails = [np.array((0.0, limb.mid.bone.length * scale, 0.0)) for limb in self.limbs]
         freedoms = {name: Freedom.of(bones[name]) for name in self.names}
@@ -67,27 +67,27 @@ class _Chains(unconstrained.Freed):
             problems, free = [], clip.skeleton.forward(clip.pose)
             for number, (numbers, names) in enumerate(trees):
                 ends = (start + (middle - start) * (number + share) / len(trees) for share in (0, 1))
-                goals = yield from scene_frames.between(self._goals(free, numbers), *ends)
+                goals = yield from scene_frames.run_part(self._goals(free, numbers), *ends)
                 problems.append((numbers, goals, {name: freedoms[name] for name in names}))
-            steps = in_thread(functools.partial(self._solved, clip, problems))
-            clip, missed = yield from scene_frames.between(steps, middle, end)
+            steps = in_thread(functools.partial(self._solve_trees, clip, problems))
+            clip, missed = yield from scene_frames.run_part(steps, middle, end)
             for numbers, errors in missed:
                 self._note(numbers, clip, errors)
         return clip
 
-    def _solved(self, free, problems, progress):
+    def _solve_trees(self, free, problems, progress):
         """Solve independent trees of a clip. Returns the clip, and the goals that it misses. Without bpy."""
         every = [n for numbers, *_ in problems for n in numbers]
         start = clip = self._to_poles(self._as_shown(free, every), every)
         missed = []
         for done, (numbers, goals, allowed) in enumerate(problems):
             if self.poled.keys() & numbers:  # bends them as Blender does: other methods would flip some of them
-                clip, _ = full_body.solved(clip, goals, allowed, "dls")
-            clip, errors = full_body.solved(clip, goals, allowed, self.method)
+                clip, _ = full_body.solve_clip(clip, goals, allowed, "dls")
+            clip, errors = full_body.solve_clip(clip, goals, allowed, self.method)
             missed.append((numbers, errors))
             progress((done + 1) / len(problems))
         self._note_twists(every, start, clip)
-        return self._blended(free, clip, every), missed
+        return self._blend(free, clip, every), missed
 
     def _together(self):
         """The trees in groups for successive solves: trees of one group do not depend on each other."""
@@ -125,7 +125,7 @@ class _Chains(unconstrained.Freed):
         poled = [n for n in numbers if n in self.poled]
         if not poled:
             return clip
-        clip = self._bent(clip, poled)
+        clip = self._bend_straight_chains(clip, poled)
         world, turned = clip.skeleton.forward(clip.pose), np.array(clip.pose.rotations)
         for n in poled:
             base, line, up = self._sides(n, world)
@@ -133,7 +133,7 @@ class _Chains(unconstrained.Freed):
             _turn(turned, self._joints(n)[0], turn, world)
         return _with_rotations(clip, turned)
 
-    def _bent(self, clip, poled):
+    def _bend_straight_chains(self, clip, poled):
         """The clip with straight chains bent by BEND towards their pole axis; no method chooses a side."""
         world, turned = clip.skeleton.forward(clip.pose), np.array(clip.pose.rotations)
         for n in poled:
@@ -191,7 +191,7 @@ class _Chains(unconstrained.Freed):
             yield (done + 1) / len(numbers)
         return goals
 
-    def _blended(self, free, solved, numbers):
+    def _blend(self, free, solved, numbers):
         """The solved clip.
 
         Chains with a pole are blended with the free pose by their influence, as in Blender.
@@ -212,7 +212,7 @@ class _Chains(unconstrained.Freed):
     def _note(self, numbers, clip, errors):
         """Record missed targets above the report threshold."""
         names = [f"{limb.constraint} of {limb.owner}" for limb in (self.limbs[n] for n in numbers)]
-        for *each, at in full_body.missed(names, clip, errors):
+        for *each, at in full_body.missed_goals(names, clip, errors):
             frame = int(self.frames[at])
             self.problems.append((frame, f"{off('target', *each)} at frame {frame}"))
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..animation import actions, scene_frames
 from ..rig import rotations as rot
-from ..rig.armatures import Rig, constrained
+from ..rig.armatures import Rig, constraint_problem
 from ..rig.joints import Parts
 from .two_bone import AWAY
 
@@ -26,8 +26,8 @@ def compare(context, job, baked, frames, told, request):
     yield 0.2
     put = _places(baked.clip, keyed, chains)
     yield 0.4
-    some = _telling(was, put)
-    seen = yield from scene_frames.between(_seen(context, job.armature, chains, frames[some]), 0.4, 1.0)
+    some = _frames_to_compare(was, put)
+    seen = yield from scene_frames.run_part(_displayed_heads(context, job.armature, chains, frames[some]), 0.4, 1.0)
     slack = request.max_error if request.keys == "TOLERANCE" else 0.0
     for name, places in put.items():
         size = _size(job.armature, chains[name], places[0])
@@ -62,13 +62,13 @@ def _places(clip, frames, chains):
     return {name: positions[np.ix_(frames, joints)] for name, joints in numbers.items()}
 
 
-def _telling(was, put):
+def _frames_to_compare(was, put):
     """The numbers of some frames, including the one with the largest motion of legs."""
     moved = np.max([np.abs(put[name] - was[name]).max(axis=(1, 2)) for name in put], axis=0)
     return np.unique(np.r_[moved.argmax(), np.linspace(0, len(moved) - 1, COMPARED).astype(int)])
 
 
-def _seen(context, armature, chains, frames):
+def _displayed_heads(context, armature, chains, frames):
     """Displayed head positions of bones, as in `_places`: a generator that yields progress."""
     seen = {name: np.empty((len(frames), len(chain), 3)) for name, chain in chains.items()}
 
@@ -93,8 +93,8 @@ def twists(context, armature, bones, chains, frames, put, worst):
     def look(depsgraph, number):
         shown.read(armature.evaluated_get(depsgraph).pose.bones, number)
 
-    yield from scene_frames.between(scene_frames.visit(context, frames[some], look), 0.0, 0.9)
-    made = yield from scene_frames.between(bones.poses(put.at(some)), 0.9, 1.0)
+    yield from scene_frames.run_part(scene_frames.visit(context, frames[some], look), 0.0, 0.9)
+    made = yield from scene_frames.run_part(bones.poses(put.at(some)), 0.9, 1.0)
     for chain in chains:
         rows = [bones.names.index(name) for name in chain]
         angles = rot.twists(*(Parts.of(matrices).turned for matrices in (shown[rows], made[:, rows])))
@@ -110,7 +110,7 @@ def besides_keys(armature, bones):
     for name in sorted(
         {above.name for bone in bones for above in (rig.bones[bone], *rig.bones[bone].parent_recursive)}
     ):
-        if reason := constrained(rig.bones[name], rig):
+        if reason := constraint_problem(rig.bones[name], rig):
             return reason
         if any(path.startswith(actions.path_of(rig.bones[name], "")) for path in rig.drivers):
             return f"{name} has a driver"

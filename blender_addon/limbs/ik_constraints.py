@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import bpy
 
 from ..animation import actions
-from ..rig.armatures import Rig, chain_of, not_editable, not_played
+from ..rig.armatures import Rig, chain_of, not_editable, playback_problem
 from ..rig.ik_limits import Freedom
 from . import visual_pose
 
@@ -95,7 +95,7 @@ def find_tracks(armature):
     ]
 
 
-def acting(limbs):
+def limbs_with_target(limbs):
     """The limbs with a target, because rigs have IK without one for dragging only. All, if none has one."""
     return [limb for limb in limbs if limb.ik.target] or limbs
 
@@ -113,14 +113,14 @@ def together(limbs):
 def aimed_together(limbs, sharing):
     """These limbs with all bones that share their rotations, and all other aims of those bones, in order."""
     every = [limb for item in dict.fromkeys(limb.object for limb in limbs) for limb in find_tracks(item)]
-    found = [_shared(limb, sharing) for limb in limbs]
+    found = [_shorten(limb, sharing) for limb in limbs]
     for limb in found:  # grows on the way
         others = (other for other in every if other.object == limb.object and other.owner in limb.chain)
-        found += [other for other in (_shared(each, sharing) for each in others) if other not in found]
+        found += [other for other in (_shorten(each, sharing) for each in others) if other not in found]
     return found
 
 
-def _shared(limb, count):
+def _shorten(limb, count):
     """A limb of at most so many bones that share its rotation; a lock rotates only one."""
     if limb.ik.type not in AIMS:
         return limb
@@ -168,7 +168,7 @@ def _check_editable(limb):
 
 
 def _check_animation_data(limb):
-    return not_played(limb.object)
+    return playback_problem(limb.object)
 
 
 def _check_solver(limb):

@@ -38,7 +38,7 @@ def draw_keys(layout, options):
         layout.prop(options, "max_error")
 
 
-def thinned(found, frames, tolerance):
+def fit_keys(found, frames, tolerance):
     """Reduce the keys of a `Found` within a world-space tolerance.
 
     A generator that yields progress, and returns the number of keys in words, for each armature by name.
@@ -49,8 +49,8 @@ def thinned(found, frames, tolerance):
         allowed, counts = tolerance / armature.matrix_world.median_scale, []
         cycle = cycles.is_marked(armature, frames)
         for n, tree in enumerate(trees):
-            steps = in_thread(functools.partial(tree.reduced, allowed, cycle))
-            at, slopes = yield from scene_frames.between(
+            steps = in_thread(functools.partial(tree.reduce, allowed, cycle))
+            at, slopes = yield from scene_frames.run_part(
                 steps, *((number + (n + end) / len(trees)) / len(found.work) for end in (0, 1))
             )
             counts.append(len(at))
@@ -95,13 +95,15 @@ class _Tree:
         self.long = sum(pose[name].bone.length for name in names)
         self.scales = [n for n, curve in enumerate(curves) if curve.kind == "scale"]
 
-    def reduced(self, tolerance, cycle, progress):
+    def reduce(self, tolerance, cycle, progress):
         """The sufficient keys, and the slopes at them. Without bpy."""
 
         def excess(numbers):
-            shifts, turns = self.limb.moved(numbers)
+            shifts, turns = self.limb.bone_transforms(numbers)
             off = [size(shift) for shift in shifts]
-            off += [size(key_reduction.carried(*moved)) for moved in zip(shifts, turns, self.tails, strict=True)]
+            off += [
+                size(key_reduction.tip_translation(*moved)) for moved in zip(shifts, turns, self.tails, strict=True)
+            ]
             off += [
                 size(shift) + far * key_reduction.angle(turn)
                 for shift, turn, far in zip(shifts, turns, self.reach, strict=True)
@@ -111,7 +113,7 @@ class _Tree:
             off += [self.long * np.abs(numbers[:, n] - self.limb.numbers[:, n]) for n in self.scales]
             return np.max(off, axis=0) / tolerance
 
-        return key_reduction.reduced(self.limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
+        return key_reduction.reduce_keys(self.limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
 
 
 def _hung(bone, placed, curves):

@@ -12,16 +12,16 @@ from bpy.props import IntProperty
 from .. import bridge
 from ..animation import scene_frames
 from ..animation.frame_range import FrameRange, chosen_range, draw_range, scene_range
-from ..feet.foot_report import said
-from ..rig.armatures import CannotBakeError, not_evaluated
+from ..feet.foot_report import summary_line
+from ..rig.armatures import CannotBakeError, evaluation_problem
 from ..ui.properties import selected_or_all
 from .bake import bake
 from .ik_constraints import (
     CHAIN,
-    acting,
     aimed_together,
     find_limbs,
     find_tracks,
+    limbs_with_target,
     none_on,
     refusals,
     selected_limbs,
@@ -50,7 +50,7 @@ def not_usable(armature):
     return None
 
 
-def described(properties, name):
+def item_description(properties, name):
     """The description of the chosen item of an option: the tooltip of a button that sets it."""
     option = properties.bl_rna.properties[name]
     return option.enum_items[getattr(properties, name)].description
@@ -80,7 +80,7 @@ class Baking(Refusing):
 
     bl_options = {"REGISTER", "UNDO"}
 
-    def asked(self, context):
+    def make_job(self, context):
         """The job, by value, or a CannotBakeError."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ class Baking(Refusing):
 
     def execute(self, context):
         try:
-            scene_frames.finished(self.steps(context, self.asked(context)))
+            scene_frames.run(self.steps(context, self.make_job(context)))
         except CannotBakeError as error:
             return self.refuse(error)
         return {"FINISHED"}
@@ -99,7 +99,7 @@ class Baking(Refusing):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            self._work, self._shown = self.steps(context, self.asked(context)), None
+            self._work, self._shown = self.steps(context, self.make_job(context)), None
         except CannotBakeError as error:
             return self.refuse(error)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
@@ -163,8 +163,10 @@ class _SolverBaking(Keys, FrameRange, Baking):
 
     def tell(self, reports):
         """Report the result."""
-        troubled = any(report.troubled() for report in reports)
-        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
+        troubled = any(report.has_problems() for report in reports)
+        self.report(
+            {"WARNING" if troubled else "INFO"}, summary_line([(report.armature, report) for report in reports])
+        )
 
 
 class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
@@ -180,8 +182,8 @@ class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
         "All IK. With Exact Two-Bone all chains of two bones",
     )
 
-    def asked(self, context):
-        limbs, reason = self._chosen(context)
+    def make_job(self, context):
+        limbs, reason = self._chosen_limbs(context)
         frames, range_reason = _frames_of(self, context, limbs)
         if reason or range_reason:
             raise CannotBakeError(reason or range_reason)
@@ -201,12 +203,12 @@ class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
         draw_range(layout, self)
         draw_keys(layout, self)
 
-    def _chosen(self, context):
+    def _chosen_limbs(self, context):
         """The limbs to bake, or a reason if there are none."""
         armatures = chosen_armatures(context)
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
         if everything:
-            found = acting([limb for armature in armatures for limb in find_limbs(armature)])
+            found = limbs_with_target([limb for armature in armatures for limb in find_limbs(armature)])
             # without any, the refusal of a longer chain gives the reason
             limbs = (self.solver == "TWO_BONE" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
             nothing = none_on(armatures)
@@ -217,7 +219,7 @@ class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
             return [], nothing
         if self.solver != "TWO_BONE":
             limbs = together(limbs)
-        if reason := next(filter(None, (not_evaluated(context, limb.object) for limb in limbs)), None):
+        if reason := next(filter(None, (evaluation_problem(context, limb.object) for limb in limbs)), None):
             return [], reason
         return limbs, next(filter(None, (reasons[self.solver] for reasons in refusals(limbs))), None)
 
@@ -238,7 +240,7 @@ class IKCORE_OT_bake_tracking(TrackingSolver, _SolverBaking):
         default=1,
     )
 
-    def asked(self, context):
+    def make_job(self, context):
         found = [limb for armature in chosen_armatures(context) for limb in find_tracks(armature)]
         if context.object.mode == "POSE":
             found = selected_limbs(found)
@@ -247,7 +249,7 @@ class IKCORE_OT_bake_tracking(TrackingSolver, _SolverBaking):
             raise CannotBakeError(f"No Damped Track, Track To, Locked Track or Spline IK {where}is enabled")
         limbs = together(found) if self.solver == "DISPLAYED" else aimed_together(found, self.sharing)
         frames, reason = _frames_of(self, context, limbs)
-        reasons = (not_evaluated(context, limb.object) for limb in limbs)
+        reasons = (evaluation_problem(context, limb.object) for limb in limbs)
         refused = (each[self._way] for each in refusals(limbs, [self._way]))
         if reason := reason or next(filter(None, reasons), None) or next(filter(None, refused), None):
             raise CannotBakeError(reason)
@@ -281,8 +283,8 @@ def _frames_of(options, context, limbs):
 def chosen_armatures(context):
     """The active armature and all other selected ones; in Pose Mode all armatures in that mode."""
 
-    def chosen(item):
+    def is_chosen(item):
         return item.mode == "POSE" if context.object.mode == "POSE" else item.select_get()
 
-    armatures = [item for item in context.view_layer.objects if item.type == "ARMATURE" and chosen(item)]
+    armatures = [item for item in context.view_layer.objects if item.type == "ARMATURE" and is_chosen(item)]
     return [context.object, *(item for item in armatures if item != context.object)]

@@ -9,7 +9,16 @@ import bpy
 
 from ..rig import rigify
 from . import bake
-from .ik_constraints import CHAIN, acting, find_limbs, find_tracks, is_selected, none_on, refusals, selected_limbs
+from .ik_constraints import (
+    CHAIN,
+    find_limbs,
+    find_tracks,
+    is_selected,
+    limbs_with_target,
+    none_on,
+    refusals,
+    selected_limbs,
+)
 from .operators import chosen_armatures, no_armature
 
 LISTED = 3  # limbs that are named in one line
@@ -39,7 +48,7 @@ class IKCORE_PT_bake_ik(ForArmature):
         split(layout).prop(options, "solver")
         if options.solver == "LIBRARY":
             split(layout).prop(options, "method")
-        reason = _draw_chosen(layout, context, options.solver, width)
+        reason = _draw_limbs(layout, context, options.solver, width)
         column = layout.column()
         column.enabled = reason is None
         column.scale_y = 1.6
@@ -91,7 +100,7 @@ class Problems(Sidebar):
     def draw(self, context):
         column = self.layout.column(align=True)
         for frame, text in self.latest(context.object).problems:
-            lines = wrapped(f"{frame} {text.replace(f' at frame {frame}', '')}", context.region.width)
+            lines = wrap_text(f"{frame} {text.replace(f' at frame {frame}', '')}", context.region.width)
             for number, line in enumerate(lines):
                 row = column.row(align=True)
                 row.alignment = "LEFT"
@@ -115,14 +124,14 @@ def listed_limbs(context):
     found, chosen = [], []
     for armature in chosen_armatures(context):
         everything = find_limbs(armature)
-        wanted = acting(everything) if armature.mode == "OBJECT" else selected_limbs(everything)
+        wanted = limbs_with_target(everything) if armature.mode == "OBJECT" else selected_limbs(everything)
         limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
         found += limbs + [limb for limb in wanted if limb not in limbs]
         chosen += wanted
     return found, chosen
 
 
-def _draw_chosen(layout, context, solver, width):
+def _draw_limbs(layout, context, solver, width):
     """The limbs to bake. Returns the reason why they cannot be baked by a solver, or None."""
     armatures, (_, chosen) = chosen_armatures(context), listed_limbs(context)
     if not any(map(find_limbs, armatures)):
@@ -182,11 +191,11 @@ def sentence(layout, text, icon, width):
     """A label that wraps."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for index, line in enumerate(wrapped(text, width)):
+    for index, line in enumerate(wrap_text(text, width)):
         column.label(text=line, icon=icon if index == 0 else "BLANK1")
 
 
-def wrapped(text, width):
+def wrap_text(text, width):
     """The lines of a text: about 7 pixels a letter at the interface's scale, less the icon."""
     scale = bpy.context.preferences.system.ui_scale or 1.0  # zero without a window
     return textwrap.wrap(text, max(16, int(width / (7 * scale)) - 8))

@@ -44,20 +44,24 @@ class Samples:
 
 def sample(context, limbs, frames):
     """Sample these limbs on these frames: a generator that yields progress, and returns Samples."""
-    found = yield from scene_frames.between(_by_curves(context, limbs, frames), 0.0, 1.0)
+    found = yield from scene_frames.run_part(_by_curves(context, limbs, frames), 0.0, 1.0)
     if found is None:
-        read = yield from scene_frames.between(_by_scene(context, limbs, frames), 0.0, READ)
-        found = yield from scene_frames.between(_sampled(limbs, *read), READ, 1.0)
+        read = yield from scene_frames.run_part(_by_scene(context, limbs, frames), 0.0, READ)
+        found = yield from scene_frames.run_part(_samples(limbs, *read), READ, 1.0)
     return found
 
 
-def _sampled(limbs, raw, start):
+def _samples(limbs, raw, start):
     """Raw data of limbs as Samples."""
     each = []
     for some, share in pieces(range(len(limbs)), 2 * len(raw["world"])):
         for n in some:
-            raw["pose"][:, n, 0] = inheritance.posed(limbs[n].root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
-            raw["pose"][:, n, 1] = inheritance.posed(limbs[n].mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
+            raw["pose"][:, n, 0] = inheritance.pose_matrices(
+                limbs[n].root.bone, raw["parent"][:, n], raw["basis"][:, n, 0]
+            )
+            raw["pose"][:, n, 1] = inheritance.pose_matrices(
+                limbs[n].mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1]
+            )
             yield (n + 0.5) / len(limbs)
         mine = {name: values[:, some] for name, values in raw.items()}
         each.append(_arrays([limbs[n] for n in some], mine, [start[n] for n in some]))
@@ -77,7 +81,7 @@ def _by_scene(context, limbs, frames):
 
     yield from scene_frames.visit(context, frames, look)
     for group in groups:
-        group.put(raw)
+        group.store(raw)
     return raw, start
 
 
@@ -86,11 +90,11 @@ def _by_curves(context, limbs, frames):
     reader = Reader(frames)
     if not all(limb.ik.pole_target for limb in limbs) or any(unread(reader, limb) for limb in limbs):
         return None  # without a pole, the limb continues from the result of Blender's own solver
-    made = yield from scene_frames.between(_by_parts(reader, limbs), 0.0, 0.4)
-    made = made or (yield from scene_frames.between(_by_matrices(reader, limbs), 0.4, 0.8))
+    made = yield from scene_frames.run_part(_by_parts(reader, limbs), 0.0, 0.4)
+    made = made or (yield from scene_frames.run_part(_by_matrices(reader, limbs), 0.4, 0.8))
     few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
-    shown = yield from scene_frames.between(_by_scene(context, limbs, frames[few]), 0.8, 0.9)
-    shown = yield from scene_frames.between(_sampled(limbs, *shown), 0.9, 1.0)
+    shown = yield from scene_frames.run_part(_by_scene(context, limbs, frames[few]), 0.8, 0.9)
+    shown = yield from scene_frames.run_part(_samples(limbs, *shown), 0.9, 1.0)
     return made if made.agree(shown, few) else None
 
 
@@ -104,17 +108,19 @@ def _by_parts(reader, limbs):
         numbers = [n for n, limb in enumerate(limbs) if limb.object == armature]
         mine = [limbs[n] for n in numbers]
         bones = Bones(armature, {name for limb in mine for name in limb.chain})
-        basis = yield from scene_frames.between(bases(reader.rig(armature).curves, bones.pose, reader.frames), 0.0, 0.6)
-        if not all(map(inheritance.is_plain, bones.rest)) or rot.uneven(basis.scaled).any():
+        basis = yield from scene_frames.run_part(
+            bases(reader.rig(armature).curves, bones.pose, reader.frames), 0.0, 0.6
+        )
+        if not all(map(inheritance.is_plain, bones.rest)) or rot.is_uneven(basis.scaled).any():
             return None
-        local = yield from scene_frames.between(bones.hung(basis), 0.6, 0.8)
+        local = yield from scene_frames.run_part(bones.hung(basis), 0.6, 0.8)
         chains = np.array([[bones.names.index(name) for name in limb.chain] for limb in mine])
         ends = [(limb.chain[1], limb.mid.bone.length) for limb in mine]
         _hung(made, numbers, chains, basis.turned, *bones.forward(local, ends))
         yield 0.9
         back = rot.inverse(reader.world(armature))
         for n, limb in zip(numbers, mine, strict=True):
-            _wanted(made.limbs, reader, limb, n, back)
+            _store_targets(made.limbs, reader, limb, n, back)
             made.start[n] = [reader.channel(armature, name, slice(1))[0] for name in limb.chain]
     return made
 
@@ -143,19 +149,19 @@ def _hung(made, numbers, chains, channels, places, turned):
     )
 
 
-def _wanted(read, reader, limb, n, back):
+def _store_targets(read, reader, limb, n, back):
     """Store the targets of a limb, transformed from the world to its armature."""
     ik = limb.ik
-    read.goal[:, n] = _moved(back, reader.place(ik.target, ik.subtarget)[:, :3, 3])
-    read.pole[:, n] = _moved(back, reader.place(ik.pole_target, ik.pole_subtarget)[:, :3, 3])
+    read.goal[:, n] = _transform_points(back, reader.place(ik.target, ik.subtarget)[:, :3, 3])
+    read.pole[:, n] = _transform_points(back, reader.place(ik.pole_target, ik.pole_subtarget)[:, :3, 3])
     for name in ("pole_angle", "influence"):
-        getattr(read, name)[:, n] = reader.setting(limb.object, limb.owner, limb.constraint, name)
+        getattr(read, name)[:, n] = reader.constraint_values(limb.object, limb.owner, limb.constraint, name)
 
 
 def _by_matrices(reader, limbs):
     """Samples of any limbs."""
-    read = yield from scene_frames.between(_read_all(reader, limbs), 0.0, 0.8)
-    return (yield from scene_frames.between(_sampled(limbs, *read), 0.8, 1.0))
+    read = yield from scene_frames.run_part(_read_all(reader, limbs), 0.0, 0.8)
+    return (yield from scene_frames.run_part(_samples(limbs, *read), 0.8, 1.0))
 
 
 def _read_all(reader, limbs):
@@ -193,7 +199,7 @@ def _read(reader, limb, raw, n):
     for b, name in enumerate(limb.chain):
         raw["basis"][:, n, b] = reader.basis(armature, name)
     for name in ("pole_angle", "influence"):
-        raw[name][:, n] = reader.setting(armature, limb.owner, limb.constraint, name)
+        raw[name][:, n] = reader.constraint_values(armature, limb.owner, limb.constraint, name)
     return [reader.channel(armature, name, slice(1))[0] for name in limb.chain]
 
 
@@ -278,7 +284,7 @@ class _Group:
         each = (bones[owner].constraints[name] for owner, name in self.constraints)
         self.settings[number] = [(ik.pole_angle, ik.influence) for ik in each]
 
-    def put(self, raw):
+    def store(self, raw):
         """Store the data at the indices of its limbs."""
         shape = len(self.world), len(self.numbers), 2, 4, 4
         count = 2 * len(self.numbers)
@@ -321,8 +327,8 @@ def _arrays(limbs, raw, start):
         end=pose[..., 1, :3, 3] + pose[..., 1, :3, 1] * lengths,
         root_axes=axes[..., 0, :, :],
         shown=bridge.rotations.from_matrix(rot.axes(shown) @ np.swapaxes(axes, -1, -2)),
-        goal=_moved(to_armature, raw["goal"]),
-        pole=_moved(to_armature, raw["pole"]),
+        goal=_transform_points(to_armature, raw["goal"]),
+        pole=_transform_points(to_armature, raw["pole"]),
         pole_angle=raw["pole_angle"],
         influence=raw["influence"],
         has_pole=has_pole,
@@ -332,7 +338,7 @@ def _arrays(limbs, raw, start):
     return Samples(read, hung, channels, start)
 
 
-def _moved(matrices, points):
+def _transform_points(matrices, points):
     return np.einsum("...ij,...j->...i", matrices[..., :3, :3], points) + matrices[..., :3, 3]
 
 

@@ -93,11 +93,11 @@ def _start(limbs, goal):
     rotate = bridge.rotations.rotate
     line, bend, straight = _bend(limbs)
     turn, undefined = _turn(limbs, line, goal)
-    shown, off = _shown(limbs)
+    shown, off = _displayed_limbs(limbs)
     first, second = (np.where(shown[..., None], limbs.shown[..., bone, :], turn) for bone in range(2))
     straight &= ~shown
-    arm = rotate(first, _straightened(limbs.mid - limbs.root, line, straight))
-    forearm = rotate(second, _straightened(limbs.end - limbs.mid, line, straight))
+    arm = rotate(first, _straighten(limbs.mid - limbs.root, line, straight))
+    forearm = rotate(second, _straighten(limbs.end - limbs.mid, line, straight))
     return (first, second), (arm, forearm), np.where(shown[..., None], off, rotate(turn, bend)), undefined
 
 
@@ -105,7 +105,7 @@ def _as_far_as_shown(limbs, goal):
     """The goals, or the displayed end if it missed a goal in reach; and its error, in limb lengths."""
     if limbs.has_pole.all():
         return goal, np.zeros(goal.shape[:-1])
-    (arm, forearm), known = _bones_shown(limbs), _shown(limbs)[0]
+    (arm, forearm), known = _bones_shown(limbs), _displayed_limbs(limbs)[0]
     upper, lower = rot.lengths_of(arm), rot.lengths_of(forearm)
     aim, distance = rot.unit(goal - limbs.root)
     near = limbs.root + aim * np.clip(distance, np.abs(upper - lower), upper + lower)[..., None]
@@ -121,7 +121,7 @@ def _bones_shown(limbs):
     return tuple(bridge.rotations.rotate(limbs.shown[..., n, :], bone) for n, bone in enumerate(bones))
 
 
-def _shown(limbs):
+def _displayed_limbs(limbs):
     """Mask of limbs that continue from their displayed pose, and the offset of their knee from the line root-end."""
     if limbs.has_pole.all():
         return np.zeros(limbs.influence.shape, bool), np.zeros(limbs.goal.shape)
@@ -188,6 +188,6 @@ def _frame(a, b):
     return np.stack([a, b, np.cross(a, b)], axis=-1)
 
 
-def _straightened(bone, line, straight):
+def _straighten(bone, line, straight):
     """A nearly straight bone placed on the line, so that rounding has no influence."""
     return np.where(straight[..., None], line * rot.lengths_of(bone)[..., None], bone)

@@ -54,7 +54,7 @@ class Report:
     away: list[str] = field(default_factory=list)  # sentences about limbs that are not displayed where they were put
     keys: str = ""  # their number, if not one on every frame
 
-    def troubled(self):
+    def has_problems(self):
         """True if there is something to look at."""
         flags = (self.unreached, self.unusable, self.undefined, self.short)
         return bool(self.idle or self.away or any(which.any() for which in flags))
@@ -96,12 +96,12 @@ def _spans(frames, most=4):
     return ", ".join(texts) + (", ..." if len(runs) > most else "")
 
 
-def found(context, limbs, frames):
+def prepare(context, limbs, frames):
     """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
-    samples = yield from scene_frames.between(sample(context, limbs, frames), 0.0, SAMPLED)
-    solved = yield from scene_frames.between(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)
-    work = yield from scene_frames.between(_work(armatures, limbs, samples, solved), SOLVED, 1.0)
+    samples = yield from scene_frames.run_part(sample(context, limbs, frames), 0.0, SAMPLED)
+    solved = yield from scene_frames.run_part(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)
+    work = yield from scene_frames.run_part(_work(armatures, limbs, samples, solved), SOLVED, 1.0)
 
     def reports(slack):
         away = _away(context, limbs, samples.limbs, solved, frames, slack)
@@ -135,17 +135,17 @@ def _report(armature, limbs, frames, before, solved, away):
         armature.name,
         len(mine),
         frames,
-        unreached=(bridge.unreached(status) & acting).any(axis=1),
+        unreached=(bridge.out_of_reach(status) & acting).any(axis=1),
         unusable=bridge.unusable(status).any(axis=1),
         undefined=(undefined & acting).any(axis=1),
         short=(short > 0.0).any(axis=1),
-        stopped=_stopped(own, short.max(axis=0)),
+        stopped=_distance_problems(own, short.max(axis=0)),
         idle=[limb.label() for limb, acts in zip(own, acting.any(axis=0), strict=True) if not acts],
         away=[away[n] for n in mine if n in away],
     )
 
 
-def _stopped(limbs, short):
+def _distance_problems(limbs, short):
     """Sentences about limbs that Blender leaves far off their targets, in limb lengths."""
     return [
         f"{limb.ik.name} of {limb.owner} stops {plain(100 * off)} % of the limb length from its target: "

@@ -32,7 +32,7 @@ class Report(Counts):
     away: list[str] = field(default_factory=list)  # sentences about bones that are not displayed where they were put
     keys: str = ""  # their number, if not one on every frame
 
-    def troubled(self):
+    def has_problems(self):
         """True if there is something to look at."""
         return bool(self.problems or self.away or not self.bones)
 
@@ -45,7 +45,7 @@ class Report(Counts):
         return "; ".join([text, *(sentence for _, sentence in self.problems), *self.away])
 
 
-def found(context, limbs, frames, make):
+def prepare(context, limbs, frames, make):
     """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`.
 
     `make` makes the Freed bones of an armature from some limbs and frames.
@@ -56,14 +56,14 @@ def found(context, limbs, frames, make):
         return [make(each, [limb for limb in limbs if limb.object == each], some) for each in armatures]
 
     every, work = of(frames), []
-    if not (yield from scene_frames.between(_by_curves(context, every, of, limbs, frames), 0.0, SEEN)):
-        yield from scene_frames.between(_by_scene(context, every, frames), 0.0, 0.9 * SEEN)
+    if not (yield from scene_frames.run_part(_by_curves(context, every, of, limbs, frames), 0.0, SEEN)):
+        yield from scene_frames.run_part(_by_scene(context, every, frames), 0.0, 0.9 * SEEN)
         for number, each in enumerate(every):
             ends = (SEEN * (0.9 + 0.1 * (number + n) / len(every)) for n in (0, 1))
-            yield from scene_frames.between(each.settle(), *ends)
+            yield from scene_frames.run_part(each.settle(), *ends)
     for number, each in enumerate(every):
         ends = (SEEN + (1 - SEEN) * (number + n) / len(every) for n in (0, 1))
-        work.append((each.armature, (yield from scene_frames.between(each.channels(context), *ends))))
+        work.append((each.armature, (yield from scene_frames.run_part(each.channels(context), *ends))))
 
     def reports(slack):
         return [each.report(context, slack) for each in every]
@@ -92,12 +92,12 @@ def _by_curves(context, every, of, limbs, frames):
         return False
     for number, each in enumerate(every):
         steps = each.read_curves(reader)
-        yield from scene_frames.between(steps, *(0.9 * (number + n) / len(every) for n in (0, 1)))
+        yield from scene_frames.run_part(steps, *(0.9 * (number + n) / len(every) for n in (0, 1)))
     few = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
     seen = of(frames[few])
-    yield from scene_frames.between(_by_scene(context, seen, frames[few]), 0.9, 1.0)
+    yield from scene_frames.run_part(_by_scene(context, seen, frames[few]), 0.9, 1.0)
     pairs = zip(every, seen, strict=True)
-    return all(same(a, b) for one, two in pairs for a, b in zip(one.said_on(few), two.said(), strict=True))
+    return all(same(a, b) for one, two in pairs for a, b in zip(one.said_on(few), two.evaluated_values(), strict=True))
 
 
 class Freed:
@@ -149,35 +149,35 @@ class Freed:
             clip_reader.check_size([bones.names[n] for n in some], rot.volumes(said))
             self.turned[:, some] = Parts.of(said).turned
             yield 0.3 * share
-        poses = yield from scene_frames.between(self.unconstrained(), 0.3, 0.6)
-        self.local = yield from scene_frames.between(bones.locals(poses), 0.6, 1.0)
+        poses = yield from scene_frames.run_part(self.keyed_poses(), 0.3, 0.6)
+        self.local = yield from scene_frames.run_part(bones.locals(poses), 0.6, 1.0)
 
     def read_curves(self, reader):
         """Read from curves: a generator that yields progress."""
         bones = self.bones
         steps = bases(reader.rig(self.armature).curves, bones.pose, self.frames)
-        basis = yield from scene_frames.between(steps, 0.0, 0.6)
+        basis = yield from scene_frames.run_part(steps, 0.0, 0.6)
         clip_reader.check_size(bones.names, basis.volumes())
         self.turned, self.world = basis.turned, reader.world(self.armature)
-        self.local = yield from scene_frames.between(bones.hung(basis), 0.6, 1.0)
+        self.local = yield from scene_frames.run_part(bones.hung(basis), 0.6, 1.0)
         for n, (target, constraint) in enumerate(zip(self.targets, self.constraints, strict=True)):
             self.places[:, n] = reader.place(*target)
             for name, values in self.values.items():
-                values[:, n] = reader.setting(self.armature, *constraint, name)
+                values[:, n] = reader.constraint_values(self.armature, *constraint, name)
         for n, pole in self.poled.items():
             self.poles[:, n] = reader.place(*pole)[:, :3, 3]
 
     def said_on(self, some):
         """The values of curves on some frames, to be compared."""
-        poses = scene_frames.finished(self.bones.poses(self.local.at(some)))
+        poses = scene_frames.run(self.bones.poses(self.local.at(some)))
         world = np.broadcast_to(self.world, (len(self.frames), 4, 4))
         return poses, *(values[some] for values in (world, self.places, *self.values.values(), self.poles))
 
-    def said(self):
+    def evaluated_values(self):
         """The same values of the evaluated scene."""
-        return scene_frames.finished(self.unconstrained()), self.world, self.places, *self.values.values(), self.poles
+        return scene_frames.run(self.keyed_poses()), self.world, self.places, *self.values.values(), self.poles
 
-    def unconstrained(self):
+    def keyed_poses(self):
         """Poses of bones from their keys alone, in armature space; others move with their parents.
 
         A generator that yields progress.
@@ -186,7 +186,7 @@ class Freed:
         poses = np.empty((len(self.frames), len(bones), 4, 4))
         for n, (name, parent) in enumerate(zip(bones.names, bones.parents, strict=True)):
             if name in self.names:
-                poses[:, n] = inheritance.posed(
+                poses[:, n] = inheritance.pose_matrices(
                     bones.rest[n], poses[:, parent], self.basis[n]
                 )  # the parent of a root is ignored
             elif parent < 0:
@@ -199,22 +199,22 @@ class Freed:
     def channels(self, context):
         """The channels to write: a generator that yields progress."""
         bones = self.bones
-        steps = clip_reader.reading(context, self.armature, bones, self.frames, self.local, self.world)
-        reading = yield from scene_frames.between(steps, 0.0, 0.2)
-        clip = yield from scene_frames.between(self.solved(reading.clip), 0.2, SOLVED)
-        self.put = yield from scene_frames.between(reading.locals(clip), SOLVED, 0.95)
+        steps = clip_reader.read_bones(context, self.armature, bones, self.frames, self.local, self.world)
+        reading = yield from scene_frames.run_part(steps, 0.0, 0.2)
+        clip = yield from scene_frames.run_part(self.solve(reading.clip), 0.2, SOLVED)
+        self.put = yield from scene_frames.run_part(reading.locals(clip), SOLVED, 0.95)
         numbers = [bones.names.index(name) for name in self.names]
-        basis = yield from scene_frames.between(bones.based(self.put, numbers), 0.95, 1.0)
+        basis = yield from scene_frames.run_part(bones.channel_values(self.put, numbers), 0.95, 1.0)
         return [channel for row, n in enumerate(numbers) for channel in self._channels(bones.pose[n], n, basis[row])]
 
-    def solved(self, clip):
+    def solve(self, clip):
         """The solved clip of these bones: a generator that yields progress."""
         raise NotImplementedError
 
     def poses(self):
         """The resulting poses, as in Found."""
         bones = self.bones
-        poses = scene_frames.finished(bones.poses(self.put))
+        poses = scene_frames.run(bones.poses(self.put))
         return {name: (poses[:, bones.names.index(name)], None) for name in self.names}
 
     def _channels(self, bone, n, basis):
@@ -239,13 +239,13 @@ class Freed:
         """Sentences about bones that are not displayed where they were put, checked on some frames."""
         bones = self.bones
         some = np.unique(np.linspace(0, len(self.frames) - 1, COMPARED).astype(int))
-        put = scene_frames.finished(bones.poses(self.put.at(some)))
+        put = scene_frames.run(bones.poses(self.put.at(some)))
         seen = scene_frames.Matrices(self.armature, bones.rows, len(some))
 
         def look(depsgraph, number):
             seen.read(self.armature.evaluated_get(depsgraph).pose.bones, number)
 
-        scene_frames.finished(scene_frames.visit(context, self.frames[some], look))
+        scene_frames.run(scene_frames.visit(context, self.frames[some], look))
         far = np.linalg.norm((seen[:] - put)[..., :3, 3], axis=-1)
         for n, name in enumerate(bones.names):
             allowed = slack / self.armature.matrix_world.median_scale

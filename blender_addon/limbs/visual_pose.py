@@ -39,7 +39,7 @@ class Report(Counts):
     problems: list = field(default_factory=list)  # (frame, sentence) about bones not displayed as before
     keys: str = ""  # their number, if not one on every frame
 
-    def troubled(self):
+    def has_problems(self):
         """True if there is something to look at."""
         return bool(self.idle or self.problems)
 
@@ -59,13 +59,15 @@ def _many(count, what):
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def found(context, limbs, frames):
+def prepare(context, limbs, frames):
     """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     chains = [_Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures]
-    yield from scene_frames.between(_look(context, chains, frames), 0.0, SEEN)
+    yield from scene_frames.run_part(_look(context, chains, frames), 0.0, SEEN)
     for number, each in enumerate(chains):
-        yield from scene_frames.between(each.keyed(), *(SEEN + (1 - SEEN) * (number + n) / len(chains) for n in (0, 1)))
+        yield from scene_frames.run_part(
+            each.compute_channels(), *(SEEN + (1 - SEEN) * (number + n) / len(chains) for n in (0, 1))
+        )
 
     def reports(slack):
         return [each.report(context, frames, slack) for each in chains]
@@ -96,7 +98,7 @@ class _Chains:
         self.hung = [n for n, parent in enumerate(above) if parent]
         self.above = [bones.find(parent.name) for parent in above if parent]
         self.inside = [self.names.index(parent.name) if parent and parent.name in names else None for parent in above]
-        self.constraints = _acting(limbs, [bones[name] for name in self.names])
+        self.constraints = _replaced_constraints(limbs, [bones[name] for name in self.names])
         self.flat = np.empty(16 * len(bones), np.float32)
         self.shown, self.said = np.empty((2, len(frames), len(names), 4, 4), np.float32)
         self.parents = np.tile(np.eye(4, dtype=np.float32), (len(frames), len(names), 1, 1))
@@ -116,18 +118,18 @@ class _Chains:
         bones.foreach_get(name, self.flat)
         return scene_frames.matrices(self.flat)
 
-    def keyed(self):
+    def compute_channels(self):
         """Compute the channels of all bones: a generator that yields progress."""
         rig = Rig(self.armature)
         for n, name in enumerate(self.names):
             bone = self.armature.pose.bones[name]
             parents, shown = self.parents[:, n].astype(float), self.shown[:, n].astype(float)
             self._check_scale(name, parents, shown)
-            wanted = inheritance.based(bone.bone, parents, shown)
+            wanted = inheritance.channel_matrices(bone.bone, parents, shown)
             self._check_scale(name, wanted)
-            held = self._held(n, bone, rig, Parts.of(wanted))
+            held = self._changed_channels(n, bone, rig, Parts.of(wanted))
             above = parents if self.inside[n] is None else self.made[self.inside[n]]
-            self.made[n] = inheritance.posed(bone.bone, above, held.matrices())
+            self.made[n] = inheritance.pose_matrices(bone.bone, above, held.matrices())
             self.off.append(self._off(name, self.made[n], shown, self.frames, "no key can hold that"))
             yield (n + 1) / len(self.names)
 
@@ -136,7 +138,7 @@ class _Chains:
         above = [self.parents[:, n].astype(float) if at is None else self.made[at] for n, at in enumerate(self.inside)]
         return {name: (self.made[n], above[n]) for n, name in enumerate(self.names)}
 
-    def _held(self, n, bone, rig, parts):
+    def _changed_channels(self, n, bone, rig, parts):
         """The new channels of a bone, where its values change."""
         said, start = self.said[:, n].astype(float), self.start[n]
         was, mirrored = Parts.of(said), (rot.volumes(said) < 0.0).any()  # mirroring, which parts cannot represent
@@ -212,7 +214,7 @@ class _Chains:
         """Deviations of bones from their former displayed poses, checked on some frames."""
         some = np.unique(np.linspace(0, len(self.frames) - 1, COMPARED).astype(int))
         was = self.shown[some].astype(float)
-        scene_frames.finished(_look(context, [self], self.frames[some]))
+        scene_frames.run(_look(context, [self], self.frames[some]))
         seen, why = self.shown[: len(some)].astype(float), besides_keys(self.armature, self.names)
         frames = self.frames[some]
         return [self._off(name, seen[:, n], was[:, n], frames, why, slack) for n, name in enumerate(self.names)]
@@ -224,7 +226,7 @@ def _worst(off):
     return [] if times <= 1.0 else [tuple(told)]
 
 
-def _acting(limbs, bones):
+def _replaced_constraints(limbs, bones):
     """The constraints that keys replace, as (bone, constraint): those of these limbs, and all others of their bones."""
     own = [(limb.owner, limb.constraint) for limb in limbs]
     others = [(bone.name, each.name) for bone in bones for each in bone.constraints if not each.mute]
@@ -236,7 +238,7 @@ def unwritable(bone, rig, kind):
     reason = not_writable(bone, rig, kind)
     path = actions.rotation_path(bone) if kind == "rotation" else actions.path_of(bone, kind)
     # the modifier would apply to the baked keys again
-    if reason is None and any(actions.reshaped(curve) for curve in rig.curves.get(path, ())):
+    if reason is None and any(actions.has_modifier(curve) for curve in rig.curves.get(path, ())):
         reason = f"{bone.name} has a modifier on its {kind} curve: apply or remove it first"
     return reason
 

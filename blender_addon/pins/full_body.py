@@ -51,13 +51,13 @@ def ready(held, clip, sides):
     """
     if held.body and clip.pose.scales is not None:
         raise CannotBakeError(f"{held.body} cannot move scaled bones: set the scale of all bones to 1")
-    freedoms = _locked(held, clip, held.freedoms | sides)
+    freedoms = _limits_of_locks(held, clip, held.freedoms | sides)
     chains = [_chain(clip.skeleton, pin.bone, pin.first) for pin in held.pins]
-    preferred = knees.preferred(clip.skeleton, chains, freedoms)
-    return _limited(clip.skeleton, freedoms, held.body, held.weights, preferred), list(freedoms)
+    preferred = knees.preferred_rotations(clip.skeleton, chains, freedoms)
+    return _limited_skeleton(clip.skeleton, freedoms, held.body, held.weights, preferred), list(freedoms)
 
 
-def bent(held, clip, places, skeleton, moving):
+def solve_pins(held, clip, places, skeleton, moving):
     """Solve a clip for its pins, starting from its own pose. Returns the errors of the pins too.
 
     Parameters
@@ -77,12 +77,12 @@ def bent(held, clip, places, skeleton, moving):
     if held.method == BALANCED:
         solve = functools.partial(_in_calls, solve) if held.weights else functools.partial(solve, **ONCE)
     elif held.method == "fabrik":
-        solve = functools.partial(_perturbed_if_needed, solve)
-    pose, errors = _said(solve, held.method)
+        solve = functools.partial(_perturb_if_needed, solve)
+    pose, errors = _solve_or_refuse(solve, held.method)
     return bridge.library.Clip(clip.skeleton, pose, clip.fps, clip.loop, up=clip.up), errors[:, : len(held.pins)]
 
 
-def _locked(held, clip, freedoms):
+def _limits_of_locks(held, clip, freedoms):
     """The freedoms of bones that move, with locked axes as limits.
 
     A bone with some locked axes moves about the others, if the clip has no rotation about the locked ones.
@@ -93,7 +93,7 @@ def _locked(held, clip, freedoms):
         if all(stiff) and stiff and name != held.body:
             continue
         if any(stiff):
-            joint, lock = skeleton.index(name), freedom.locked()
+            joint, lock = skeleton.index(name), freedom.with_locked_axes()
             turned = quat.multiply(quat.conjugate(skeleton.rest.rotations[joint]), clip.pose.rotations[:, joint])
             if lock.limit().violation(turned).max() <= LOCKED:
                 freedom = lock
@@ -112,17 +112,17 @@ def _chain(skeleton, bone, first):
     return names
 
 
-def solved(clip, goals, freedoms, method):
+def solve_clip(clip, goals, freedoms, method):
     """Solve a clip by a method of the library. Returns the clip and the errors of the goals, (frames, goals, 2).
 
     `freedoms` are limits by bone name.
     """
-    skeleton = _limited(clip.skeleton, freedoms)
-    pose, errors = _said(functools.partial(_solve, skeleton, clip.pose, goals, method), method)
+    skeleton = _limited_skeleton(clip.skeleton, freedoms)
+    pose, errors = _solve_or_refuse(functools.partial(_solve, skeleton, clip.pose, goals, method), method)
     return bridge.library.Clip(clip.skeleton, pose, clip.fps, clip.loop, up=clip.up), errors
 
 
-def _limited(skeleton, freedoms, body=None, weights=None, preferred=None):
+def _limited_skeleton(skeleton, freedoms, body=None, weights=None, preferred=None):
     """A skeleton with limits by bone name, a bone that slides anywhere, masses, and preferred rotations."""
     allowed = {name: each.limit(ANYWHERE if name == body else None) for name, each in freedoms.items()}
     limits = {name: limit for name, limit in allowed.items() if limit} or None
@@ -137,7 +137,7 @@ def _solve(skeleton, pose, goals, method, **options):
     return bridge.library.solve(skeleton, pose, goals, method, goal_errors=True, workers=None, **options)
 
 
-def _said(solve, method):
+def _solve_or_refuse(solve, method):
     """The pose and the errors of a solution; the reason as a CannotBakeError if the method refuses the problem."""
     try:
         found = solve()
@@ -156,7 +156,7 @@ def _in_calls(solve):
     return found
 
 
-def _perturbed_if_needed(solve):
+def _perturb_if_needed(solve):
     """The pose and the errors without perturbation, except in frames where only perturbation reaches the goals.
 
     FABRIK leaves a straight chain only by perturbation.
@@ -226,7 +226,7 @@ def edges(corners):
     return np.where(found[..., np.newaxis], out, (1.0, 0.0)), found.astype(float)
 
 
-def missed(names, clip, errors):
+def missed_goals(names, clip, errors):
     """(name, length, angle, frame number) of each missed goal, at its worst frame.
 
     The angle is 0 if it is negligible.

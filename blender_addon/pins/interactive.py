@@ -67,7 +67,7 @@ def switch(armature, *, on):
 
 def _listen():
     """Register handlers while anything is held live, and remove them otherwise."""
-    frames = {"depsgraph_update_post": _changed, "frame_change_post": _changed}
+    frames = {"depsgraph_update_post": _on_change, "frame_change_post": _on_change}
     listen(bool(_held), undo_post=_undone, redo_post=_undone, load_pre=leave, **frames)
 
 
@@ -90,7 +90,7 @@ def notes(armature):
 
 
 @contextlib.contextmanager
-def paused():
+def pause():
     """Suspend live pins temporarily."""
     global _busy
     before, _busy = _busy, True
@@ -100,12 +100,12 @@ def paused():
         _busy = before
 
 
-def _changed(scene, depsgraph=None):
+def _on_change(scene, depsgraph=None):
     """Called by Blender after a change of the scene or the frame."""
     rendering = bpy.app.is_job_running("RENDER")  # type: ignore[func-returns-value]
     if not _held or _busy or rendering:
         return
-    with paused():
+    with pause():
         for armature in filter(None, bpy.context.view_layer.objects):
             if here := _held.get(armature.session_uid):
                 _follow(here, armature, depsgraph)
@@ -116,7 +116,7 @@ def _undone(*_):
     for armature in filter(None, bpy.context.view_layer.objects):
         if here := _held.get(armature.session_uid):
             with contextlib.suppress(CannotBakeError):
-                here.undone = _known(here, pins.held(armature), _now(armature))
+                here.undone = _known_base(here, pins.read_pins(armature), _now(armature))
 
 
 def _follow(here, armature, depsgraph):
@@ -124,12 +124,12 @@ def _follow(here, armature, depsgraph):
     undone, here.undone = here.undone, None
     try:
         rig = Rig(armature)
-        held = pins.held(armature, rig)
+        held = pins.read_pins(armature, rig)
         places, now = held.places(depsgraph), _now(armature)
         if held != here.held or not _same(now, here.written):
-            if base := undone or _known(here, held, now):
+            if base := undone or _known_base(here, held, now):
                 here.bases.remove(base)
-            here.bases.append(base or _seen(depsgraph, armature, held))
+            here.bases.append(base or _displayed_base(depsgraph, armature, held))
             clip = here.bases[-1].reading.clip
             here.ready = full_body.ready(held, clip, pins.sides(armature, held, clip))
         elif _same(places, here.places):
@@ -140,12 +140,12 @@ def _follow(here, armature, depsgraph):
         here.problem, here.held = str(error), None
 
 
-def _known(here, held, now):
+def _known_base(here, held, now):
     """The base of a pose restored by undo, for example; None for a new pose."""
     return next((base for base in here.bases if hash(now.tobytes()) in base.left and base.bones == held.bones), None)
 
 
-def _seen(depsgraph, armature, held):
+def _displayed_base(depsgraph, armature, held):
     """The displayed pose, as a base."""
     return _Base(
         held.bones, clip_reader.now(bpy.context, depsgraph, armature, held.bones), scene_frames.read_pose(armature)
@@ -155,13 +155,13 @@ def _seen(depsgraph, armature, held):
 def _bend(here, rig):
     """Set the pose that the pins ask for."""
     armature, base = rig.object, here.bases[-1]
-    clip, errors = full_body.bent(here.held, base.reading.clip, here.places[np.newaxis], *here.ready)
-    made, kept = scene_frames.finished(channels.of_clip(armature, base.reading, clip, rig=rig))
+    clip, errors = full_body.solve_pins(here.held, base.reading.clip, here.places[np.newaxis], *here.ready)
+    made, kept = scene_frames.run(channels.of_clip(armature, base.reading, clip, rig=rig))
     scene_frames.write_pose(armature, _changed_pose(armature, base.pose, made))
     here.written = _now(armature)
     base.left.add(hash(here.written.tobytes()))
     here.kept = tuple(kept)
-    here.missed = tuple(off("pin", *each) for *each, _ in full_body.missed(here.held.names, clip, errors))
+    here.missed = tuple(off("pin", *each) for *each, _ in full_body.missed_goals(here.held.names, clip, errors))
 
 
 def _changed_pose(armature, pose, made):

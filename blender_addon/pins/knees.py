@@ -114,7 +114,7 @@ def _radius(values, others):
     return float(np.max(np.abs(values) / np.sqrt(np.maximum(1.0 - others**2, 1e-12)), initial=0.0))
 
 
-def preferred(skeleton, chains, freedoms):
+def preferred_rotations(skeleton, chains, freedoms):
     """The rotations, (joints, 4), to which a compressed limb bends: of knees, and of other joints straight at rest.
 
     A straight chain has no side of its own. Knees bend in their direction, other joints as their limits allow.

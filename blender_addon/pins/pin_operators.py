@@ -31,7 +31,7 @@ class _Pinning(Refusing):
 
     @staticmethod
     def reason(context):
-        return not_usable(pins.pinned(context)) or not_editable(pins.pinned(context))
+        return not_usable(pins.pinned_armature(context)) or not_editable(pins.pinned_armature(context))
 
 
 class IKCORE_OT_pin(_Pinning):
@@ -81,7 +81,7 @@ def _in_fk(context, armature, chosen):
     for bone in chosen:
         limb = next((limb for limb in limbs if bone.name in limb.controls()), None)
         if limb and not (armature.animation_data and armature.animation_data.action):
-            bone = armature.pose.bones[limb.pinned(bone.name)]
+            bone = armature.pose.bones[limb.fk_control(bone.name)]
             switched += [limb] if limb not in switched else []
         found += [bone] if bone not in found else []
     before = _heads(armature, switched)
@@ -103,7 +103,7 @@ def _heads(armature, limbs):
 def _switch(context, armature, limbs):
     """Set limbs to FK in the displayed pose, without keys."""
     taken = [switching.Taken(limb, 1, to_ik=False) for limb in limbs]
-    scene_frames.finished(ik_from_fk.here(context, [context.scene.frame_current], ik_from_fk.reader(taken)))
+    scene_frames.run(ik_from_fk.here(context, [context.scene.frame_current], ik_from_fk.reader(taken)))
     for channel in (channel for each in taken for channel in each.first(switch=False)):
         armature.path_resolve(channel.path)[channel.index] = channel.values[0]
     for limb in limbs:
@@ -128,7 +128,7 @@ def _all_or_none(listed):
 
 def _idle(context, armature, names):
     """The reason why pinning these bones would move nothing visible, or None."""
-    with interactive.paused():
+    with interactive.pause():
         idle = deform_check.idle(context, armature, names)
     return idle[0] if idle else None
 
@@ -151,7 +151,7 @@ class IKCORE_OT_unpin(_Pinning):
     index: IntProperty(name="Pin", description="Number of the pin in the list. -1: the active pin", default=-1, min=-1)
 
     def execute(self, context):
-        armature = pins.pinned(context)
+        armature = pins.pinned_armature(context)
         listed = armature.ikcore_pins
         index = listed.active if self.index < 0 else self.index
         if index >= len(listed.pins):
@@ -160,12 +160,12 @@ class IKCORE_OT_unpin(_Pinning):
         listed.pins.remove(index)
         listed.active = min(listed.active, max(len(listed.pins) - 1, 0))
         # targets that others made or use stay
-        if target and target.type == "EMPTY" and target.name.startswith(own) and not _used(target):
+        if target and target.type == "EMPTY" and target.name.startswith(own) and not _is_used(target):
             bpy.data.objects.remove(target)
         return {"FINISHED"}
 
 
-def _used(target):
+def _is_used(target):
     """True if anything except the collection that displays it uses an object."""
     return bool(target.children) or target.users > len(target.users_collection)
 
@@ -177,10 +177,10 @@ class IKCORE_OT_live_pins(_Pinning):
     bl_label = "Live"
 
     def execute(self, context):
-        armature = pins.pinned(context)
+        armature = pins.pinned_armature(context)
         if not interactive.is_on(armature):
             try:
-                held = pins.held(armature)
+                held = pins.read_pins(armature)
             except CannotBakeError as error:
                 return self.refuse(error)
             if reason := _idle(context, armature, held.names):
@@ -197,17 +197,17 @@ class IKCORE_OT_bake_pins(FrameRange, Baking):
 
     @staticmethod
     def reason(context):
-        return not_usable(pins.pinned(context))
+        return not_usable(pins.pinned_armature(context))
 
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
             self.frame_start, self.frame_end = scene_range(context.scene)
         return super().invoke(context, event)
 
-    def asked(self, context):
-        armature = pins.pinned(context)
+    def make_job(self, context):
+        armature = pins.pinned_armature(context)
         pins.forget()
-        held = pins.held(armature)
+        held = pins.read_pins(armature)
         if reason := _idle(context, armature, held.names):
             raise CannotBakeError(reason)
         ends, reason = chosen_range(self, context.scene, dict.fromkeys((armature, *(pin.target for pin in held.pins))))
@@ -217,7 +217,7 @@ class IKCORE_OT_bake_pins(FrameRange, Baking):
 
     def steps(self, context, job):
         told = yield from pin_bake.bake(context, *job)
-        self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+        self.report({"WARNING" if told.has_problems() else "INFO"}, told.sentence())
 
     def draw(self, context):
         self.layout.use_property_split = True

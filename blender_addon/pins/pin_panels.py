@@ -29,10 +29,10 @@ class IKCORE_PT_pins(Sidebar):
 
     @classmethod
     def poll(cls, context):
-        return not_usable(pins.pinned(context)) is None
+        return not_usable(pins.pinned_armature(context)) is None
 
     def draw(self, context):
-        layout, width, armature = self.layout, context.region.width, pins.pinned(context)
+        layout, width, armature = self.layout, context.region.width, pins.pinned_armature(context)
         stored, reason = armature.ikcore_pins, _not_held(armature)
         column = layout.column()
         column.enabled = interactive.is_on(armature) or reason is None
@@ -59,7 +59,7 @@ class IKCORE_PT_pins(Sidebar):
 def _not_held(armature):
     """The reason why the pins of an armature cannot be used, or None."""
     try:
-        pins.held(armature)
+        pins.read_pins(armature)
     except CannotBakeError as error:
         return str(error)
     return None

@@ -87,7 +87,7 @@ class IKCORE_PG_pins(bpy.types.PropertyGroup):
     )
 
 
-def pinned(context):
+def pinned_armature(context):
     """The active object, or the armature of which it is a pin, because a dragged pin is the active object."""
     item = context.object
     if item is None or item.type == "ARMATURE":
@@ -115,7 +115,7 @@ class Pin:
 
     def place(self, depsgraph):
         """World matrix of its target."""
-        return scene_frames.placed(self.target, self.subtarget, depsgraph)
+        return scene_frames.world_matrix(self.target, self.subtarget, depsgraph)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Held:
         return found
 
 
-def held(armature, rig=None):
+def read_pins(armature, rig=None):
     """The pins of an armature by value, or a CannotBakeError. `rig` is its Rig, if that has been read."""
     kept, bones = armature.ikcore_pins, armature.pose.bones
     used = [pin for pin in kept.pins if pin.use]
@@ -159,7 +159,7 @@ def held(armature, rig=None):
             raise CannotBakeError(f"{armature.name} has no pinned bone {pin.name}: remove that pin")
     if kept.root_bone and kept.root_bone not in bones:
         raise CannotBakeError(f"{armature.name} has no root bone {kept.root_bone}: choose another one")
-    first = kept.root_bone or branching(bones[used[0].name])
+    first = kept.root_bone or branching_bone(bones[used[0].name])
     pins = tuple(_pin(armature, pin, first) for pin in used)
     below = {bones[pin.bone] for pin in pins if pin.first == first}
     goes = below and first and movable(bones[first], rig or Rig(armature))
@@ -180,10 +180,10 @@ def source(armature):
 
 def sides(armature, held, clip):
     """Bend directions of knees: {name of the lower bone: knees.OneWay}; clip is to be solved."""
-    return knees.one_way(held.knees, clip, _keyed(armature, held)) if held.knees else {}
+    return knees.one_way(held.knees, clip, _keyed_rotations(armature, held)) if held.knees else {}
 
 
-def _keyed(armature, held):
+def _keyed_rotations(armature, held):
     """Keyed rotations of bones below knees relative to rest, by name: {name: (frames, 4)}."""
     animation, action, found = armature.animation_data, source(armature), {}
     curves = actions.by_path(actions.curves_in(action, animation.action_slot)) if action else {}
@@ -213,7 +213,7 @@ def _knees(armature, pins, freedoms):
         knees_of = (_knee([bones[name] for name in limb], heads) for limb in limbs)
         found = tuple(dict.fromkeys(knee for knee in knees_of if knee))
         _bending[armature.session_uid] = (chains, heads.tobytes()), found
-    return tuple(knee for knee in found if freedoms[knee[1]].unset)
+    return tuple(knee for knee in found if freedoms[knee[1]].is_free)
 
 
 def _limbs(bone, first):
@@ -319,7 +319,7 @@ def _hangs(armature, target, subtarget, first):
     return False
 
 
-def branching(bone):
+def branching_bone(bone):
     """The name of the first branching bone from the root to this one; None without any."""
     return next((each.name for each in reversed([bone, *bone.parent_recursive]) if _branches(each)), None)
 

@@ -45,14 +45,14 @@ class Rig:
         return actions.by_path(self.animation.drivers if self.animation else ())
 
     @cached_property
-    def _driven(self):
+    def _driven_paths(self):
         """The owners of driven properties, as the starts of their data paths."""
         return {path.rpartition(".")[0] for path in self.drivers}
 
     def drives(self, bone, prefix):
         """True if drivers move properties of a pose bone whose paths start so."""
         own = actions.path_of(bone, "")[:-1]
-        return own in self._driven and any(path.startswith(prefix) for path in self.drivers)
+        return own in self._driven_paths and any(path.startswith(prefix) for path in self.drivers)
 
     @cached_property
     def animated_constraints(self):
@@ -76,7 +76,7 @@ def chain_of(bone, constraint):
     return tuple(reversed([b.name for b in bones]))
 
 
-def copied(bone):
+def copied_bone(bone):
     """The pose bone that constraints make this one identical to, whatever its channels say, or None."""
     acting = [each for each in bone.constraints if not each.mute]
     if len(acting) != 1 or acting[0].type != "COPY_TRANSFORMS" or acting[0].target != bone.id_data:
@@ -102,7 +102,7 @@ def above(bone, copies):
     return found
 
 
-def own(armature):
+def character_objects(armature):
     """The objects of the character: its children, and all objects that it deforms with theirs."""
     roots = [armature, *skins(armature)]
     return {*roots, *(child for item in roots for child in item.children_recursive)}
@@ -133,7 +133,7 @@ def not_editable(armature):
     return None
 
 
-def not_played(armature, known=()):
+def playback_problem(armature, known=()):
     """The reason why the armature does not simply play its action, or None. `known` are NLA tracks that may play."""
     animation = armature.animation_data
     if armature.type == "ARMATURE" and armature.data.pose_position == "REST":
@@ -151,7 +151,7 @@ def not_played(armature, known=()):
     return None
 
 
-def not_evaluated(context, armature, names=(), followers=()):
+def evaluation_problem(context, armature, names=(), followers=()):
     """The reason why Blender does not evaluate an armature, or these bones and their relatives; or None."""
     shown = armature.evaluated_get(context.evaluated_depsgraph_get())
     if not shown.matrix_world.median_scale:
@@ -184,7 +184,7 @@ def carries(context, armature, bone, others):
     """True if other pose bones below a bone move fully with it. Constraints in between may prevent that."""
     rig = Rig(armature)
     between = {each.name: each for other in others for each in other.parent_recursive if bone in each.parent_recursive}
-    if not any(constrained(each, rig) for each in between.values()):
+    if not any(constraint_problem(each, rig) for each in between.values()):
         return True
     rows = [rig.bones.find(each.name) for each in (bone, *others)]
     pose, before = scene_frames.read_pose(armature), _places(context, armature)[rows]
@@ -210,7 +210,7 @@ def plays(track, animation):
     return len(track.strips) > 0 and not track.mute and (track.is_solo or not solo)
 
 
-def constrained(bone, rig, but=()):
+def constraint_problem(bone, rig, but=()):
     """A sentence about anything but its channels that moves a pose bone, except some constraints; or None."""
     for constraint in bone.constraints:
         if not constraint.mute and constraint not in but:
@@ -223,7 +223,7 @@ def constrained(bone, rig, but=()):
 
 def movable(bone, rig):
     """True if location keys move a pose bone."""
-    held = (bone.parent and bone.bone.use_connect) or all(bone.lock_location) or constrained(bone, rig)
+    held = (bone.parent and bone.bone.use_connect) or all(bone.lock_location) or constraint_problem(bone, rig)
     return not held and not rig.drives(bone, actions.path_of(bone, "location"))
 
 

@@ -28,11 +28,11 @@ class Freedom:
         )
 
     @property
-    def unset(self):
+    def is_free(self):
         """True if the bone is unrestricted."""
         return self.ranges == (None,) * 3 and not any(self.stiffness)
 
-    def locked(self):
+    def with_locked_axes(self):
         """The same with axes of stiffness 1, which do not move at all, kept at rest."""
         stiff = [each >= 1.0 for each in self.stiffness]
         ranges = ((0.0, 0.0) if lock else each for lock, each in zip(stiff, self.ranges, strict=True))

@@ -7,20 +7,20 @@ from mathutils import Matrix
 from . import rotations as rot
 
 
-def posed(bone, parents, bases):
+def pose_matrices(bone, parents, bases):
     """The armature-space matrices, (frames, 4, 4), of a bone from its channels' matrices and those of its parent."""
     if is_plain(bone):
         rest = np.array(bone.matrix_local)
         return rest @ bases if bone.parent is None else parents @ to_parent(bone) @ bases
-    return _converted(bone, parents, bases)
+    return _convert(bone, parents, bases)
 
 
-def based(bone, parents, poses):
+def channel_matrices(bone, parents, poses):
     """The channels' matrices that give a bone these armature-space matrices: the inverse of `posed`."""
     if is_plain(bone):
         above = np.array(bone.matrix_local) if bone.parent is None else parents @ to_parent(bone)
         return rot.inverse(above) @ poses
-    return _converted(bone, parents, poses, invert=True)
+    return _convert(bone, parents, poses, invert=True)
 
 
 def leads(bone, parents):
@@ -28,7 +28,7 @@ def leads(bone, parents):
     places, bases = [], np.tile(np.eye(4), (len(parents), 1, 1))
     for way in np.concatenate([np.zeros((1, 3)), np.eye(3)]):
         bases[:, :3, 3] = way
-        places.append(posed(bone, parents, bases)[:, :3, 3])
+        places.append(pose_matrices(bone, parents, bases)[:, :3, 3])
     return np.stack([place - places[0] for place in places[1:]], axis=-1)
 
 
@@ -44,14 +44,14 @@ def to_parent(bone):
     return rest if bone.parent is None else rot.inverse(np.array(bone.parent.matrix_local)) @ rest
 
 
-def _converted(bone, parents, matrices, *, invert=False):
+def _convert(bone, parents, matrices, *, invert=False):
     """Blender's own conversion, for all kinds of inheritance: one call per frame, with the parent at the origin.
 
     Blender computes in single precision, which is inaccurate far from the origin.
     """
     hung, rest = bone.parent is not None, bone.matrix_local
     options = {"parent_matrix_local": bone.parent.matrix_local} if hung else {}
-    given = _shifted(matrices, -parents) if invert and hung else matrices
+    given = _add_translations(matrices, -parents) if invert and hung else matrices
     if hung:
         above = parents.copy()
         above[:, :3, 3] = 0.0
@@ -63,10 +63,10 @@ def _converted(bone, parents, matrices, *, invert=False):
         made = bone.convert_local_to_pose(Matrix(matrix), rest, invert=invert, **options)
         rows.append([row[:] for row in made])  # numpy takes longer to read a Matrix
     result = np.array(rows)
-    return _shifted(result, parents) if hung and not invert else result
+    return _add_translations(result, parents) if hung and not invert else result
 
 
-def _shifted(matrices, by):
+def _add_translations(matrices, by):
     """Matrices with the translations of others added."""
     moved = matrices.copy()
     moved[:, :3, 3] += by[:, :3, 3]

@@ -50,7 +50,7 @@ class Parts:
         """The parts of some frames."""
         return Parts(self.turned[frames], self.moved[frames], self.scaled[frames])
 
-    def put(self, bones, parts):
+    def replace(self, bones, parts):
         """Replace those of one or some bones."""
         self.turned[:, bones], self.moved[:, bones], self.scaled[:, bones] = parts.turned, parts.moved, parts.scaled
 
@@ -93,7 +93,7 @@ class Bones:
             raise CannotBakeError(f"{armature.name} has no bone {sorted(missing)[0]}: press Detect Feet again")
         deep = {}
         for name in chosen:
-            _sound(pose[name], deep, copies)
+            _store_depth(pose[name], deep, copies)
         found = sorted((deep[name], row, name) for row, name in enumerate(pose.keys()) if name in deep)
         self.rows, self.names = [row for _, row, _ in found], [name for *_, name in found]
         self.pose = [pose[name] for name in self.names]
@@ -128,11 +128,11 @@ class Bones:
         for some, share in pieces(range(len(self)), len(poses)):
             own, below = poses[:, some], self.parents[some] >= 0
             own[:, below] = rot.inverse(poses[:, self.parents[some][below]]) @ own[:, below]
-            local.put(some, self.unsheared(own, some))
+            local.replace(some, self.parts_without_shear(own, some))
             yield share
         return local
 
-    def unsheared(self, matrices, some):
+    def parts_without_shear(self, matrices, some):
         """The Parts of some bones' matrices, if these have no shear."""
         parts = Parts.of(matrices)
         x, y, z = np.moveaxis(rot.axes(matrices), -1, 0)
@@ -148,37 +148,37 @@ class Bones:
     def hung(self, basis):
         """The Parts of bones relative to their parents, from their channel values."""
         if not all(map(inheritance.is_plain, self.rest)):
-            poses = yield from scene_frames.between(self._posed(basis), 0.0, 0.5)
-            return (yield from scene_frames.between(self.locals(poses), 0.5, 1.0))
+            poses = yield from scene_frames.run_part(self._pose_matrices(basis), 0.0, 0.5)
+            return (yield from scene_frames.run_part(self.locals(poses), 0.5, 1.0))
         local = Parts.room(*basis.moved.shape[:2])
         for some, share in pieces(range(len(self)), len(local)):
-            local.put(some, basis[some].under(self.at_rest[some]))
+            local.replace(some, basis[some].under(self.at_rest[some]))
             yield share
         return local
 
-    def _posed(self, basis):
+    def _pose_matrices(self, basis):
         """Armature-space matrices, for any kind of inheritance."""
         poses = np.empty((*basis.moved.shape[:2], 4, 4))
         for n, (bone, parent) in enumerate(zip(self.rest, self.parents, strict=True)):
-            poses[:, n] = inheritance.posed(
+            poses[:, n] = inheritance.pose_matrices(
                 bone, poses[:, parent], basis[n].matrices()
             )  # the parent of a root is ignored
             yield (n + 1) / len(self)
         return poses
 
-    def based(self, local, numbers):
+    def channel_values(self, local, numbers):
         """The channel values of some bones, from transforms relative to the parents: Parts."""
         odd = [row for row, n in enumerate(numbers) if not inheritance.is_plain(self.rest[n])]
-        poses = (yield from scene_frames.between(self.poses(local), 0.0, 0.5)) if odd else None
+        poses = (yield from scene_frames.run_part(self.poses(local), 0.0, 0.5)) if odd else None
         basis, numbers = Parts.room(len(local), len(numbers)), np.array(numbers, int)
         for some, share in pieces(range(len(numbers)), len(local)):
-            basis.put(some, local[numbers[some]].seen_from(self.at_rest[numbers[some]]))
+            basis.replace(some, local[numbers[some]].seen_from(self.at_rest[numbers[some]]))
             yield 0.5 + 0.4 * share
         for some, share in pieces(odd, len(local)):
             made = np.empty((len(local), len(some), 4, 4))
             for column, n in enumerate(numbers[some]):
-                made[:, column] = inheritance.based(self.rest[n], poses[:, self.parents[n]], poses[:, n])
-            basis.put(some, Parts.of(made))
+                made[:, column] = inheritance.channel_matrices(self.rest[n], poses[:, self.parents[n]], poses[:, n])
+            basis.replace(some, Parts.of(made))
             yield 0.9 + 0.1 * share
         return basis
 
@@ -218,12 +218,12 @@ class Bones:
         return [np.flatnonzero(depth == each) for each in range(1, depth.max(initial=0) + 1)]
 
 
-def _sound(bone, deep, copies):
+def _store_depth(bone, deep, copies):
     """Compute the depth of a pose bone and all its ancestors, by name, cached."""
     name = bone.name
     if name not in deep:
         parent = hung_on(bone, copies)
-        deep[name] = _sound(parent, deep, copies) + 1 if parent else 0
+        deep[name] = _store_depth(parent, deep, copies) + 1 if parent else 0
     return deep[name]
 
 

@@ -64,11 +64,11 @@ class SwitchedLimb:
         """The data path of its switch."""
         return f'{actions.path_of(self.bones[self.switch], "")[:-1]}["{self.word}"]'
 
-    def poled(self):
+    def pole_sets_bend(self):
         """True if its pole defines the bend direction, not the twist of its first bone."""
         return bool(self.bones[self.switch].get("pole_vector", True))
 
-    def solved(self):
+    def ik_bones(self):
         """The bones that IK rotates; a heel may have more of them as children."""
         above = {bone.name for bone in self.bones[self.paw.heel].parent_recursive} if self.paw else set()
         for bone in self.bones if self.paw else ():
@@ -81,12 +81,12 @@ class SwitchedLimb:
         names = [*self.fk, *self.turned, *self.ik, self.control, self.pole, *self.rest, self.thigh]
         return names + ([name for name in (self.paw.toe, self.paw.heel, self.paw.pastern) if name] if self.paw else [])
 
-    def pinned(self, name):
+    def fk_control(self, name):
         """The FK control that moves the same part as one of its bones; that of the end for the IK target."""
         pairs = zip((*self.turned, *self.fk, *self.ik), (*self.turned, *self.turned, *self.turned), strict=True)
         return dict(pairs).get(name, self.turned[2])
 
-    def selected(self):
+    def is_selected(self):
         """True if one of its bones is selected."""
         return any(is_selected(self.bones[name]) for name in self.controls())
 
@@ -98,19 +98,19 @@ def switch_of(armature):
 
 def limbs(armature):
     """All switched limbs of an armature whose IK rotates two bones."""
-    found = (_limb(armature, armature.path_resolve(above), bones) for above, bones in _switched(armature))
+    found = (_limb(armature, armature.path_resolve(above), bones) for above, bones in _switched_chains(armature))
     return [limb for limb in found if limb]
 
 
-def standing(armature):
+def fk_legs(armature):
     """The FK bones of limbs with toes, by name, as (thigh, shins, foot, toes).
 
     A paw's toes are children of its foot.
     """
     found, pose = [], armature.pose.bones
-    for _, bones in _switched(armature):
+    for _, bones in _switched_chains(armature):
         fk, _, _, hanging = _copies(armature, bones)
-        fk = _turned(pose, fk)
+        fk = _fk_controls(pose, fk)
         if not all(pose[one] in pose[other].parent_recursive for one, other in pairwise(fk)):
             continue  # those have parents that are to be found
         if hanging and len(fk) > 2:
@@ -120,7 +120,7 @@ def standing(armature):
     return found
 
 
-def _switched(armature):
+def _switched_chains(armature):
     """Chains of switched copying bones, as (data path of the bone with the switch, bones root first)."""
     drivers, found = Rig(armature).drivers, {}
     for path, (driver, *_) in drivers.items():
@@ -164,7 +164,7 @@ def _copies(armature, bones):
     return fk, ik, tuple(bone.name for bone in bones if bone not in hanging), hanging
 
 
-def _turned(pose, fk):
+def _fk_controls(pose, fk):
     """The controls of FK bones: a bone itself, or the nearest ancestor that is a parent of the next one."""
     turned = []
     for name, below in zip(fk, (*fk[1:], None), strict=True):
@@ -204,7 +204,7 @@ def _limb(armature, switch, bones):
         bone.name for bone in pose[above[-1]].children_recursive if not all((*bone.lock_location, *bone.lock_rotation))
     ]
     rest = () if paw else tuple(name for name in below if name not in ik and name != poles[0])
-    turned = _turned(pose, fk)
+    turned = _fk_controls(pose, fk)
     names = solving[0].subtarget, above[-1], poles[0], rest, thigh[0]
     return SwitchedLimb(armature, switch.name, fk, turned, ik, shown, *names, paw)
 

@@ -100,7 +100,7 @@ def inverse_axes(matrices):
     return np.moveaxis(found, (0, 1), (-2, -1))
 
 
-def uneven(sizes):
+def is_uneven(sizes):
     """Mask of sizes (..., 3) that are non-uniform, mirror or flatten."""
     least = -largest(-sizes)
     return ~((least > 0.0) & (largest(sizes) - least <= UNEVEN * least))
@@ -137,14 +137,14 @@ def continuous_eulers(q, order, start):
     before = np.asarray(start, dtype=float)
     for way in () if locked.any() else (angles, _other_way(angles, axes)):
         path = np.unwrap(np.concatenate([before[None], way]), axis=0)
-        other = _unwound(_other_way(path[1:], axes), path[:-1])
+        other = _unwind(_other_way(path[1:], axes), path[:-1])
         if (np.abs(path[1:] - path[:-1]).sum(axis=-1) <= np.abs(other - path[:-1]).sum(axis=-1)).all():
             return path[1:]  # usually the same choice on all frames
     if angles.ndim > 2:
         return np.stack([continuous_eulers(q[:, n], order, before[n]) for n in range(q.shape[1])], axis=1)
     ways = np.stack([angles, _other_way(angles, axes)], axis=1)
     if locked.any():
-        _hold(ways, before, locked, axes)
+        _hold_in_gimbal_lock(ways, before, locked, axes)
     return np.unwrap(np.concatenate([before[None], _nearest(ways, before, locked)]), axis=0)[1:]
 
 
@@ -156,7 +156,7 @@ def _other_way(angles, axes):
     return other
 
 
-def _hold(ways, before, locked, axes):
+def _hold_in_gimbal_lock(ways, before, locked, axes):
     """In gimbal lock, keep the last angle of both choices as before, and let the first compensate."""
     i, j, k = axes
     since = np.maximum.accumulate(np.where(locked, -1, np.arange(len(ways))))[locked]  # frames; before all of them -1
@@ -171,7 +171,7 @@ def _nearest(ways, before, locked):
     """On each frame the choice nearer to the previous angles; in gimbal lock, the previous choice."""
     befores = np.concatenate([np.broadcast_to(before, (1, 2, 3)), ways[:-1]])
     apart = ways[:, np.newaxis] - befores[:, :, np.newaxis]  # (frames, from, to, 3)
-    apart = np.abs(_unwound(apart, 0.0)).sum(axis=-1)
+    apart = np.abs(_unwind(apart, 0.0)).sum(axis=-1)
     to = np.where(locked[:, np.newaxis], (0, 1), apart[..., 1] < apart[..., 0])  # from either choice
     at, path = 0, []
     for first, second in zip(*to.T.tolist(), strict=True):
@@ -180,7 +180,7 @@ def _nearest(ways, before, locked):
     return ways[np.arange(len(ways)), path]
 
 
-def _unwound(angles, before):
+def _unwind(angles, before):
     """Angles with whole turns added, within half a turn of the previous ones."""
     return angles - 2.0 * np.pi * np.round((angles - before) / (2.0 * np.pi))
 

@@ -16,7 +16,7 @@ ENOUGH = 20000  # vertices of a mesh that suffice to estimate masses
 def read(context, armature):
     """The vertices by their most influential bone's name, in the space of its joint, as used by Feet.detect."""
     found, bones = {}, armature.data.bones
-    following = {item: _followed(item, armature) for item in {*skins(armature), *armature.children}}
+    following = {item: _group_bones(item, armature) for item in {*skins(armature), *armature.children}}
     if not any(following.values()):
         return found
     with _at_rest(context, armature):
@@ -50,7 +50,7 @@ def weights(armature):
     """
     found, bones = {}, armature.data.bones
     for item in {*skins(armature), *armature.children}:
-        if followed := _followed(item, armature):
+        if followed := _group_bones(item, armature):
             _collect(item, armature, followed, found, every=1 + len(item.data.vertices) // ENOUGH)
     if not found:
         return {bone.name: (bone.length, (0.0, bone.length / 2, 0.0)) for bone in bones}
@@ -62,7 +62,7 @@ def weights(armature):
     return boxes
 
 
-def _followed(item, armature):
+def _group_bones(item, armature):
     """The bones that vertices of an object follow: one per vertex group, or one for all."""
     if item.type != "MESH":
         return {}
@@ -83,13 +83,13 @@ def _collect(item, armature, followed, found, every=1):
         points = _outof(np.array(bone.bone.matrix_local), _into(np.array(bone.matrix), points))
         found.setdefault(followed, []).append(points)
         return
-    most = np.array([_most(vertices[n], followed) for n in range(0, len(vertices), every)])
+    most = np.array([_heaviest_group(vertices[n], followed) for n in range(0, len(vertices), every)])
     for index, name in followed.items():
         if (most == index).any():
             found.setdefault(name, []).append(points[most == index])
 
 
-def _most(vertex, followed):
+def _heaviest_group(vertex, followed):
     """The vertex group of the bone with the largest weight at a vertex, -1 for none."""
     groups = [group for group in vertex.groups if group.group in followed and group.weight > 0.0]
     return max(groups, key=lambda group: group.weight).group if groups else -1

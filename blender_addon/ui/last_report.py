@@ -18,5 +18,5 @@ class Last:
 
     def of(self, armature):
         """The report of an armature's active action, or None."""
-        action = nla.shown(armature.animation_data)
+        action = nla.current_action(armature.animation_data)
         return self._kept.get((armature.session_uid, action.session_uid)) if action else None

@@ -76,13 +76,13 @@ def redo(bpy, armature):
     feet, foot_job, keys, stage = extension("feet.foot_bake", "feet.foot_job", "feet.keys", "animation.scene_frames")
     request = armature.ikcore_feet
     request.ground = "PLANE"
-    stage.finished(feet.work(bpy.context, foot_job.asked(bpy.context, armature, request)))
+    stage.run(feet.work(bpy.context, foot_job.make_job(bpy.context, armature, request)))
 
     def again():
-        job = foot_job.asked(bpy.context, armature, request)
-        worked = stage.finished(feet.work(bpy.context, job, again=True))
-        made = stage.finished(keys.made(bpy.context, job, *worked, request))
-        stage.finished(feet.write(bpy.context, [feet.Made(job, worked[1], *made, worked[-1])], request))
+        job = foot_job.make_job(bpy.context, armature, request)
+        worked = stage.run(feet.work(bpy.context, job, again=True))
+        made = stage.run(keys.make_keys(bpy.context, job, *worked, request))
+        stage.run(feet.write(bpy.context, [feet.Made(job, worked[1], *made, worked[-1])], request))
 
     return timed(f"redo of {LONG} frames", again)
 

@@ -51,7 +51,7 @@ class Watched:
         return getattr(self.stage, name)
 
     def finished(self, steps):
-        """As stage.finished."""
+        """As stage.run."""
         ticks = [(time.perf_counter(), time.thread_time())]
         ticks += [(time.perf_counter(), time.thread_time()) for _ in steps]
         ticks.append((time.perf_counter(), time.thread_time()))

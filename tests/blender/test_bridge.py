@@ -11,5 +11,5 @@ def test_unusable_is_what_the_library_says(addon):
 
 
 def test_only_a_target_out_of_reach_is_unreached(addon):
-    flags = [flag for flag in Status if addon.bridge.unreached(np.int32(int(flag)))]
+    flags = [flag for flag in Status if addon.bridge.out_of_reach(np.int32(int(flag)))]
     assert flags == [Status.TOO_FAR, Status.TOO_NEAR]

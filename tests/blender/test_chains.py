@@ -137,7 +137,7 @@ def test_a_straight_limb_bends_towards_its_pole(method):
 
 def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
     """It names the bone, the angle and the frame, whichever frame that is."""
-    real, quat = addon.pins.full_body.solved, addon.bridge.rotations
+    real, quat = addon.pins.full_body.solve_clip, addon.bridge.rotations
 
     def twisting(clip, goals, freedoms, method):
         made, errors = real(clip, goals, freedoms, method)
@@ -148,7 +148,7 @@ def test_a_twist_is_a_warning(addon, capfd, monkeypatch):
         return dataclasses.replace(made, pose=addon.bridge.library.Pose(rotations)), errors
 
     armature, _ = walking("leg")
-    monkeypatch.setattr(addon.pins.full_body, "solved", twisting)
+    monkeypatch.setattr(addon.pins.full_body, "solve_clip", twisting)
     bpy.ops.ikcore.bake_ik(solver="LIBRARY", method="ccd")
     told = "with the library solver; limb1: twisted 30° from the displayed pose at frame 34"
     assert f"Warning: Baked 1 IK, 2 bones, 121 frames {told}" in capfd.readouterr().out
@@ -350,10 +350,10 @@ def test_chains_apart_are_problems_apart(addon, monkeypatch):
         rigs.select(armature, *[bone.name for bone in armature.pose.bones])
         return armature
 
-    solved, real = [], addon.pins.full_body.solved
+    solved, real = [], addon.pins.full_body.solve_clip
     monkeypatch.setattr(
         addon.pins.full_body,
-        "solved",
+        "solve_clip",
         lambda clip, goals, *some: solved.append(len(goals)) or real(clip, goals, *some),
     )
     armature = limbs(1)

@@ -32,7 +32,7 @@ needs_mocap = pytest.mark.skipif(not MOCAP.is_dir(), reason="IKCORE_MOCAP names 
 
 
 def read(armature, frames=FRAMES, bones=None):
-    return stage.finished(clips.read(bpy.context, armature, frames, bones))
+    return stage.run(clips.read(bpy.context, armature, frames, bones))
 
 
 def read_through_scene(armature, frames=FRAMES):
@@ -43,11 +43,11 @@ def read_through_scene(armature, frames=FRAMES):
 
 
 def of_clip(*given, **options):
-    return stage.finished(channels.of_clip(*given, **options))
+    return stage.run(channels.of_clip(*given, **options))
 
 
 def copied(*given):
-    return stage.finished(actions.copied(*given))
+    return stage.run(actions.copy_actions(*given))
 
 
 def size_of(clip):
@@ -92,7 +92,7 @@ def changed(clip, seed=7, size=0.3):
 def write(armature, reading, clip, bones=None):
     """Into a new action; returns the sentences."""
     made, kept = of_clip(armature, reading, clip, bones)
-    with actions.swapped(copied([(armature, made)], reading.frames, "Foot IK")):
+    with actions.swap_actions(copied([(armature, made)], reading.frames, "Foot IK")):
         return kept
 
 
@@ -411,7 +411,7 @@ def test_a_cyclic_action_is_a_loop():
     action = armature.animation_data.action
     action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 20
     assert not read(armature).clip.loop
-    assert "differs between frame 1 and frame 20" in read(armature).unclosed
+    assert "differs between frame 1 and frame 20" in read(armature).loop_problem
     for curve in curves_of(armature).values():
         curve.keyframe_points.insert(20, curve.evaluate(1))
     assert read(armature).clip.loop
@@ -438,11 +438,11 @@ def test_curves_that_go_on_in_rounds_are_a_loop():
         assert not read(armature).clip.loop
         curve.modifiers.remove(curve.modifiers[0])
         curve.modifiers.new("CYCLES")
-    assert read(armature).unclosed is None
+    assert read(armature).loop_problem is None
     _rotation_curve(armature).keyframe_points[-1].co.y += 0.5
     reading = read(armature)
     assert not reading.clip.loop
-    assert "spine differs between frame 1 and frame 20" in reading.unclosed
+    assert "spine differs between frame 1 and frame 20" in reading.loop_problem
 
 
 # --- curves ----------------------------------------------------------------------------------------------------------
@@ -656,11 +656,11 @@ def test_overwriting_keeps_the_action_and_a_failure_its_keys(monkeypatch):
 
     monkeypatch.setattr(actions, "write_keys", broken)
     with pytest.raises(MemoryError, match="made by the test"):
-        stage.finished(actions.overwrite([(armature, made)], reading.frames))
+        stage.run(actions.overwrite([(armature, made)], reading.frames))
     assert rigs.state() == before
     assert not modifier.mute
     monkeypatch.setattr(actions, "write_keys", real)
-    stage.finished(actions.overwrite([(armature, made)], reading.frames))
+    stage.run(actions.overwrite([(armature, made)], reading.frames))
     assert armature.animation_data.action == action
     assert len(bpy.data.actions) == 1
     assert modifier.mute
@@ -702,7 +702,7 @@ def test_armatures_that_share_an_action_read_and_write_their_own_slots():
         (armature, of_clip(armature, reading, clip)[0])
         for armature, reading, clip in zip((first, second), readings, wanted, strict=True)
     ]
-    with actions.swapped(copied(work, FRAMES, "Foot IK")):
+    with actions.swap_actions(copied(work, FRAMES, "Foot IK")):
         pass
     assert first.animation_data.action == second.animation_data.action != action
     for armature, clip in zip((first, second), wanted, strict=True):

@@ -100,7 +100,7 @@ def rig(seed, *, even=False):
 
 def by_curves(leg, addon):
     """Samples of the limb from curves, or None."""
-    return addon.animation.scene_frames.finished(
+    return addon.animation.scene_frames.run(
         addon.limbs.sampling._by_curves(bpy.context, addon.limbs.ik_constraints.find_limbs(leg), FRAMES)
     )
 
@@ -110,10 +110,8 @@ def test_curves_say_what_the_scene_does(seed, addon):
     leg = rig(seed)
     (limb,), reader = addon.limbs.ik_constraints.find_limbs(leg), addon.animation.fcurves.Reader(FRAMES)
     assert addon.limbs.sampling.unread(reader, limb) is None
-    read, start = addon.animation.scene_frames.finished(addon.limbs.sampling._read_all(reader, [limb]))
-    shown, shown_start = addon.animation.scene_frames.finished(
-        addon.limbs.sampling._by_scene(bpy.context, [limb], FRAMES)
-    )
+    read, start = addon.animation.scene_frames.run(addon.limbs.sampling._read_all(reader, [limb]))
+    shown, shown_start = addon.animation.scene_frames.run(addon.limbs.sampling._by_scene(bpy.context, [limb], FRAMES))
     for name in set(read) - {"shown", "pose"}:
         size = max(1.0, np.abs(shown[name]).max())
         np.testing.assert_allclose(read[name], shown[name], atol=NEAR * size, err_msg=name)
@@ -138,9 +136,9 @@ def test_bones_that_keep_their_shape_need_no_matrices(seed, addon):
         found += [limb for limb in addon.limbs.ik_constraints.find_limbs(armature) if limb not in found]
     sample, reader = addon.limbs.sampling, addon.animation.fcurves.Reader(FRAMES)
     bpy.context.view_layer.update()
-    made = addon.animation.scene_frames.finished(sample._by_parts(reader, found))
-    seen = addon.animation.scene_frames.finished(sample._by_scene(bpy.context, found, FRAMES))
-    shown = addon.animation.scene_frames.finished(sample._sampled(found, *seen))
+    made = addon.animation.scene_frames.run(sample._by_parts(reader, found))
+    seen = addon.animation.scene_frames.run(sample._by_scene(bpy.context, found, FRAMES))
+    shown = addon.animation.scene_frames.run(sample._sampled(found, *seen))
     for name in sample.COMPARED:
         one, two = getattr(made.limbs, name), getattr(shown.limbs, name)
         np.testing.assert_allclose(one, two, atol=NEAR * max(1.0, np.abs(two).max()), err_msg=name)
@@ -166,14 +164,14 @@ def test_so_do_chains(seed, addon):
 
     read, seen = made(FRAMES), made(FRAMES)
     try:
-        assert addon.animation.scene_frames.finished(freed._by_curves(bpy.context, read, made, limbs, FRAMES))
+        assert addon.animation.scene_frames.run(freed._by_curves(bpy.context, read, made, limbs, FRAMES))
     except addon.rig.armatures.CannotBakeError as error:
-        addon.animation.scene_frames.finished(freed._by_scene(bpy.context, seen, FRAMES))
+        addon.animation.scene_frames.run(freed._by_scene(bpy.context, seen, FRAMES))
         with pytest.raises(addon.rig.armatures.CannotBakeError, match=str(error)[:20]):
-            addon.animation.scene_frames.finished(seen[0].settle())
+            addon.animation.scene_frames.run(seen[0].settle())
         return
-    addon.animation.scene_frames.finished(freed._by_scene(bpy.context, seen, FRAMES))
-    for one, two in zip(read[0].said_on(slice(None)), seen[0].said(), strict=True):
+    addon.animation.scene_frames.run(freed._by_scene(bpy.context, seen, FRAMES))
+    for one, two in zip(read[0].said_on(slice(None)), seen[0].evaluated_values(), strict=True):
         np.testing.assert_allclose(one, two, atol=NEAR * max(1.0, np.abs(two).max()))
 
 

@@ -919,7 +919,7 @@ def work(addon, armature):
     """Run the operator as from the interface, step by step, onto a plane."""
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
     return addon.feet.foot_bake.work(
-        bpy.context, addon.feet.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
+        bpy.context, addon.feet.foot_job.make_job(bpy.context, armature, armature.ikcore_feet)
     )
 
 
@@ -967,9 +967,9 @@ def started(addon, armature, **options):
     cls, said = addon.feet.foot_operators.IKCORE_OT_bake_feet, []
     options = {"output": "NEW", "keys": "EVERY", "mark": True, "options": SimpleNamespace(is_repeat=False), **options}
     operator = SimpleNamespace(bl_label="Bake", report=lambda _, text: said.append(text), **options)
-    operator._keyed = functools.partial(cls._keyed, operator)
+    operator._make_keys = functools.partial(cls._make_keys, operator)
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
-    job = addon.feet.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
+    job = addon.feet.foot_job.make_job(bpy.context, armature, armature.ikcore_feet)
     operator._work, operator._shown = cls.steps(operator, bpy.context, [job]), None
     return operator, said
 
@@ -1041,7 +1041,7 @@ def test_esc_is_asked_often(addon, walker, monkeypatch):
     count, (made, _) = steps(addon.feet.keys.channels.of_clip(walker, whole, clip))
     assert count >= 3 * every
     assert len(made) == 3 * every
-    assert steps(addon.feet.foot_bake.actions.copied([(walker, made)], frames, "Foot IK"))[0] == len(made)
+    assert steps(addon.feet.foot_bake.actions.copy_actions([(walker, made)], frames, "Foot IK"))[0] == len(made)
     assert steps(addon.feet.foot_bake.actions.overwrite([(walker, made)], frames))[0] == len(made)
     walker.pose.bones["Hips"].constraints.new("LIMIT_LOCATION")
     count, reading = steps(clips.read(bpy.context, walker, frames))
@@ -1085,12 +1085,12 @@ def test_failure_changes_nothing(addon, walker, monkeypatch):
 
 def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
     """A repetition from the redo panel gives the same result as without cached data."""
-    job = addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
-    seen, baked, _ = addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
+    job = addon.feet.foot_job.make_job(bpy.context, walker, walker.ikcore_feet)
+    seen, baked, _ = addon.animation.scene_frames.run(addon.feet.foot_bake.work(bpy.context, job))
     monkeypatch.setattr(addon.feet.foot_bake, "_look", lambda *_: pytest.fail("looked again"))
     walker.ikcore_feet.influence = 0.5
-    job = addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
-    kept, changed, _ = addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job, again=True))
+    job = addon.feet.foot_job.make_job(bpy.context, walker, walker.ikcore_feet)
+    kept, changed, _ = addon.animation.scene_frames.run(addon.feet.foot_bake.work(bpy.context, job, again=True))
     assert kept is seen
     assert np.abs(changed.clip.pose.rotations - baked.clip.pose.rotations).max() > 1e-3
 
@@ -1100,9 +1100,9 @@ def test_how_long_each_stage_took(addon, walker):
     told = addon.feet.foot_report.latest(walker)
     assert list(told.times) == ["looked", "baked", "measured", "wrote"]
     assert all(seconds > 0 for seconds in told.times.values())
-    job = addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
-    addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
-    _, _, again = addon.animation.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job, again=True))
+    job = addon.feet.foot_job.make_job(bpy.context, walker, walker.ikcore_feet)
+    addon.animation.scene_frames.run(addon.feet.foot_bake.work(bpy.context, job))
+    _, _, again = addon.animation.scene_frames.run(addon.feet.foot_bake.work(bpy.context, job, again=True))
     assert list(again.times) == ["baked", "measured"]
 
 
@@ -1147,7 +1147,7 @@ def test_two_cancelled_at_any_time(addon, tmp_path, output):
     stop, ended, cls = 0, False, addon.feet.foot_operators.IKCORE_OT_bake_feet
     while not ended:
         operator, _ = started(addon, first, output=output)
-        jobs = [addon.feet.foot_job.asked(bpy.context, walker, first.ikcore_feet) for walker in (first, second)]
+        jobs = [addon.feet.foot_job.make_job(bpy.context, walker, first.ikcore_feet) for walker in (first, second)]
         operator._work, before = cls.steps(operator, bpy.context, jobs), rigs.state()
         writing = (share for share in operator._work if share >= addon.feet.foot_bake.WORKING)
         shares = [share for _, share in zip(range(stop + 1), writing, strict=False)]
@@ -1275,7 +1275,7 @@ def test_a_loop_stays_one(walker):
 def stands(armature, frames):
     """How far points of the feet go while they stand, at most."""
     read = walks.clips.read(bpy.context, armature, np.arange(*frames))
-    clip = walks.stage.finished(read).clip
+    clip = walks.stage.run(read).clip
     feet = ik.Feet.detect(clip.skeleton).with_soles(clip)
     contacts, places = ik.Contacts.detect(clip, feet), feet.positions(clip.skeleton, clip.pose)
     runs = [(key, run) for key in contacts.weights for run in ik.feet.metrics.runs(contacts.planted(*key))]
@@ -1353,8 +1353,8 @@ def test_generated_rigify():
             rigs.key_pose(rig, rng, [frame], bones=legs, size=0.1)
         made, seen = importlib.import_module(f"{EXTENSION}.feet.keys"), {}
         with pytest.MonkeyPatch.context() as patch:
-            real = made.made
-            patch.setattr(made, "made", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+            real = made.make_keys
+            patch.setattr(made, "make_keys", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
             assert bake(ground="PLANE", plane_height=-0.05) == {"FINISHED"}
         assert [leg.chain[:4] for leg in seen["baked"].feet] == [tuple(legs[:4]), tuple(legs[4:])]
         walks.assert_feet(rig, seen["baked"], range(1, 21))

@@ -248,7 +248,7 @@ def test_characters(file, many):
         play(armature, action.name)
         first, last = action.curve_frame_range
         frames = np.arange(np.floor(first), np.ceil(last) + 1)  # keys lie between frames
-        clip = walks.stage.finished(walks.clips.read(bpy.context, armature, frames)).clip
+        clip = walks.stage.run(walks.clips.read(bpy.context, armature, frames)).clip
         feet = ik.Feet.detect(clip.skeleton, vertices=skinned, clip=clip)
         wanted = walks.prepared_and_baked(clip, ik.Ground.plane(up="z"), feet=feet, root_motion=True)
         play(armature, f"{action.name} Foot IK")
@@ -376,7 +376,7 @@ def work(addon, armature, **options):
     kept = armature.ikcore_feet
     for name, value in {**PLANE, **options}.items():
         setattr(kept, name, value)
-    batch = addon.feet.foot_batch.asked(armature, "")
+    batch = addon.feet.foot_batch.make_job(armature, "")
     return addon.feet.foot_batch.work(bpy.context, batch, kept)
 
 

@@ -81,8 +81,8 @@ def bake(**options):
     """Bake, and hand back the job, what was baked, and the report."""
     made, given = importlib.import_module(f"{EXTENSION}.feet.keys"), []
     with pytest.MonkeyPatch.context() as patch:
-        real = made.made
-        patch.setattr(made, "made", lambda *each: given.append(each) or real(*each))
+        real = made.make_keys
+        patch.setattr(made, "make_keys", lambda *each: given.append(each) or real(*each))
         assert bpy.ops.ikcore.bake_feet(**{"ground": "PLANE", "plane_height": HEIGHT} | options) == {"FINISHED"}
     _, job, _, baked, told, _ = given[0]
     return job, baked, told
@@ -221,10 +221,10 @@ def test_cancelled_at_any_time(addon, share):
     armature = walking("basic_human")
     kept = armature.ikcore_feet
     kept.ground, kept.plane_height = "PLANE", HEIGHT
-    job = addon.feet.foot_job.asked(bpy.context, armature, kept)
-    worked = addon.feet.foot_bake.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
+    job = addon.feet.foot_job.make_job(bpy.context, armature, kept)
+    worked = addon.feet.foot_bake.scene_frames.run(addon.feet.foot_bake.work(bpy.context, job))
     before = rigs.state()
-    going = addon.feet.keys.made(bpy.context, job, *worked, kept)
+    going = addon.feet.keys.make_keys(bpy.context, job, *worked, kept)
     while next(going) < share:
         pass
     going.close()
@@ -297,6 +297,6 @@ def test_bones_that_do_not_point_at_each_other(addon):
     poses[:2, ..., :3, :3] = addon.bridge.rotations.to_matrix(turns / np.linalg.norm(turns, axis=-1, keepdims=True))
     poses[1:, :, :3, 3] = rng.uniform(-0.2, 0.2, (2, 20, 3))
     poses[1:, :, 2, 3] -= [[0.3], [0.6]]
-    thigh, shin = addon.feet.foot_controls._reaching(poses, own)[..., :3, :3]
+    thigh, shin = addon.feet.foot_controls._reach_feet(poses, own)[..., :3, :3]
     reached = thigh @ own[1, 0, :3, 3] + shin @ (own[2] - own[1])[0, :3, 3]
     assert np.abs(reached - poses[2, :, :3, 3]).max() < 1e-6

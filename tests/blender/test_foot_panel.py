@@ -25,7 +25,7 @@ def test_options_changed_in_the_redo_panel_are_in_the_sidebar(tmp_path):
     kept = walks.walk(tmp_path).ikcore_feet
     request = SimpleNamespace(**{name: getattr(kept, name) for name in options.names()})
     request.swing_clearance, request.output, request.frame_range = 5.0, "OVERWRITE", "SCENE"
-    request.asked, request.steps, request.refuse = lambda _: None, lambda *_: iter(()), lambda _: {"CANCELLED"}
+    request.make_job, request.steps, request.refuse = lambda _: None, lambda *_: iter(()), lambda _: {"CANCELLED"}
     for repeated in (False, True):
         request.options = SimpleNamespace(is_repeat=repeated)
         assert cls.execute(request, bpy.context) == {"FINISHED"}

@@ -24,7 +24,7 @@ needs_mocap = pytest.mark.skipif(not MOCAP.is_dir(), reason="IKCORE_MOCAP names 
 
 def read(objects, armature, frames=None):
     """The ground, all objects having one shape."""
-    found, notes = stage.finished(ground.read(bpy.context, objects, armature, frames))
+    found, notes = stage.run(ground.read(bpy.context, objects, armature, frames))
     assert notes == []
     return found
 
@@ -230,7 +230,7 @@ def test_what_changes_its_shape_is_told(change):
         lift.keyframe_insert("scale", frame=frame)
     bpy.context.scene.frame_set(1)
     first = [seen([sea], x, y) for x, y, _ in POINTS]
-    found, notes = stage.finished(ground.read(bpy.context, [sea, lift], armature, FRAMES))
+    found, notes = stage.run(ground.read(bpy.context, [sea, lift], armature, FRAMES))
     assert notes == ["Sea deforms: its shape at frame 1 is used"]
     high = heights(ik.Ground(found.parts[-1:], "z"), POINTS)
     assert np.allclose(high, first, atol=1e-5, equal_nan=True)
@@ -243,11 +243,11 @@ def test_a_curve_that_changes_its_shape_is_told():
     line.points.add(1)
     line.points[1].co = (3, 0, 0, 1)
     item = rigs.add_object("Path", curve)
-    assert stage.finished(ground.read(bpy.context, [item], armature, FRAMES))[1] == []
+    assert stage.run(ground.read(bpy.context, [item], armature, FRAMES))[1] == []
     for frame in (1, 10):
         curve.extrude = frame / 10
         curve.keyframe_insert("extrude", frame=frame)
-    notes = stage.finished(ground.read(bpy.context, [item], armature, FRAMES))[1]
+    notes = stage.run(ground.read(bpy.context, [item], armature, FRAMES))[1]
     assert notes == ["Path deforms: its shape at frame 1 is used"]
 
 
@@ -266,7 +266,7 @@ def skinned(armature, groups):
 
 
 def reading_of(armature):
-    return stage.finished(clips.read(bpy.context, armature, np.arange(1, 2)))
+    return stage.run(clips.read(bpy.context, armature, np.arange(1, 2)))
 
 
 def in_world(reading, vertices):
@@ -330,7 +330,7 @@ def test_soles_are_those_that_the_library_finds_in_the_file(file, animation):
     armature.animation_data.action = bpy.data.actions[animation]
     armature.animation_data.action_slot = armature.animation_data.action.slots[0]
     first, last = map(round, bpy.data.actions[animation].curve_frame_range)
-    reading = stage.finished(clips.read(bpy.context, armature, np.arange(first, last + 1)))
+    reading = stage.run(clips.read(bpy.context, armature, np.arange(first, last + 1)))
     here = ik.Feet.detect(reading.clip.skeleton, vertices=skin.read(bpy.context, armature), clip=reading.clip)
     clip = ik.Clip.read(MOCAP / file, animation).convert(up="Z")
     there = ik.Feet.detect(clip.skeleton, vertices=ik.gltf.skin(MOCAP / file), clip=clip)

@@ -414,7 +414,7 @@ def test_cancelled_at_any_time(addon, share, still):
     frames = np.array([1]) if still else np.arange(1, 21)
 
     def work():
-        with operators._completed(bpy.context, limbs, bare) as (every, fresh):
+        with operators._complete_limbs(bpy.context, limbs, bare) as (every, fresh):
             yield from batch.bake(bpy.context, every, frames, fresh, still=still)
 
     steps = work()

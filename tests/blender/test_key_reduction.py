@@ -20,7 +20,7 @@ def within(numbers, tolerance):
 
 def reduced(numbers, tolerance, *args, **options):
     numbers = np.asarray(numbers, float).reshape(len(numbers), -1)
-    return reduce.reduced(numbers, within(numbers, tolerance), *args, **options)
+    return reduce.reduce_keys(numbers, within(numbers, tolerance), *args, **options)
 
 
 def drawn(numbers, keys, slopes, times):
@@ -71,8 +71,8 @@ def test_slopes_are_the_best():
     """The least-squares slopes agree with those of a general solver."""
     rng, keys = np.random.default_rng(3), np.array([0, 5, 6, 20, 41, 60])
     numbers = rng.normal(size=(61, 2)).cumsum(axis=0)
-    units = [reduce.played(np.zeros((61, 1)), keys, row[:, np.newaxis])[:, 0] for row in np.eye(6)]
-    still = reduce.played(numbers, keys, np.zeros((6, 2)))
+    units = [reduce.playback(np.zeros((61, 1)), keys, row[:, np.newaxis])[:, 0] for row in np.eye(6)]
+    still = reduce.playback(numbers, keys, np.zeros((6, 2)))
     firm = np.sqrt(reduce.FIRM) * np.eye(6)
     right = np.concatenate([numbers - still, firm @ np.gradient(numbers, axis=0)[keys]])
     wanted = np.linalg.lstsq(np.concatenate([np.transpose(units), firm]), right, rcond=None)[0]
@@ -97,7 +97,7 @@ def test_no_frame_is_off_by_more(noise, tolerance):
     numbers = np.sin(np.arange(300.0)[:, np.newaxis] * turns) + rng.normal(0, noise, (300, 4))
     keys, slopes = reduced(numbers, tolerance)
     assert np.abs(drawn(numbers, keys, slopes, range(300)) - numbers).max() <= tolerance * (1 + 1e-9)
-    assert np.abs(reduce.played(numbers, keys, slopes) - drawn(numbers, keys, slopes, range(300))).max() < 1e-12
+    assert np.abs(reduce.playback(numbers, keys, slopes) - drawn(numbers, keys, slopes, range(300))).max() < 1e-12
     halves = np.arange(0.5, 299)
     smooth = drawn(numbers, np.arange(300), np.gradient(numbers, axis=0), halves)
     assert np.abs(drawn(numbers, keys, slopes, halves) - smooth).max() <= reduce.BETWEEN * tolerance * (1 + 1e-9)
@@ -118,7 +118,7 @@ def test_a_key_on_every_frame_is_exact():
     numbers = np.random.default_rng(1).normal(size=(200, 3))
     keys, slopes = reduced(numbers, 1e-15)
     assert keys.tolist() == list(range(200))
-    assert np.array_equal(reduce.played(numbers, keys, slopes), numbers)
+    assert np.array_equal(reduce.playback(numbers, keys, slopes), numbers)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -195,10 +195,10 @@ def test_moved_is_what_forward_kinematics_say(mode, inherits):
             wanted.append(after[bone][:, index])
     curves += [reduce.Curve(0, "location", index, moved[0][:, index]) for index in range(3)]
     limb = reduce.Limb(bones, curves)
-    shifts, spins = limb.moved(np.column_stack([*wanted, moved[1]]))
+    shifts, spins = limb.bone_transforms(np.column_stack([*wanted, moved[1]]))
     for n in range(3):
         assert np.abs(places[n] + shifts[n] - places_after[n]).max() < 1e-9
         assert np.abs(quat.to_matrix(spins[n]) @ turns[n] - turns_after[n]).max() < 1e-9
         point = np.array([0.3, -0.2, 0.5])
         there, then = places[n] + turns[n] @ point, places_after[n] + turns_after[n] @ point
-        assert np.abs(there + reduce.carried(shifts[n], spins[n], there - places[n]) - then).max() < 1e-9
+        assert np.abs(there + reduce.tip_translation(shifts[n], spins[n], there - places[n]) - then).max() < 1e-9

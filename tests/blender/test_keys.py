@@ -72,8 +72,8 @@ def both(armature, tolerance=TOLERANCE, ends=None, **options):
     curves_before = {at: rigs.keys_of(curve) for at, curve in curves(armature).items()}
     pose = [bone.matrix_basis.copy() for bone in armature.pose.bones]
     with pytest.MonkeyPatch.context() as patch:
-        real = module.made
-        patch.setattr(module, "made", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+        real = module.make_keys
+        patch.setattr(module, "make_keys", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
         assert bake(**options) == {"FINISHED"}
         baked = seen["baked"]
         smooth(curves(armature), curves_before, first, last)
@@ -251,10 +251,10 @@ def test_cancel_changes_nothing(addon, walker, steps):
     """While it reduces, and from then on until it is done."""
     kept = walker.ikcore_feet
     kept.ground, kept.plane_height, kept.keys = "PLANE", 0.1, "TOLERANCE"
-    job = addon.feet.foot_job.asked(bpy.context, walker, kept)
-    worked = addon.feet.foot_bake.scene_frames.finished(addon.feet.foot_bake.work(bpy.context, job))
+    job = addon.feet.foot_job.make_job(bpy.context, walker, kept)
+    worked = addon.feet.foot_bake.scene_frames.run(addon.feet.foot_bake.work(bpy.context, job))
     before = rigs.state()
-    going = addon.feet.keys.made(bpy.context, job, *worked, kept)
+    going = addon.feet.keys.make_keys(bpy.context, job, *worked, kept)
     for _ in range(steps):
         next(going)
     going.close()

@@ -299,7 +299,9 @@ def test_cancel_changes_nothing(addon, walker, monkeypatch, steps):
     monkeypatch.setattr(addon.feet.foot_bake.clip_reader, "not_from_curves", lambda *_: "asked for by the test")
     bpy.context.scene.frame_set(13, subframe=0.5)
     before = rigs.state()
-    going = addon.feet.foot_bake.work(bpy.context, addon.feet.foot_job.asked(bpy.context, walker, walker.ikcore_feet))
+    going = addon.feet.foot_bake.work(
+        bpy.context, addon.feet.foot_job.make_job(bpy.context, walker, walker.ikcore_feet)
+    )
     for _ in range(steps):
         next(going)
     going.close()

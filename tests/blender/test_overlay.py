@@ -100,11 +100,11 @@ def test_footprints_are_as_long_and_wide_as_the_sole_and_lie_on_the_steps(walker
 def test_a_footprint_shows_what_stands():
     """On the toes: nothing around the heel. A point: a disc."""
     points = np.array([[[0.0, 0, 0], [0, 1, 0], [0, 2, 0]]])
-    toes = trails._rounded(points, np.array([[False, True, True]]), 0.1)
+    toes = trails._round_outlines(points, np.array([[False, True, True]]), 0.1)
     assert (toes[0, :, 1].min().round(3), toes[0, :, 1].max().round(3)) == (1, 2)
-    disc = trails._rounded(points, np.array([[True, False, False]]), 0.1)
+    disc = trails._round_outlines(points, np.array([[True, False, False]]), 0.1)
     np.testing.assert_allclose(np.linalg.norm(disc[0], axis=-1), 0.1, rtol=1e-6)
-    assert trails._rounded(points[:0], np.zeros((0, 3), bool), 0.1).shape == (0, trails.CORNERS, 3)
+    assert trails._round_outlines(points[:0], np.zeros((0, 3), bool), 0.1).shape == (0, trails.CORNERS, 3)
 
 
 def test_points_of_the_moment(walker):

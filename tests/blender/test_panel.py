@@ -117,7 +117,7 @@ def test_the_button_has_the_solver_of_the_panel():
 
 def test_a_solver_chosen_in_the_redo_panel_is_in_the_sidebar(addon):
     leg = rigs.leg()
-    request = SimpleNamespace(solver="TWO_BONE", stored="solver", asked=lambda _: None, steps=lambda *_: iter(()))
+    request = SimpleNamespace(solver="TWO_BONE", stored="solver", make_job=lambda _: None, steps=lambda *_: iter(()))
     for repeated, solver in ((False, "DISPLAYED"), (True, "TWO_BONE")):
         request.options = SimpleNamespace(is_repeat=repeated)
         assert addon.limbs.operators.IKCORE_OT_bake_ik.execute(request, bpy.context) == {"FINISHED"}

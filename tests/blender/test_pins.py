@@ -209,7 +209,7 @@ def test_no_angle_is_said_where_there_is_none_to_speak_of(addon):
         SimpleNamespace(skeleton=SimpleNamespace(offsets=np.eye(3))),
     )
     errors = np.array([[[0.1, 2e-4], [0.1, 0.2], [0.0, 0.2]]])
-    assert [each[1:3] for each in bent.missed("abc", clip, errors)] == [(0.1, 0.0), (0.1, 0.2), (0.0, 0.2)]
+    assert [each[1:3] for each in bent.missed_goals("abc", clip, errors)] == [(0.1, 0.0), (0.1, 0.2), (0.0, 0.2)]
 
 
 def test_ik_locks_and_limits_hold():
@@ -277,7 +277,7 @@ def test_what_one_drags_is_the_active_object(addon):
     armature, targets = held_live()
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.objects.active = targets["hand.L"]
-    assert addon.pins.pins.pinned(bpy.context) == armature
+    assert addon.pins.pins.pinned_armature(bpy.context) == armature
     assert not bpy.ops.ikcore.pin.poll(), "that is for bones"
     assert bpy.ops.ikcore.live_pins() == {"FINISHED"}
     assert not addon.pins.interactive.is_on(armature)
@@ -655,7 +655,7 @@ def test_the_sides_of_knees(addon):
 
     def sides(armature, turns):
         armature.ikcore_pins.balance = False
-        held = addon.pins.pins.held(armature)
+        held = addon.pins.pins.read_pins(armature)
         depsgraph = bpy.context.evaluated_depsgraph_get()
         reading = addon.animation.clip_reader.now(bpy.context, depsgraph, armature, held.bones)
         return knees.one_way(held.knees, reading.clip, turns)
@@ -690,7 +690,7 @@ def test_poses_that_bend_backward_are_within_the_limit(addon):
     knees = importlib.import_module(f"{addon.__name__}.pins.knees")
     armature = straight_legs(bend=0.05)
     pinned(armature, "foot.L")
-    held, rng = addon.pins.pins.held(armature), np.random.default_rng(2)
+    held, rng = addon.pins.pins.read_pins(armature), np.random.default_rng(2)
     reading = addon.animation.clip_reader.now(bpy.context, bpy.context.evaluated_depsgraph_get(), armature, held.bones)
     for size in (0.02, 0.3, 1.0):
         turns = rng.normal(size=(50, 4)) * (0.0, size, size, size) + (1.0, 0.0, 0.0, 0.0)
@@ -704,7 +704,7 @@ def test_spines_and_tails_have_no_knees(addon):
     tail += [(f"tail{n}", f"tail{n - 1}", (0, 0.1 + 0.3 * n, 0.9), (0, 0.4 + 0.3 * n, 0.85)) for n in (1, 2, 3)]
     armature = rigs.person(tail)
     pinned(armature, "head", "tail3", "hand.R", "toes.L")
-    assert [knee[1] for knee in addon.pins.pins.held(armature).knees] == ["forearm.R", "shin.L"]
+    assert [knee[1] for knee in addon.pins.pins.read_pins(armature).knees] == ["forearm.R", "shin.L"]
 
 
 # --- what cannot be pinned, and what locks keep -----------------------------------------------------------------------
@@ -816,7 +816,7 @@ def mixamo_live():
 def test_a_mixamo_person_is_held(addon):
     """Hands and feet are at their pins; knees and elbows are found, though arms are straight and Y is up."""
     armature, targets = mixamo_live()
-    triples = {(upper[-6:], lower[-7:]) for upper, lower, _ in addon.pins.pins.held(armature).knees}
+    triples = {(upper[-6:], lower[-7:]) for upper, lower, _ in addon.pins.pins.read_pins(armature).knees}
     assert len(triples) == 4
     before = heads(armature, *MIXAMO)
     targets["mixamorig:LeftHand"].location += Vector((-0.4, -0.3, -0.3))

@@ -38,12 +38,12 @@ def steps(addon, armature, **options):
     request = SimpleNamespace(**defaults, plane_normal=(0, 0, 1))
     request.__dict__.update(ground="OBJECTS", ground_objects=[SimpleNamespace(name="Hill")])
     request.__dict__.update(options)
-    job = addon.feet.placement_job.asked(bpy.context, armature, request, placement.options(request))
+    job = addon.feet.placement_job.make_job(bpy.context, armature, request, placement.options(request))
     return addon.feet.placement_bake.bake(bpy.context, job)
 
 
 def report(addon, armature, **options):
-    return addon.animation.scene_frames.finished(steps(addon, armature, **options))
+    return addon.animation.scene_frames.run(steps(addon, armature, **options))
 
 
 def above_hill(places):
@@ -85,7 +85,7 @@ def test_eight_feet_stand_and_the_body_tilts(spider):
 def test_what_was_done_is_said(addon, spider):
     told = report(addon, spider)
     assert told.legs == [f"{side} {n}" for n in range(1, 5) for side in ("left", "right")]
-    assert not told.troubled()
+    assert not told.has_problems()
     assert told.sentence().startswith("Placed 8 legs (left 1, right 1, left 2")
     assert ". Body 4.6 cm up, tilted 17°" in told.sentence()
 

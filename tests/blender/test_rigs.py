@@ -61,7 +61,7 @@ def bake(**options):
 def found(armature):
     """The legs that are found, by name: from thigh to toes, or as far as there are bones."""
     legs = importlib.import_module(f"{EXTENSION}.feet.legs")
-    chains = {leg.name: leg.chain for leg in legs.found(bpy.context, armature)}
+    chains = {leg.name: leg.chain for leg in legs.detect_legs(bpy.context, armature)}
     return {name: tuple(joint for joint in chain if joint in armature.pose.bones) for name, chain in chains.items()}
 
 

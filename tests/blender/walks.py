@@ -99,7 +99,7 @@ def ground_of(names):
 def read(armature):
     """An armature's action as a clip, read by the bridge, whose agreement with Blender's display is tested there."""
     first, last = armature.animation_data.action.curve_frame_range
-    return stage.finished(clips.read(bpy.context, armature, np.arange(round(first), round(last) + 1))).clip
+    return stage.run(clips.read(bpy.context, armature, np.arange(round(first), round(last) + 1))).clip
 
 
 def prepared_and_baked(clip, ground, feet=None, **options):
