@@ -95,7 +95,7 @@ def starts_of(skeleton: ik.Skeleton, poses: ik.Pose, problem: Problem) -> dict[s
     return {
         "rest": problem.rest,
         "the nearest": postures.nearest(problem.rest, *problem.ends)[0],
-        "8 nearest": postures.blended(problem.rest, *problem.ends),
+        "8 nearest": postures.blend(problem.rest, *problem.ends),
         "the map": by_map.nearest(problem.rest, *problem.ends)[0],
         "rbf": ik.learned.RbfPoses(skeleton, poses, GOALS, EXAMPLES).pose(problem.rest, *problem.ends),
     }

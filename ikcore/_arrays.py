@@ -38,7 +38,7 @@ def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def transformed(matrices: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+def transform_vectors(matrices: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
     """Matrices (..., 3, 3) times vectors (..., 3), likewise: the libraries behind `@` differ between machines."""
     x, y, z = (vectors[..., axis : axis + 1] for axis in range(3))
     return np.asarray(matrices[..., 0] * x + matrices[..., 1] * y + matrices[..., 2] * z)
@@ -138,7 +138,7 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
     ):  # the mask of an array that has none is slow to get
         raise TypeError(f"{name}: expected an array without mask; fill it with NaN to have items left out")
     if array.dtype.kind not in "biuf":
-        given = shown(value) if array.dtype.kind in "OUS" else array.dtype
+        given = as_text(value) if array.dtype.kind in "OUS" else array.dtype
         raise TypeError(f"{name}: expected real numbers, got {given}")
     if array.ndim < len(row) or array.shape[array.ndim - len(row) :] != row:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got shape {array.shape}")
@@ -180,7 +180,7 @@ def _shape(row: tuple[int, ...]) -> str:
     return f"({', '.join(['...', *map(str, row)])})"
 
 
-def shown(value: Any, written: Callable[[Any], str] = repr) -> str:
+def as_text(value: Any, written: Callable[[Any], str] = repr) -> str:
     """A value as text for error messages, shortened."""
     try:
         text = written(value)
@@ -207,5 +207,5 @@ def whole_number(value: Any) -> int:
 def switch(name: str, value: Any) -> bool:
     """An argument that is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}: expected True or False, got {shown(value)}")
+        raise TypeError(f"{name}: expected True or False, got {as_text(value)}")
     return bool(value)

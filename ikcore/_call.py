@@ -100,15 +100,15 @@ def _call_with_long_rows(
     """
     longest = int(np.argmax(shape))
 
-    def turned(array: NDArray[Any]) -> NDArray[Any]:
+    def swap_longest(array: NDArray[Any]) -> NDArray[Any]:
         return np.swapaxes(array, longest, len(shape) - 1)
 
     sweep = inputs | {
-        name: turned(np.broadcast_to(inputs[name], shape + inputs[name].shape[len(axes) :]))
+        name: swap_longest(np.broadcast_to(inputs[name], shape + inputs[name].shape[len(axes) :]))
         for name, axes in _leading_axes(solver, inputs).items()
     }
     made = _call_in_blocks(solver, sweep, (), workers, "C")
-    return turned(made) if isinstance(made, np.ndarray) else tuple(map(turned, made))
+    return swap_longest(made) if isinstance(made, np.ndarray) else tuple(map(swap_longest, made))
 
 
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:

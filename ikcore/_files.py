@@ -133,12 +133,12 @@ def too_much(asked: int, given: int) -> str | None:
     return f"{asked / 1e9:.1f} GB of memory from {given / 1e6:.2g} MB of file"
 
 
-def quoted(words: str) -> str:
+def quote(words: str) -> str:
     """Words of a file for a message: in quotes, shortened, and without control characters."""
-    return repr(cut(words))
+    return repr(shorten(words))
 
 
-def cut(words: object, most: int = 40) -> str:
+def shorten(words: object, most: int = 40) -> str:
     """The same without quotes."""
     text = str(words)
     return text if len(text) <= most else f"{text[:most]}..."

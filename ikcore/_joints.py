@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ikcore._arrays import shown, whole_number
+from ikcore._arrays import as_text, whole_number
 from ikcore.pose import Pose
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str
         return start
     if not 0 <= chain < len(above):
         above_it = f"{len(above) - 1} joint{'s' * (len(above) != 2)} above it"
-        raise ValueError(f"{where}: expected 0 to {len(above) - 1}, as {end!r} has {above_it}, got {shown(chain)}")
+        raise ValueError(f"{where}: expected 0 to {len(above) - 1}, as {end!r} has {above_it}, got {as_text(chain)}")
     return above[chain]
 
 
@@ -43,7 +43,7 @@ def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
     return list(above[above.index(start) :: -1])
 
 
-def followed(skeleton: Skeleton, joints: Sequence[str | int]) -> list[int]:
+def chain_indices(skeleton: Skeleton, joints: Sequence[str | int]) -> list[int]:
     """The indices of joints, each of which is the child of the previous one."""
     if isinstance(joints, str) or not isinstance(joints, Iterable):
         raise TypeError(f"joints: expected a list of joints, got {joints!r}")
@@ -77,7 +77,7 @@ def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
 def check_chain(chain: Any, name: str = "chain") -> None:
     """Refuse values that cannot be the start of a chain."""
     if chain is not None and not is_name_or_number(chain):
-        raise TypeError(f"{name}: expected a joint's name, or how many joints above may turn, got {shown(chain)}")
+        raise TypeError(f"{name}: expected a joint's name, or how many joints above may turn, got {as_text(chain)}")
 
 
 def is_name_or_number(value: Any) -> bool:

@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from ikcore._arrays import shown, whole_number
+from ikcore._arrays import as_text, whole_number
 
 # Items, or joints of items, per call of C: each call takes at most a tenth of a second. Ctrl-C is handled between
 # calls.
@@ -30,9 +30,9 @@ def thread_count(workers: int | None) -> int:
     try:
         workers = whole_number(workers)
     except TypeError:
-        raise TypeError(f"workers: expected a whole number, or None for all cores, got {shown(workers)}") from None
+        raise TypeError(f"workers: expected a whole number, or None for all cores, got {as_text(workers)}") from None
     if not 1 <= workers <= _MOST_WORKERS:
-        raise ValueError(f"workers: expected 1 to {_MOST_WORKERS}, or None for all cores, got {shown(workers)}")
+        raise ValueError(f"workers: expected 1 to {_MOST_WORKERS}, or None for all cores, got {as_text(workers)}")
     return workers
 
 

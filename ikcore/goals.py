@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ikcore._arrays import rows, shown
+from ikcore._arrays import as_text, rows
 from ikcore._joints import check_chain, is_name_or_number
 from ikcore._record import record
 from ikcore.solving.tasks import GOAL_ARRAYS, Making, Task
@@ -107,7 +107,7 @@ class Reach(Goal):
             raise ValueError(f"{_name(self)}.pole: it belongs to a position, and there is none")
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        placed = made.placed()
+        placed = made.joint_fields()
         if self.position is not None:
             yield made.task("PLACE", ("position", "weight", "pole"), **placed)
         if self.rotation is not None:
@@ -186,7 +186,7 @@ class Look(Goal):
 
     def _tasks(self, made: Making) -> Iterator[Task]:
         up = made.point("up") if self.up is None else made.axis("up")
-        yield made.task("LOOK", ("position", "weight", "pole"), **made.placed(), axis=made.axis("axis"), up=up)
+        yield made.task("LOOK", ("position", "weight", "pole"), **made.joint_fields(), axis=made.axis("axis"), up=up)
 
 
 @record
@@ -249,7 +249,7 @@ class Distance(Goal):
         _check_end(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        task = made.task("DISTANCE", ("position", "distance", "weight"), **made.placed())
+        task = made.task("DISTANCE", ("position", "distance", "weight"), **made.joint_fields())
         if task.distance is not None and np.any(task.distance < 0):
             raise ValueError(f"{made.where}.distance: expected 0 or more, got {np.nanmin(task.distance):g}")
         yield task
@@ -314,7 +314,7 @@ class Relative(Goal):
         _check_place_or_turn(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        placed = made.placed()
+        placed = made.joint_fields()
         if self.position is not None:
             yield made.task("PLACE", ("position", "weight"), **placed)
         if self.rotation is not None:
@@ -360,7 +360,7 @@ class CentreOfMass(Goal):
         _check_chain_of_mass(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        yield made.task("CENTRE_OF_MASS", ("position", "weight"), **made.weighed())
+        yield made.task("CENTRE_OF_MASS", ("position", "weight"), **made.mass_centre_fields())
 
 
 @record
@@ -419,7 +419,7 @@ class Inside(Goal):
                 raise ValueError("Inside(None).offset: it is of a joint, and this is about the centre of mass")
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        placed = made.weighed() if self.joint is None else made.placed()
+        placed = made.mass_centre_fields() if self.joint is None else made.joint_fields()
         yield made.task("INSIDE", ("position", "normal", "distance", "weight"), **placed)
 
     @classmethod
@@ -452,7 +452,7 @@ class Inside(Goal):
         if at.ndim != 2 or len(at) < 3:
             raise ValueError(f"corners: expected three or more points, (n, 3), got shape {at.shape}")
         if above.ndim != 1 or not above.any():
-            raise ValueError(f"up: expected a direction, three numbers, got {shown(up)}")
+            raise ValueError(f"up: expected a direction, three numbers, got {as_text(up)}")
         sides = np.roll(at, -1, axis=0) - at
         normals = np.cross(above, sides)
         middle = at.mean(axis=0)
@@ -524,7 +524,7 @@ class Outside(Goal):
     level: int = 0
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        yield made.task("OUTSIDE", ("position", "end", "distance", "weight"), **made.placed())
+        yield made.task("OUTSIDE", ("position", "end", "distance", "weight"), **made.joint_fields())
 
 
 @record
@@ -567,7 +567,7 @@ class Posture(Goal):
 
 
 def _name(goal: Any) -> str:
-    return f"{type(goal).__name__}({shown(goal.joint)})" if hasattr(goal, "joint") else type(goal).__name__
+    return f"{type(goal).__name__}({as_text(goal.joint)})" if hasattr(goal, "joint") else type(goal).__name__
 
 
 _HIGHEST_LEVEL = 1_000_000
@@ -581,7 +581,7 @@ def _check(goal: Any) -> None:
     for name in ("joint", "other"):
         joint = getattr(goal, name, "")
         if not is_name_or_number(joint) and not (joint is None and (type(goal), name) in _MAY_LACK):
-            raise TypeError(f"{_name(goal)}.{name}: expected the name or index of a joint, got {shown(joint)}")
+            raise TypeError(f"{_name(goal)}.{name}: expected the name or index of a joint, got {as_text(joint)}")
     for name in ("chain", "other_chain"):
         if (chain := getattr(goal, name, None)) is not None:
             check_chain(chain, f"{_name(goal)}.{name}")
@@ -589,9 +589,9 @@ def _check(goal: Any) -> None:
     if level == 0 and type(level) is int:
         return  # the usual case
     if isinstance(level, str) or not is_name_or_number(level):
-        raise TypeError(f"{_name(goal)}.level: expected a whole number, got {shown(level)}")
+        raise TypeError(f"{_name(goal)}.level: expected a whole number, got {as_text(level)}")
     if not 0 <= level <= _HIGHEST_LEVEL:
-        raise ValueError(f"{_name(goal)}.level: expected 0 to {_HIGHEST_LEVEL}, got {shown(level)}")
+        raise ValueError(f"{_name(goal)}.level: expected 0 to {_HIGHEST_LEVEL}, got {as_text(level)}")
 
 
 def _check_place_or_turn(goal: Reach | Relative) -> None:
@@ -614,7 +614,7 @@ def _check_chain_of_mass(goal: CentreOfMass | Inside) -> None:
     """Check that the chain is named. A number would count joints above another one, and there is none."""
     if goal.chain is not None and not isinstance(goal.chain, str):
         raise TypeError(
-            f"{_name(goal)}.chain: expected the name of a joint, got {shown(goal.chain)}; a number says how"
+            f"{_name(goal)}.chain: expected the name of a joint, got {as_text(goal.chain)}; a number says how"
             " many joints above a goal's own, and the centre of mass is no joint"
         )
 
@@ -627,7 +627,7 @@ def open_arrays(goal: Goal) -> list[str]:
     return [name for name in GOAL_ARRAYS if getattr(goal, name, None) is ...]
 
 
-def completed(goal: Any, arrays: Iterator[ArrayLike]) -> Goal:
+def with_arrays(goal: Any, arrays: Iterator[ArrayLike]) -> Goal:
     """The goal with the next arrays in place of its ellipses."""
     made: Goal = replace(goal, **{name: next(arrays) for name in open_arrays(goal)})
     return made

@@ -69,12 +69,14 @@ def momentum(
     off, arm = places - centre, centre - world.positions
     carried = _subtree_sums(skeleton, masses, -2)
     moment = _subtree_sums(skeleton, masses * off, -2)
-    turning = _subtree_sums(skeleton, own + masses[..., np.newaxis] * _turning(off, off), -3) + _turning(moment, arm)
+    turning = _subtree_sums(
+        skeleton, own + masses[..., np.newaxis] * _momentum_matrix(off, off), -3
+    ) + _momentum_matrix(moment, arm)
     found = np.zeros((*pose.shape, 6, 2, count, 3), dtype)
-    found[..., :3, 0, :, :] = np.moveaxis(-_crossing(moment + carried * arm), -3, -2)
+    found[..., :3, 0, :, :] = np.moveaxis(-_cross_matrices(moment + carried * arm), -3, -2)
     found[..., 3:, 0, :, :] = np.moveaxis(turning, -3, -2)
     found[..., :3, 1, :, :] = np.moveaxis(carried[..., np.newaxis] * np.eye(3, dtype=dtype), 0, 1)
-    found[..., 3:, 1, :, :] = np.moveaxis(_crossing(moment), -3, -2)
+    found[..., 3:, 1, :, :] = np.moveaxis(_cross_matrices(moment), -3, -2)
     return found.reshape(*pose.shape, 6, 6 * count)
 
 
@@ -97,14 +99,14 @@ def _subtree_sums(skeleton: Skeleton, values: NDArray[Any], joints: int) -> NDAr
     return np.moveaxis(total, 0, joints)
 
 
-def _crossing(v: NDArray[Any]) -> NDArray[Any]:
+def _cross_matrices(v: NDArray[Any]) -> NDArray[Any]:
     """The cross product matrices of vectors: v x."""
     made = np.zeros((*v.shape, 3), v.dtype)
     made[..., 0, 1], made[..., 0, 2], made[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
     return np.asarray(made - np.swapaxes(made, -1, -2))
 
 
-def _turning(r: NDArray[Any], s: NDArray[Any]) -> NDArray[Any]:
+def _momentum_matrix(r: NDArray[Any], s: NDArray[Any]) -> NDArray[Any]:
     """The matrix that takes w to the angular momentum r x (w x s)."""
     dot = np.sum(r * s, axis=-1)[..., np.newaxis, np.newaxis]
     return np.asarray(dot * np.eye(3, dtype=r.dtype) - s[..., np.newaxis] * r[..., np.newaxis, :])

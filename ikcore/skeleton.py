@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
-from ikcore._arrays import number_type, shown, whole_number
+from ikcore._arrays import as_text, number_type, whole_number
 from ikcore._joint_numbers import SYMMETRIC, name_list, numbers_of_joints, one_each, unique_names, whole_numbers
 from ikcore._joints import path, start_of
 from ikcore._record import record
@@ -237,9 +237,9 @@ class Skeleton:
         try:
             number = whole_number(joint)
         except TypeError:
-            raise TypeError(f"expected the name or index of a joint, got {shown(joint)}") from None
+            raise TypeError(f"expected the name or index of a joint, got {as_text(joint)}") from None
         if not 0 <= number < len(self):
-            raise ValueError(f"expected a joint, 0 to {len(self) - 1}, got {shown(number)}")
+            raise ValueError(f"expected a joint, 0 to {len(self) - 1}, got {as_text(number)}")
         return number
 
     def children(self, joint: str | int) -> tuple[int, ...]:
@@ -371,15 +371,22 @@ class Skeleton:
         return hash((self._names, self.parents.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits, *self._given())
+        return Skeleton, (
+            self.parents,
+            self.offsets,
+            self._data.rests,
+            self._names,
+            self._limits,
+            *self._core_arguments(),
+        )
 
     def _with_limits(self, limits: Sequence[Limit | None], preferred: NDArray[Any] | None = None) -> Skeleton:
         """The same skeleton with these limits, and with these preferred rotations if they are given."""
-        masses, centres, own, *others = self._given()
+        masses, centres, own, *others = self._core_arguments()
         given = masses, centres, own if preferred is None else preferred, *others
         return Skeleton(self.parents, self.offsets, self.rest.rotations, self.names, limits, *given)
 
-    def _given(self) -> tuple[NDArray[Any] | None, ...]:
+    def _core_arguments(self) -> tuple[NDArray[Any] | None, ...]:
         """Masses to compliances as arguments: None where there are none but the default."""
         masses, centres, preferred, caps = self.masses, self.centres, self._numbers[:, 10:14], self.caps
         inertias, compliances = self.inertias, self.compliances
@@ -401,10 +408,10 @@ class Skeleton:
         if limits is None:
             return (None,) * len(self)
         if not isinstance(limits, (Mapping, Sequence)) or isinstance(limits, str):
-            raise TypeError(f"limits: expected a mapping or a list of Limit, got {shown(limits)}")
+            raise TypeError(f"limits: expected a mapping or a list of Limit, got {as_text(limits)}")
         for limit in limits.values() if isinstance(limits, Mapping) else limits:
             if not isinstance(limit, Limit) and limit is not None:
-                raise TypeError(f"limits: expected a Limit, or None for a free joint, got {shown(limit)}")
+                raise TypeError(f"limits: expected a Limit, or None for a free joint, got {as_text(limit)}")
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}
             if len(by_joint) < len(limits):

@@ -9,7 +9,7 @@
 
 from ikcore._core import isa
 from ikcore.solving.broyden import broyden
-from ikcore.solving.custom_methods import composed
+from ikcore.solving.custom_methods import custom_method
 from ikcore.solving.derivatives import jacobian
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
@@ -26,7 +26,7 @@ __all__ = [
     "broyden",
     "ccd",
     "circle",
-    "composed",
+    "custom_method",
     "dls",
     "fabrik",
     "follow",

@@ -13,7 +13,7 @@ from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.soles import hung, points_and_joints, walked
+from ikcore.feet.soles import hung, points_and_joints, world_points
 
 ROUNDING = 1e-9  # metres for such a leg, and sines: what differs by no more is the same
 
@@ -96,7 +96,7 @@ def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     bent = {leg.name: {"joint": Sole(toes, (0.0, 0.0, 0.0))} if (toes := _toes(leg)) else {} for leg in feet}
     soles = [{**leg.soles, **bent[leg.name]} for leg in feet]
     hangs = hung(skeleton, [sole for each in soles for sole in each.values()])
-    found = walked(skeleton, clip.pose, *hangs, [joint for each in joints for joint in each])
+    found = world_points(skeleton, clip.pose, *hangs, [joint for each in joints for joint in each])
     places, at, turns = (values.astype(np.float64, copy=False) for values in found)
     legs, point, joint = [], 0, 0
     for leg, each, names in zip(feet, joints, soles, strict=True):

@@ -14,7 +14,7 @@ from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, in_rounds, tangent
 from ikcore.clips.smoothing import spline
 from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
-from ikcore.feet.paths import smoothed, spread
+from ikcore.feet.paths import smooth, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
@@ -150,7 +150,7 @@ def _rise(hung: list[_Leg], paths: list[FootPath], scene: Scene, *, rounds: bool
             rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
             if not rougher.any():
                 break
-            share = smoothed(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
+            share = smooth(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
             share = in_rounds(share) if rounds else share
             weights = weights + share * (np.sqrt(weights) - weights)
         return found
@@ -206,7 +206,7 @@ def _most_with_bent_knee(leg: _Leg, rise: Array, scene: Scene) -> Array:
     way[:, scene.axis] += leg.over
     added = np.minimum(np.maximum(bend - source, 0), _SOFT_BEND)
     added += np.where(leg.over > 0, np.maximum(_half_bend(size(way), leg) - bend, 0), 0)
-    least = np.minimum(source + smoothed(added, MOMENT, scene.fps) - _LESS_BEND, _SOFT_BEND)
+    least = np.minimum(source + smooth(added, MOMENT, scene.fps) - _LESS_BEND, _SOFT_BEND)
     most = _until(leg, height, leg.size * np.sqrt(1 - least * least), 1.0, scene)
     return np.where((bend < least) & (leg.stands > 0), most, np.inf)
 
@@ -219,7 +219,7 @@ def _jerk(places: Array, scene: Scene) -> Array:
     for _ in range(3):
         places = places[apart:] - places[:-apart]
     near = np.clip(np.arange(frames) - (frames - len(places)) // 2, 0, len(places) - 1)
-    return smoothed(size(places), 2 * WHILE, scene.fps)[near]
+    return smooth(size(places), 2 * WHILE, scene.fps)[near]
 
 
 def _followed(paths: list[FootPath], scene: Scene) -> Array:
@@ -273,7 +273,7 @@ def _aside(along: Array, hung: list[_Leg], rise: Array, paths: list[FootPath], s
     found = along.copy()
     for axis in np.flatnonzero(lack.any(axis=0)).tolist():
         ahead, back = (spread(np.maximum(each, 0), WHILE, scene.fps) for each in (lack[:, axis], -lack[:, axis]))
-        found[:, axis] += smoothed(ahead - back, WHILE, scene.fps)
+        found[:, axis] += smooth(ahead - back, WHILE, scene.fps)
     most, far = scene.settings.shift * max(path.motion.scale for path in paths), size(found)
     return np.asarray(found * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
 
@@ -296,8 +296,8 @@ def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
     xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
-    slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, WHILE, scene.fps) * share
-    slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, WHILE, scene.fps) * share
+    slope[:, first] = smooth((xz * yy - yz * xy) / determinant, WHILE, scene.fps) * share
+    slope[:, second] = smooth((yz * xx - xz * xy) / determinant, WHILE, scene.fps) * share
     steep = size(slope)
     slope *= (np.minimum(steep, tangent(_TILT)) / np.maximum(steep, 1e-12))[:, np.newaxis]
     return quaternions.shortest_arc(scene.up, scene.up - slope)

@@ -180,11 +180,11 @@ class SeparateNode(Node):
     def _solve(self, job: Job, workers: int | None) -> Solved:
         turned, said = np.array(job.pose.rotations), np.zeros(len(job.pose), np.int32)
         for item in np.flatnonzero(self._depths(job) > self.tolerance):
-            pose, flags = self._separated(job.skeleton, job.pose[int(item)])
+            pose, flags = self._separate(job.skeleton, job.pose[int(item)])
             turned[item], said[item] = pose.rotations, flags
         return Solved(job.pose.with_rotations(turned, job.pose.translations), said)
 
-    def _separated(self, skeleton: Skeleton, pose: Pose) -> tuple[Pose, int]:
+    def _separate(self, skeleton: Skeleton, pose: Pose) -> tuple[Pose, int]:
         """A single pose, in rounds."""
         wide, said = self.capsules.radii[self.capsules.pairs].sum(axis=1), 0
         for count in range(self.rounds):
@@ -213,13 +213,13 @@ class SeparateNode(Node):
     def _errors(self, job: Job) -> Array | None:
         return np.maximum(self._depths(job) - self.tolerance, 0)
 
-    def _judged(self, items: Job, said: NDArray[np.int32], share: Array) -> tuple[NDArray[np.int32], Array]:
-        flags, error = super()._judged(items, said, share)
+    def _flags_and_errors(self, items: Job, said: NDArray[np.int32], share: Array) -> tuple[NDArray[np.int32], Array]:
+        flags, error = super()._flags_and_errors(items, said, share)
         left = (error > 0) & (share == 1) & (flags == 0)
         return np.where(left, int(Status.STALLED), flags).astype(np.int32), error
 
 
-def _turning(skeleton: Skeleton, moves: int, stays: int) -> list[int]:
+def _joints_between(skeleton: Skeleton, moves: int, stays: int) -> list[int]:
     """The joints that turn a bone against another, from the trunk to the bone."""
     above = set(ancestors(skeleton, int(skeleton.parents[stays])))
     return [joint for joint in ancestors(skeleton, moves)[1:] if joint not in above][::-1]
@@ -230,7 +230,7 @@ def _mover(
 ) -> tuple[int, int, list[int]]:
     """Two bones: the end of the one that stays, of the one that moves, and the joints that turn it."""
     first, second = int(capsules.joints[a]), int(capsules.joints[b])
-    one, two = _turning(skeleton, first, second), _turning(skeleton, second, first)
+    one, two = _joints_between(skeleton, first, second), _joints_between(skeleton, second, first)
     last = (len(two) >= len(one)) != (other and bool(one) and bool(two))
     return (first, second, two) if last else (second, first, one)
 

@@ -89,7 +89,7 @@ def effort(
     [0.   0.   9.81] 0.14
     """
     check_unscaled(skeleton, pose)
-    weighted = _loaded(skeleton, loads or {})
+    weighted = _with_loads(skeleton, loads or {})
     pull = np.asarray(gravity, float)
     if pull.shape != (3,) or not np.isfinite(pull).all() or not pull.any():
         raise ValueError(f"gravity: expected an acceleration, three numbers not all 0, got {gravity!r}")
@@ -118,7 +118,7 @@ def effort(
     return StaticEffort(torques, shares, pushes)
 
 
-def _loaded(skeleton: Skeleton, loads: Mapping[Any, float]) -> Skeleton:
+def _with_loads(skeleton: Skeleton, loads: Mapping[Any, float]) -> Skeleton:
     """The skeleton with other masses and centres: each load hangs at its joint."""
     masses, centres = skeleton.masses.copy(), skeleton.centres.copy()
     for joint, load in loads.items():

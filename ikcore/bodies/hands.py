@@ -194,7 +194,7 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     turned, distances, contacts = np.array(start.rotations, float), {}, {}
     near = 5e-4 * _length(skeleton)
     for finger in FINGERS:
-        opened = [turned, *(_opposed(skeleton, turned, sign) if finger == "thumb" else ())]
+        opened = [turned, *(_thumb_oppositions(skeleton, turned, sign) if finger == "thumb" else ())]
         found = []
         for one in opened:
             made = _close(skeleton, start.with_rotations(one), finger, sign, shape, thick)
@@ -211,7 +211,7 @@ def grasp(skeleton: Skeleton, shape: Shape, pose: Pose | None = None, *, radius:
     return HandGrasp(start.with_rotations(turned), touching, distances, opposed)
 
 
-def _opposed(skeleton: Skeleton, turned: Array, sign: float) -> Iterator[Array]:
+def _thumb_oppositions(skeleton: Skeleton, turned: Array, sign: float) -> Iterator[Array]:
     """Rotations with the base of the thumb turned towards the fingers: a swing of the bone, and a twist about it."""
     joint, way = skeleton.index("thumb1"), _direction("thumb", sign)
     up = cross(np.array([0, 0, 1.0]), way)
@@ -227,10 +227,10 @@ def _opposed(skeleton: Skeleton, turned: Array, sign: float) -> Iterator[Array]:
 def _close(skeleton: Skeleton, pose: Pose, finger: str, sign: float, shape: Shape, thick: float) -> Array:
     """Rotations after a finger has closed: its joints turn at their rates until their bones touch."""
     joints = [skeleton.index(f"{finger}{n}") for n in (1, 2, 3)]
-    axes, most = zip(*(_closing(finger, n, sign) for n in range(3)), strict=True)
+    axes, most = zip(*(_closing_axis(finger, n, sign) for n in range(3)), strict=True)
     came, angles, free = np.array(pose.rotations, float), np.zeros(3), np.ones(3, bool)
 
-    def turned(at: Array) -> Array:
+    def rotations_at(at: Array) -> Array:
         made = came.copy()
         for n, joint in enumerate(joints):
             made[joint] = rotations.multiply(came[joint], rotations.from_axis_angle(axes[n], float(at[n])))
@@ -238,7 +238,7 @@ def _close(skeleton: Skeleton, pose: Pose, finger: str, sign: float, shape: Shap
         return made
 
     def gaps(at: Array) -> Array:
-        return _nearest(skeleton, pose.with_rotations(turned(at)), finger, shape, thick)[0]
+        return _nearest(skeleton, pose.with_rotations(rotations_at(at)), finger, shape, thick)[0]
 
     rates, touched = np.array(most), np.asarray(gaps(angles)) <= 0
     free[: int(np.flatnonzero(touched).max(initial=-1)) + 1] = False
@@ -259,7 +259,7 @@ def _close(skeleton: Skeleton, pose: Pose, finger: str, sign: float, shape: Shap
         hit = np.flatnonzero(gaps(angles + high * (ahead - angles)) <= 0).max(initial=_first(free))
         angles = angles + low * (ahead - angles)
         free[: int(hit) + 1] = False
-    return turned(angles)
+    return rotations_at(angles)
 
 
 def _first(free: NDArray[np.bool_]) -> int:
@@ -310,7 +310,7 @@ def _direction(finger: str, sign: float) -> Array:
     return np.array([sign * np.cos(angle), np.sin(angle), 0])
 
 
-def _closing(finger: str, number: int, sign: float) -> tuple[Array, float]:
+def _closing_axis(finger: str, number: int, sign: float) -> tuple[Array, float]:
     """Axis and largest angle of a joint while the finger closes."""
     way = _direction(finger, sign)
     if finger != "thumb":
@@ -323,7 +323,7 @@ def _closing(finger: str, number: int, sign: float) -> tuple[Array, float]:
 
 def _limit(finger: str, number: int, sign: float) -> Limit:
     """The range of motion of a joint."""
-    axis, way = _closing(finger, number, sign)[0], _direction(finger, sign)
+    axis, way = _closing_axis(finger, number, sign)[0], _direction(finger, sign)
     if finger == "thumb":
         if number:
             return Limit.hinge(axis, *_angles(0, (0, 50, 80)[number]))

@@ -213,13 +213,13 @@ class ManyLegsNode(Node):
         feet = [leg.foot for leg in self.joints(skeleton)]
         points = places[:, feet] + rotations.rotate(turns[:, feet], self._soles(skeleton)[np.newaxis])
         up, ahead = self._up(), self._ahead(skeleton, places, turns)
-        hit, offset, normal = self._traced(points, floor)
+        hit, offset, normal = self._trace_ground(points, floor)
         if self.foot_length or self.foot_width:
             normal = self._four_points(points, floor, offset, ahead)
         height = np.maximum(dot(points, up) - floor[:, np.newaxis], 0)  # above the floor of the animation
         level = floor[:, np.newaxis] + self.foot_weight * offset + height
         wanted = points + (level - dot(points, up))[..., np.newaxis] * up
-        slope = self._limited(rotations.shortest_arc(np.broadcast_to(up, normal.shape), normal))
+        slope = self._bounded_turn(rotations.shortest_arc(np.broadcast_to(up, normal.shape), normal))
         came = self._at_rest(skeleton, turns) if self.reference_pose else turns[:, feet]
         return {
             "wanted": np.where(hit[..., np.newaxis], wanted, points),
@@ -233,7 +233,7 @@ class ManyLegsNode(Node):
         legs, bounds = self.joints(job.skeleton), self._bounds(job, places, turns)
         pose = self._body(job, places, turns, bounds)
         said = np.zeros(len(pose), np.int32)
-        for _ in range(self.iterations if self._feet_limited(job.skeleton) else 1):
+        for _ in range(self.iterations if self._feet_have_limits(job.skeleton) else 1):
             pose, said = self._reach(job, pose, legs, bounds, workers)
         return Solved(pose, said)
 
@@ -272,7 +272,7 @@ class ManyLegsNode(Node):
             for x, y in CROSS:
                 samples.append(places[:, core] + self.cross_radius * (x * ahead + y * aside))
         points = np.stack(samples, axis=1)
-        hit, offset, _ = self._traced(points, floor)
+        hit, offset, _ = self._trace_ground(points, floor)
         feet = mean_in_order(list(job.targets["offset"].T))
         heights = np.where(hit, offset, feet[:, np.newaxis])
         off = points - pivot[:, np.newaxis]
@@ -282,9 +282,9 @@ class ManyLegsNode(Node):
         lean = np.clip(np.arctan(roll), -self.max_roll, self.max_roll)[:, np.newaxis]
         turn = rotations.multiply(rotations.exp(-lean * ahead), rotations.exp(nod * aside))
         middle = mean_in_order(list(heights.T))
-        return turn, middle - self.dip * self._uneven(job.targets["offset"]), middle
+        return turn, middle - self.dip * self._pair_height_difference(job.targets["offset"]), middle
 
-    def _uneven(self, offset: Array) -> Array:
+    def _pair_height_difference(self, offset: Array) -> Array:
         """Mean height difference of feet of a pair."""
         pairs = [np.abs(offset[:, k] - offset[:, k + 1]) for k in range(0, offset.shape[1] - 1, 2)]
         return mean_in_order(pairs) if pairs else np.zeros(len(offset))
@@ -322,7 +322,7 @@ class ManyLegsNode(Node):
         skeleton, dtype = job.skeleton, pose.dtype
         said, goals, moving, now = np.zeros(len(pose), np.int32), [], [], pose
         places, _ = _world(skeleton, pose)
-        turn = self._turn_feet(job, pose, legs)[1] if self._feet_limited(skeleton) else job.targets["turned"]
+        turn = self._turn_feet(job, pose, legs)[1] if self._feet_have_limits(skeleton) else job.targets["turned"]
         for number, leg in enumerate(legs):
             near, far = bounds[number]
             hip = places[:, leg.joints[0]]
@@ -339,7 +339,7 @@ class ManyLegsNode(Node):
             elif len(leg.joints) == 3:
                 side = None if self.sides is None else self.sides[number]
                 node = LegNode(leg.foot, soften=1.0, side=side)
-                found = node.solved(Job(skeleton, now, {"position": target}), workers)
+                found = node.solve_step(Job(skeleton, now, {"position": target}), workers)
                 now, said = found.pose, said | found.status
             else:
                 goals.append(Reach(leg.foot, target, chain=above))
@@ -401,7 +401,7 @@ class ManyLegsNode(Node):
         sole = self._soles(job.skeleton)[number]
         return np.asarray(job.targets["wanted"][:, number] - rotations.rotate(turn, sole))
 
-    def _traced(self, points: Array, floor: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+    def _trace_ground(self, points: Array, floor: Array) -> tuple[NDArray[np.bool_], Array, Array]:
         """Per point: whether there is ground, its height above the floor, and its normal."""
         up, level = self._up(), floor[:, np.newaxis]
         from_floor = points + (level - dot(points, up))[..., np.newaxis] * up
@@ -418,12 +418,12 @@ class ManyLegsNode(Node):
         for way, spacing in ((ahead, self.foot_length), (aside, self.foot_width)):
             if spacing:
                 reach = 0.5 * spacing * way[:, np.newaxis]
-                front, back = (self._traced(points + sign * reach, floor) for sign in (1, -1))
+                front, back = (self._trace_ground(points + sign * reach, floor) for sign in (1, -1))
                 rise = np.where(front[0], front[1], offset) - np.where(back[0], back[1], offset)
                 normal = normal - (rise / spacing)[..., np.newaxis] * way[:, np.newaxis]
         return np.asarray(normal / np.asarray(size(normal))[..., np.newaxis])
 
-    def _limited(self, slope: Array) -> Array:
+    def _bounded_turn(self, slope: Array) -> Array:
         """The turn from level to the slope, by its share and within its bound."""
         turn = self.foot_rotation_weight * rotations.log(slope)
         angle = np.asarray(size(turn))[..., np.newaxis]
@@ -448,7 +448,7 @@ class ManyLegsNode(Node):
             found.append((np.minimum(self.min_extension * length, now), np.maximum(self.max_extension * length, now)))
         return found
 
-    def _feet_limited(self, skeleton: Skeleton) -> bool:
+    def _feet_have_limits(self, skeleton: Skeleton) -> bool:
         kinds = [skeleton.limits[leg.foot] for leg in self.joints(skeleton) if leg.tip is None]
         return any(limit is not None and limit.kind != "free" for limit in kinds)
 

@@ -122,22 +122,22 @@ def _limits(skeleton: Skeleton, roles: Roles) -> dict[int, Limit]:
         limits, out = arm_limits(side, has_collarbone=bool(girdle)), [1 if side == "left" else -1, 0, 0]
         found |= {arm.shoulder: limits["shoulder"], arm.elbow: limits["elbow"]}
         found |= dict.fromkeys(girdle[-1:], limits["clavicle"])
-        forearm = _between(skeleton, arm.elbow, arm.wrist)
+        forearm = _joints_between(skeleton, arm.elbow, arm.wrist)
         found |= dict.fromkeys(forearm, _part(limits["forearm"], len(forearm)))
-        found |= dict.fromkeys(_between(skeleton, arm.shoulder, arm.elbow), Limit.locked())
+        found |= dict.fromkeys(_joints_between(skeleton, arm.shoulder, arm.elbow), Limit.locked())
         twist = limits["forearm"].twist if not forearm else (0.0, 0.0)
         found[arm.wrist] = Limit.cone(out, _WRIST, twist=(twist[0], twist[1]))
     for side, leg in roles.legs.items():
         limits = human_leg(side)
         found |= {leg.hip: limits["hip"], leg.knee: limits["knee"], leg.ankle: limits["ankle"]}
-        between = [*_between(skeleton, leg.hip, leg.knee), *_between(skeleton, leg.knee, leg.ankle)]
+        between = [*_joints_between(skeleton, leg.hip, leg.knee), *_joints_between(skeleton, leg.knee, leg.ankle)]
         found |= dict.fromkeys(between, Limit.locked())
         if leg.ball is not None:
             found[leg.ball] = limits["toe"]
     return found
 
 
-def _between(skeleton: Skeleton, start: int, end: int) -> list[int]:
+def _joints_between(skeleton: Skeleton, start: int, end: int) -> list[int]:
     """The joints between two, without these."""
     above = ancestors(skeleton, end)
     return list(above[1 : above.index(start)])

@@ -28,22 +28,22 @@ class Turn:
 
     def skeleton(self, before: Skeleton) -> Skeleton:
         """The skeleton; numbers in the space of a joint change only by the unit."""
-        masses, centres, preferred, caps, inertias, compliances = before._given()
+        masses, centres, preferred, caps, inertias, compliances = before._core_arguments()
         return Skeleton(
             before.parents,
-            self.moved(before.offsets),
-            self.turned(before.rest.rotations),
+            self.translations_of(before.offsets),
+            self.rotations_of(before.rest.rotations),
             before.names,
             before.limits,
             masses,
             None if centres is None else centres * self._factor,
-            None if preferred is None else self.turned(preferred),
+            None if preferred is None else self.rotations_of(preferred),
             caps,
             None if inertias is None else inertias * self._factor**2,
             compliances,  # length per force, with force in mass times length: the unit cancels
         )
 
-    def moved(self, points: NDArray[Any]) -> NDArray[Any]:
+    def translations_of(self, points: NDArray[Any]) -> NDArray[Any]:
         """Offsets or translations (..., joints, 3)."""
         moved: NDArray[Any] = points * points.dtype.type(self._factor)
         if self._up:
@@ -51,7 +51,7 @@ class Turn:
             moved[..., self._roots, :] = moved[..., self._roots, :][..., places] * np.array(signs, points.dtype) + 0
         return moved
 
-    def turned(self, local: NDArray[Any]) -> NDArray[Any]:
+    def rotations_of(self, local: NDArray[Any]) -> NDArray[Any]:
         """Local rotations (..., joints, 4)."""
         if not self._up:
             return local

@@ -143,12 +143,12 @@ def origin_path(path: str | os.PathLike[str]) -> Path:
 def _write_origin(clip: Clip, path: str | os.PathLike[str]) -> None:
     beside = origin_path(path)
     if clip.origin is not None:
-        _files.write(beside, [_unscaled(clip.origin, clip).to_json(), "\n"])
+        _files.write(beside, [_without_scales(clip.origin, clip).to_json(), "\n"])
     elif beside.is_file():  # it belongs to a clip that was replaced
         beside.unlink()
 
 
-def _unscaled(origin: Origin, clip: Clip) -> Origin:
+def _without_scales(origin: Origin, clip: Clip) -> Origin:
     """The origin with the points of soles in joint spaces without scales, where they are in the first frame."""
     skeleton, carriers, first = clip.skeleton, [joint for joint, _ in origin.soles.values()], clip.pose[0]
     if first.scales is None or not carriers or not set(carriers) <= set(skeleton.names):

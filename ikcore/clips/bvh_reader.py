@@ -88,10 +88,10 @@ def read_joints(words: Words) -> list[_Joint]:
     while word := words.take():
         match word.upper(), inside:
             case "ROOT", []:
-                joints.append(_named(words, lines, -1))
+                joints.append(_read_name(words, lines, -1))
                 inside.append(len(joints) - 1)
             case "JOINT", [*_, parent]:
-                joints.append(_named(words, lines, parent))
+                joints.append(_read_name(words, lines, parent))
                 inside.append(len(joints) - 1)
             case "END", [*_, parent]:
                 words.take_name()  # Site
@@ -121,7 +121,7 @@ def read_joints(words: Words) -> list[_Joint]:
 _EXPECTED = ("ROOT or MOTION", "one OFFSET, one CHANNELS, then JOINT, End Site or }")
 
 
-def _named(words: Words, lines: dict[str, int], parent: int) -> _Joint:
+def _read_name(words: Words, lines: dict[str, int], parent: int) -> _Joint:
     name = words.take_name()
     if not name:
         words.fail("expected the name of a joint, got none")
@@ -181,7 +181,7 @@ def _is_number(word: str) -> bool:
 
 
 def _word_text(word: str) -> str:
-    return _files.quoted(word) if word else "the end of the hierarchy"
+    return _files.quote(word) if word else "the end of the hierarchy"
 
 
 def decode(data: bytes) -> str:

@@ -28,7 +28,7 @@ def without_scales(clip: Clip) -> Pose:
 def check_names(path: str, names: Sequence[str]) -> None:
     """Refuse names that a BVH file cannot hold."""
     for name in names:
-        said = f"{path}: a BVH file cannot hold the name {_files.quoted(name)}"
+        said = f"{path}: a BVH file cannot hold the name {_files.quote(name)}"
         if not name or name != " ".join(name.split()) or set(name) & set("{}"):
             raise ValueError(f"{said}: names have no braces, nor spaces in a row")
         if any("\ud800" <= letter <= "\udfff" for letter in name):

@@ -196,14 +196,14 @@ class Clip:
         fps, last = _positive("fps", fps), len(self) - 1
         if self.loop and last:
             steps = max(1, round(self.duration * fps))
-            pose = self._between(np.arange(steps + 1) * last / steps)
+            pose = self._interpolate(np.arange(steps + 1) * last / steps)
             return dataclasses.replace(self, pose=pose, fps=steps / self.duration, origin=None)
         steps = math.floor(last * fps / self.fps + 1e-6)  # a frame that rounding puts beyond the end is none
         return dataclasses.replace(
-            self, pose=self._between(np.arange(steps + 1) * self.fps / fps), fps=fps, origin=None
+            self, pose=self._interpolate(np.arange(steps + 1) * self.fps / fps), fps=fps, origin=None
         )
 
-    def _between(self, frames: NDArray[Any]) -> Pose:
+    def _interpolate(self, frames: NDArray[Any]) -> Pose:
         """The poses at so many frames from the start, which may be fractions."""
         last = len(self) - 1
         share, whole = np.modf(np.minimum(frames, last))
@@ -247,11 +247,11 @@ class Clip:
         partner = partners_of(self.skeleton, pairs)
         facing = Mirror(self.skeleton, partner)
         pose = self.pose
-        scales = None if pose.scales is None else facing.scaled(pose.scales)
-        moved = None if pose.translations is None else facing.moved(pose.translations)
+        scales = None if pose.scales is None else facing.scales_of(pose.scales)
+        moved = None if pose.translations is None else facing.translations_of(pose.translations)
         channels = None if self.channels is None else tuple(self.channels[joint] for joint in partner)
         skeleton = facing.skeleton(self.skeleton)
-        pose = Pose(facing.turned(pose.rotations), moved, scales)
+        pose = Pose(facing.rotations_of(pose.rotations), moved, scales)
         return dataclasses.replace(self, skeleton=skeleton, pose=pose, channels=channels, origin=None)
 
     def convert(self, *, up: str | None = None, unit: float | None = None) -> Clip:
@@ -282,8 +282,8 @@ class Clip:
             raise ValueError("convert: limits of positions are not converted: make the skeleton without them")
         turn = Turn(self, changed)
         skeleton = turn.skeleton(self.skeleton)
-        moved = None if self.pose.translations is None else turn.moved(self.pose.translations)
-        pose = Pose(turn.turned(self.pose.rotations), moved, self.pose.scales)
+        moved = None if self.pose.translations is None else turn.translations_of(self.pose.translations)
+        pose = Pose(turn.rotations_of(self.pose.rotations), moved, self.pose.scales)
         return dataclasses.replace(changed, skeleton=skeleton, pose=pose)
 
     @staticmethod

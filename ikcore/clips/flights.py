@@ -15,11 +15,11 @@ from ikcore.clips.sample_body import (
     Array,
     Plant,
     Sample,
-    about,
     frame_times,
+    pitch_arm,
     skeleton_of_samples,
     soles_of_samples,
-    turned,
+    world_rotations,
 )
 from ikcore.goals import Reach
 from ikcore.pose import Pose
@@ -107,10 +107,10 @@ def _walk_of(cycle: _Cycle, seconds: float, fps: float) -> Sample:
     rotations = np.tile([1.0, 0, 0, 0], (len(times), len(skeleton), 1))
     moved = np.tile(skeleton.offsets, (len(times), 1, 1))
     moved[:, 0] = np.stack([np.zeros(len(times)), _hips(times, cycle), cycle.speed * times], axis=-1)
-    pitched = about("x", np.full(len(times), cycle.pitch))
+    pitched = world_rotations("x", np.full(len(times), cycle.pitch))
     goals = []
     for side in cycle.later:
-        rotations[:, skeleton.index(f"{side}ToeBase")] = about("x", np.full(len(times), -cycle.pitch))
+        rotations[:, skeleton.index(f"{side}ToeBase")] = world_rotations("x", np.full(len(times), -cycle.pitch))
         ankle = _ankle(times, side, cycle)
         ahead = (moved[:, 0] + ankle) / 2 + [0, 0, 2]
         goals.append(Reach(f"{side}Foot", ankle, pitched, chain=f"{side}UpLeg", pole=ahead))
@@ -142,7 +142,7 @@ def _ankle(times: Array, side: str, cycle: _Cycle) -> Array:
     s = np.clip((since - cycle.stance) / (cycle.period - cycle.stance), 0, 1)
     share = s**3 * (10 - 15 * s + 6 * s * s)
     z = _place(number, side, cycle) + share * cycle.speed * cycle.period
-    up = turned(TOE, np.array([cycle.pitch]))
+    up = pitch_arm(TOE, np.array([cycle.pitch]))
     y = TOE_JOINT[0] - up[0] + cycle.lift * (4 * s * (1 - s)) ** 2
     return np.stack([np.full(len(times), TRACK[side]), y, z - up[1]], axis=-1)
 

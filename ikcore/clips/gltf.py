@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ikcore import _files
 from ikcore.clips.clip import Clip, FormatError
-from ikcore.clips.gltf_animation import animation_of, origin_of, sampled, times_of, tracks_of
+from ikcore.clips.gltf_animation import animation_of, origin_of, sample, times_of, tracks_of
 from ikcore.clips.gltf_file import Array, File, joints_of, node_transform, parents_of, unique_names
 from ikcore.clips.gltf_mesh import moves_in, skin_of, triangles_of
 from ikcore.pose import Pose
@@ -33,7 +33,7 @@ def animations(path: str | os.PathLike[str]) -> tuple[str, ...]:
     -------
     tuple of str
     """
-    return _refusing(path, lambda file: tuple(unique_names(file.json.get("animations", []))))
+    return _read_or_refuse(path, lambda file: tuple(unique_names(file.json.get("animations", []))))
 
 
 def read(path: str | os.PathLike[str], animation: str | None = None, *, up: str = "Y", unit: float = 1.0) -> Clip:
@@ -60,7 +60,7 @@ def read(path: str | os.PathLike[str], animation: str | None = None, *, up: str 
     FormatError
         If the file is damaged or not a glTF file.
     """
-    return _refusing(path, lambda file: _clip(file, animation, up, unit))
+    return _read_or_refuse(path, lambda file: _clip(file, animation, up, unit))
 
 
 def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
@@ -79,7 +79,7 @@ def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
     FormatError
         If the file is damaged or not a glTF file, its meshes are compressed, or it has no triangles.
     """
-    return _refusing(path, triangles_of)
+    return _read_or_refuse(path, triangles_of)
 
 
 def moves(path: str | os.PathLike[str]) -> bool:
@@ -94,7 +94,7 @@ def moves(path: str | os.PathLike[str]) -> bool:
     FormatError
         If the file is damaged or not a glTF file.
     """
-    return _refusing(path, moves_in)
+    return _read_or_refuse(path, moves_in)
 
 
 def skin(path: str | os.PathLike[str]) -> dict[str, Array]:
@@ -110,10 +110,10 @@ def skin(path: str | os.PathLike[str]) -> dict[str, Array]:
     FormatError
         If the file is damaged or not a glTF file, its meshes are compressed, or none has a skin.
     """
-    return _refusing(path, skin_of)
+    return _read_or_refuse(path, skin_of)
 
 
-def _refusing(path: str | os.PathLike[str], work: Callable[[File], _T]) -> _T:
+def _read_or_refuse(path: str | os.PathLike[str], work: Callable[[File], _T]) -> _T:
     """Run `work` on a file, and turn all errors of damaged files into FormatError."""
     name = os.fspath(path)
     try:
@@ -122,9 +122,9 @@ def _refusing(path: str | os.PathLike[str], work: Callable[[File], _T]) -> _T:
     except FormatError as error:
         raise FormatError(f"{name}: {error}") from error
     except KeyError as error:
-        raise FormatError(f"{name}: a damaged glTF file: {_files.cut(error)} is missing") from error
+        raise FormatError(f"{name}: a damaged glTF file: {_files.shorten(error)} is missing") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
-        raise FormatError(f"{name}: a damaged glTF file: {_files.cut(error, 200)}") from error
+        raise FormatError(f"{name}: a damaged glTF file: {_files.shorten(error, 200)}") from error
 
 
 def _clip(file: File, animation: str | None, up: str, unit: float) -> Clip:
@@ -145,7 +145,7 @@ def _clip(file: File, animation: str | None, up: str, unit: float) -> Clip:
     parts = {"translation": offsets, "rotation": rest, "scale": scales}
     moved = {name: np.tile(part, (len(times), 1, 1)) for name, part in parts.items()}
     for (joint, part), (keys, values, how) in tracks.items():
-        moved[part][:, joint] = sampled(keys, values, how, times, part == "rotation")
+        moved[part][:, joint] = sample(keys, values, how, times, part == "rotation")
     if not all(np.isfinite(part).all() for part in moved.values()):
         raise FormatError("a damaged glTF file: motion that is not finite")
     scaled = None if (moved["scale"] == 1).all() else moved["scale"]

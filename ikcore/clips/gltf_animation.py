@@ -45,7 +45,7 @@ def tracks_of(file: File, chosen: dict[str, Any], name: str, place: dict[int, in
             sampler = chosen["samplers"][channel["sampler"]]
             tracks[place[node], part] = _track(file, sampler, 4 if part == "rotation" else 3)
     if not tracks:
-        raise FormatError(f"expected an animation of joints, got none in {_files.quoted(name)}")
+        raise FormatError(f"expected an animation of joints, got none in {_files.quote(name)}")
     return tracks
 
 
@@ -54,7 +54,7 @@ def _track(file: File, sampler: dict[str, Any], size: int) -> _Track:
     how = sampler.get("interpolation", "LINEAR")
     each = 3 if how == "CUBICSPLINE" else 1  # each key includes the tangents before and after it
     if how not in ("STEP", "LINEAR", "CUBICSPLINE") or not len(keys) or values.shape != (each * len(keys), size):
-        raise FormatError(f"a damaged glTF file: {len(keys)} keys of {values.shape} numbers, {_files.cut(how)}")
+        raise FormatError(f"a damaged glTF file: {len(keys)} keys of {values.shape} numbers, {_files.shorten(how)}")
     if not (np.isfinite(keys).all() and np.isfinite(values).all() and (np.diff(keys) > 0).all()):
         raise FormatError("a damaged glTF file: keys that are not finite, or whose times do not ascend")
     values = values.reshape(len(keys), each, size)
@@ -74,7 +74,7 @@ def times_of(tracks: list[Array]) -> tuple[Array, float]:
     return start + np.arange(frames) / fps, fps
 
 
-def sampled(keys: Array, values: Array, how: str, times: Array, rotation: bool) -> Array:
+def sample(keys: Array, values: Array, how: str, times: Array, rotation: bool) -> Array:
     """The values at these times, constant before the first key and after the last."""
     before = np.clip(np.searchsorted(keys, times + 1e-5, "right") - 1, 0, len(keys) - 1)
     after = np.minimum(before + 1, len(keys) - 1)

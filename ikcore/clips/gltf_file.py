@@ -93,13 +93,13 @@ def _read_below(folder: Path, name: str) -> bytes:
     path = Path(os.path.realpath(folder / name))
     if not path.is_relative_to(os.path.realpath(folder)):
         link = "" if ".." in Path(name).parts or Path(name).is_absolute() else ", which is a link to elsewhere"
-        raise FormatError(f"expected numbers in the folder of the file or below, got {_files.quoted(name)}{link}")
+        raise FormatError(f"expected numbers in the folder of the file or below, got {_files.quote(name)}{link}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise FormatError(f"expected a file of numbers, got {_files.quoted(name)}, which is something else")
+            raise FormatError(f"expected a file of numbers, got {_files.quote(name)}, which is something else")
         return path.read_bytes()
     except OSError as error:
-        raise FormatError(f"its numbers are in {_files.quoted(name)}: {error.strerror}") from error
+        raise FormatError(f"its numbers are in {_files.quote(name)}: {error.strerror}") from error
 
 
 def _chunks(data: bytes) -> tuple[bytes, bytes]:
@@ -131,7 +131,7 @@ def unique_names(things: list[dict[str, Any]], otherwise: str = "") -> list[str]
 
 def name_list(names: list[str], most: int = 10) -> str:
     """A list of names for a message."""
-    return ", ".join([*map(_files.cut, names[:most]), *["..."] * (len(names) > most)])
+    return ", ".join([*map(_files.shorten, names[:most]), *["..."] * (len(names) > most)])
 
 
 def parents_of(nodes: list[dict[str, Any]]) -> dict[int, int]:
@@ -169,5 +169,5 @@ def finite_numbers(numbers: list[float]) -> Array:
     """Numbers as an array; refused unless all are finite."""
     found = np.array(numbers, float)
     if not np.isfinite(found).all():
-        raise FormatError(f"a damaged glTF file: expected numbers of a node, got {_files.cut(numbers)}")
+        raise FormatError(f"a damaged glTF file: expected numbers of a node, got {_files.shorten(numbers)}")
     return found

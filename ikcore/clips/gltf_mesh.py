@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import transformed
+from ikcore._arrays import transform_vectors
 from ikcore.clips.clip import FormatError
 from ikcore.clips.gltf_file import Array, File, finite_numbers, node_transform, parents_of, unique_names
 
@@ -60,7 +60,7 @@ def skin_of(file: File) -> dict[str, Array]:
         for primitive in _primitives(file.json, node, skinned=True):
             given = file.json["skins"][node["skin"]]
             into = _into_joints(file, given)
-            vertices, most = _vertices(file, primitive), _most(file, primitive["attributes"])
+            vertices, most = _vertices(file, primitive), _heaviest_joints(file, primitive["attributes"])
             for joint in np.unique(most).tolist():
                 found[names[given["joints"][joint]]].append(_transform(vertices[most == joint], into[joint]))
     if not found:
@@ -87,7 +87,7 @@ def _scene(tree: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Array]]:
 def _product(above: Array, matrix: Array) -> Array:
     """The product of two affine matrices (4, 4)."""
     found = np.eye(4)
-    found[:3] = transformed(above[:3, :3], matrix[:3].T).T
+    found[:3] = transform_vectors(above[:3, :3], matrix[:3].T).T
     found[:3, 3] += above[:3, 3]
     return found
 
@@ -134,7 +134,7 @@ def _corners(file: File, primitive: dict[str, Any], vertices: int) -> NDArray[np
 
 
 def _transform(points: Array, matrix: Array) -> Array:
-    moved = transformed(matrix[:3, :3], points) + matrix[:3, 3]
+    moved = transform_vectors(matrix[:3, :3], points) + matrix[:3, 3]
     if not np.isfinite(moved).all():
         raise FormatError("a damaged glTF file: vertices that are not finite")
     return moved
@@ -147,7 +147,7 @@ def _into_joints(file: File, skin: dict[str, Any]) -> Array:
     return file.numbers(skin["inverseBindMatrices"]).reshape(-1, 4, 4).swapaxes(1, 2)
 
 
-def _most(file: File, attributes: dict[str, Any]) -> NDArray[np.int64]:
+def _heaviest_joints(file: File, attributes: dict[str, Any]) -> NDArray[np.int64]:
     """The joint with the largest weight for every vertex, by its number in the skin."""
     sets = range(sum(name.startswith("JOINTS_") for name in attributes))
     joints, weights = (

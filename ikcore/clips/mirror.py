@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import transformed
+from ikcore._arrays import transform_vectors
 from ikcore.skeleton import Skeleton
 
 
@@ -31,10 +31,10 @@ class Mirror:
 
     def skeleton(self, before: Skeleton) -> Skeleton:
         """The skeleton with its limits and rest unchanged: they belong to a joint, on either side."""
-        masses, centres, preferred, caps, inertias, compliances = before._given()
+        masses, centres, preferred, caps, inertias, compliances = before._core_arguments()
         return Skeleton(
             before.parents,
-            self.moved(before.offsets),
+            self.translations_of(before.offsets),
             before.rest.rotations,
             before.names,
             before.limits,
@@ -42,7 +42,7 @@ class Mirror:
             None
             if centres is None
             else rotations.rotate(rotations.conjugate(self._own), self._mirror_vectors(centres)),
-            None if preferred is None else self.turned(preferred),
+            None if preferred is None else self.rotations_of(preferred),
             None if caps is None else caps[self._partner],
             None if inertias is None else self._inertias(inertias),
             None if compliances is None else compliances[self._partner],
@@ -56,12 +56,12 @@ class Mirror:
         turned = own @ mirrored @ np.swapaxes(own, -1, -2)
         return np.asarray((turned + np.swapaxes(turned, -1, -2)) / 2)
 
-    def turned(self, local: NDArray[Any]) -> NDArray[Any]:
+    def rotations_of(self, local: NDArray[Any]) -> NDArray[Any]:
         """Local rotations (..., joints, 4)."""
         back, own = self._back.astype(local.dtype), self._own.astype(local.dtype)
         return rotations.multiply(back, rotations.multiply(_reflect(local[..., self._partner, :]), own))
 
-    def moved(self, points: NDArray[Any]) -> NDArray[Any]:
+    def translations_of(self, points: NDArray[Any]) -> NDArray[Any]:
         """Offsets or translations (..., joints, 3)."""
         return rotations.rotate(self._back.astype(points.dtype), self._mirror_vectors(points))
 
@@ -70,10 +70,10 @@ class Mirror:
         across: NDArray[Any] = points[..., self._partner, :] * np.array([-1, 1, 1], points.dtype)
         return across
 
-    def scaled(self, scales: NDArray[Any]) -> NDArray[Any]:
+    def scales_of(self, scales: NDArray[Any]) -> NDArray[Any]:
         """Scales (..., joints, 3): exact if they are uniform, or if the partners' axes differ only in sign."""
         axes = rotations.to_matrix(self._own).astype(scales.dtype) ** 2
-        return transformed(np.swapaxes(axes, -1, -2), scales[..., self._partner, :])
+        return transform_vectors(np.swapaxes(axes, -1, -2), scales[..., self._partner, :])
 
 
 def _reflect(q: NDArray[Any]) -> NDArray[Any]:

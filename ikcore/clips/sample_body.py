@@ -134,12 +134,12 @@ def soles_of_samples() -> dict[str, tuple[str, Array]]:
 TOE_JOINT = np.array([0.025, 0.18])  # height, and how far ahead of the heel's point, of a flat foot
 
 
-def about(axis: str, angle: Array) -> Array:
+def world_rotations(axis: str, angle: Array) -> Array:
     """Rotations about an axis of the world."""
     return rotations.from_axis_angle(np.eye(3)["xyz".index(axis)], angle)
 
 
-def turned(arm: Array, pitch: Any) -> Array:
+def pitch_arm(arm: Array, pitch: Any) -> Array:
     """Height and way ahead of a point of the foot from the ankle."""
     _, y, z = arm
     cosine, sine = cosine_sine(pitch)

@@ -26,12 +26,12 @@ from ikcore.clips.sample_body import (
     TRACK,
     Plant,
     Sample,
-    about,
     cosine_sine,
     frame_times,
+    pitch_arm,
     skeleton_of_samples,
     soles_of_samples,
-    turned,
+    world_rotations,
 )
 from ikcore.goals import Reach
 from ikcore.pose import Pose
@@ -125,10 +125,10 @@ def _pose(skeleton: Skeleton, strides: Array, step: float) -> Pose:
     goals = []
     for side, later in LATER.items():
         foot = _foot(strides - later, step)
-        turned[:, skeleton.index(f"{side}ToeBase")] = about("x", foot.toes)
+        turned[:, skeleton.index(f"{side}ToeBase")] = world_rotations("x", foot.toes)
         ankle = np.stack([np.full(len(strides), TRACK[side]), foot.y, foot.z + 2 * step * later], axis=-1)
         ahead = (moved[:, 0] + ankle) / 2 + [0, 0, 2]
-        goals.append(Reach(f"{side}Foot", ankle, about("x", foot.pitch), chain=f"{side}UpLeg", pole=ahead))
+        goals.append(Reach(f"{side}Foot", ankle, world_rotations("x", foot.pitch), chain=f"{side}UpLeg", pole=ahead))
     return solve(skeleton, Pose(turned, moved), goals, "two_bone").pose
 
 
@@ -148,19 +148,24 @@ def _root(strides: Array, step: float) -> Array:
 
 def _turn_hips(strides: Array) -> Array:
     """The leg that swings goes ahead, and its hip sinks."""
-    return rotations.multiply(about("y", -0.1 * _wave(strides, 0)), about("z", 0.05 * _wave(strides, _STANDING)))
+    return rotations.multiply(
+        world_rotations("y", -0.1 * _wave(strides, 0)), world_rotations("z", 0.05 * _wave(strides, _STANDING))
+    )
 
 
 def _swings(strides: Array) -> dict[str, Array]:
     """Local rotations of trunk and arms: the chest turns against the hips, arms swing against legs."""
     found = {
-        "Spine": about("z", -0.05 * _wave(strides, _STANDING)),
-        "Chest": about("y", 0.2 * _wave(strides, 0)),
-        "Head": about("y", -0.1 * _wave(strides, 0)),
+        "Spine": world_rotations("z", -0.05 * _wave(strides, _STANDING)),
+        "Chest": world_rotations("y", 0.2 * _wave(strides, 0)),
+        "Head": world_rotations("y", -0.1 * _wave(strides, 0)),
     }
     for side, later in LATER.items():
         swing = _wave(strides - later, 0)
-        found |= {f"{side}Arm": about("x", 0.35 * swing), f"{side}ForeArm": about("x", 0.2 * swing - 0.4)}
+        found |= {
+            f"{side}Arm": world_rotations("x", 0.35 * swing),
+            f"{side}ForeArm": world_rotations("x", 0.2 * swing - 0.4),
+        }
     return found
 
 
@@ -199,13 +204,13 @@ def _foot(strides: Array, step: float) -> _Foot:
 def _on_heel(now: Array) -> Array:
     """From the strike until it lifts; flat soon."""
     pitch = -_STRIKE * _ease(np.maximum(1 - now / FLAT, 0))
-    return np.array([*(np.zeros((2, 1)) - turned(ANKLE, pitch)), pitch, 0 * pitch])
+    return np.array([*(np.zeros((2, 1)) - pitch_arm(ANKLE, pitch)), pitch, 0 * pitch])
 
 
 def _on_toes(now: Array) -> Array:
     """The foot turns about the toe joint, the toes stay flat."""
     pitch = _ROLL * _ease((now - OFF) / (LIFT - OFF))
-    return np.array([*(TOE_JOINT[:, np.newaxis] - turned(TOE, pitch)), pitch, -pitch])
+    return np.array([*(TOE_JOINT[:, np.newaxis] - pitch_arm(TOE, pitch)), pitch, -pitch])
 
 
 def _swung(now: Array, step: float) -> Array:
@@ -232,7 +237,7 @@ def _end(pivot: Array, arm: Array, pitch: float, rate: float, toes: float, share
     There the foot turns about `pivot`, by `rate` a stride, and the toes in it `toes` times as much; a swing is this
     share of a stride.
     """
-    y, z = turned(arm, pitch)
+    y, z = pitch_arm(arm, pitch)
     rate *= share
     position, velocity = [*(pivot - [y, z]), pitch, toes * pitch], [rate * z, -rate * y, rate, toes * rate]
     return np.array([position, velocity, [rate * rate * y, rate * rate * z, 0, 0]])

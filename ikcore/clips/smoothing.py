@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import number_type, rows, shown, switch, whole_number
+from ikcore._arrays import as_text, number_type, rows, switch, whole_number
 from ikcore._threads import on_threads, thread_count
 from ikcore.solving.registry import FPS, Option
 
@@ -163,7 +163,7 @@ def _frames_last(name: str, value: ArrayLike, axis: int) -> NDArray[Any]:
     try:
         axes.append(axes.pop(whole_number(axis)))
     except TypeError:
-        raise TypeError(f"axis: expected a whole number, got {shown(axis)}") from None
+        raise TypeError(f"axis: expected a whole number, got {as_text(axis)}") from None
     except IndexError:
         raise ValueError(f"{name}: expected frames along axis {axis}, got an array of shape {array.shape}") from None
     return array.transpose(axes)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore import _core, rotations, status
 from ikcore._arrays import number_type, optional_number, optional_rows, rows, size
 from ikcore._call import call
-from ikcore._joints import check_unscaled, followed
+from ikcore._joints import chain_indices, check_unscaled
 from ikcore._record import record
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -59,7 +59,7 @@ class SplineSolution(status.Summarized):
         Pose
             The pose with new rotations of these joints, and new translations.
         """
-        chain = followed(skeleton, joints)
+        chain = chain_indices(skeleton, joints)
         if len(chain) != self.deltas.shape[-2]:
             raise ValueError(f"joints: expected {self.deltas.shape[-2]} as were laid along the curve, got {len(chain)}")
         check_unscaled(skeleton, pose)

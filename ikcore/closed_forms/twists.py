@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore import _core, status
 from ikcore._arrays import optional_rows
 from ikcore._call import call
-from ikcore._joints import check_unscaled, followed
+from ikcore._joints import chain_indices, check_unscaled
 from ikcore._record import record
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -82,7 +82,7 @@ def spread_twist(
     >>> np.degrees(ik.spread_twist(arm, ik.Pose(turned), [0, 1, 2, 3]).twists).round(9)
     array([ 0., 30., 30., 30.])
     """
-    chain = followed(skeleton, joints)
+    chain = chain_indices(skeleton, joints)
     if len(chain) < 2:
         raise ValueError(f"joints: expected two or more, got {len(chain)}")
     check_unscaled(skeleton, pose)

@@ -117,9 +117,9 @@ def _bake(job: Job) -> Outcome:
     )
     before, after = baked.measured()
     notes = [*ready.notes, *map(_with_option, ready.still_true(baked.notes))]
-    commands.put(job.output, baked.clip.write)
+    commands.write_file(job.output, baked.clip.write)
     if job.page:
-        commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))
+        commands.write_file(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))
     facts = {"output": str(job.output), "notes": notes, **_pelvis_data(baked, after)}
     return metrics_command.outcome(job, clip, after, before, **facts)
 
@@ -205,5 +205,5 @@ def _worst(name: str, outcome: Outcome, when: int) -> str:
     """The measure of the worst leg, before or after."""
     records = {leg: both[when] for leg, both in outcome.measures.items()}
     leg = verdicts.worst(records, name)
-    ((said, verdict),) = verdicts.said(name, [records[leg]], outcome.legs[leg]["length"] or math.nan)
+    ((said, verdict),) = verdicts.in_words(name, [records[leg]], outcome.legs[leg]["length"] or math.nan)
     return metrics_command.short(said, verdict)

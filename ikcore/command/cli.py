@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _start.done()
     options = _parser().parse_args(arguments)
     try:
-        with _unwound():
+        with _signals_as_exceptions():
             status: int | None = options.run(options)
             print(end="", flush=True)
     except BrokenPipeError:  # the reader of the output has closed it
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _unwound() -> Iterator[None]:
+def _signals_as_exceptions() -> Iterator[None]:
     """Turn signals that end the process into an exception, so that no work is left half done."""
 
     def end(number: int, _: object) -> None:

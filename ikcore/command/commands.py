@@ -87,10 +87,10 @@ def outcomes(work: Callable[[_Job], _Outcome], jobs: Sequence[_Job], workers: in
 def failure(job: Job, error: OSError | ValueError | MemoryError) -> str:
     """The sentence about a failed job, with the name of its file."""
     said = "not enough memory" if isinstance(error, MemoryError) else sentence(error)
-    return named(job.file + (f": {job.animation}" if job.animation else ""), said)
+    return with_file_name(job.file + (f": {job.animation}" if job.animation else ""), said)
 
 
-def named(file: str, said: str) -> str:
+def with_file_name(file: str, said: str) -> str:
     """The sentence with the name of the file, unless it contains it already."""
     return said if file in said else f"{file}: {said}"
 
@@ -213,7 +213,7 @@ def make_folder(folder: Path) -> None:
         raise
 
 
-def put(path: Path, write: Callable[[Path], object]) -> None:
+def write_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file, in a folder that is made if needed."""
     to = Path(os.path.realpath(path))
     try:

@@ -17,7 +17,7 @@ def run(folder: str) -> None:
     """Bake the walk, print the rate and the changes, and write the clip and a report page."""
     to = Path(folder)
     commands.make_folder(to)
-    baked, seconds = timed(walk(), stairs())
+    baked, seconds = time_bake(walk(), stairs())
     frames = len(baked.clip)
     print(f"a walk of {frames} frames put on stairs in {seconds * 1e3:.0f} ms, {frames / seconds:.0f} frames a second")
     print(baked)
@@ -37,7 +37,7 @@ def stairs() -> Ground:
     return terrain.stairs(9, rise=0.16, run=0.35, landing=10).moved(translations=[0, 0, 1.4])
 
 
-def timed(clip: Clip, ground: Ground) -> tuple[Baked, float]:
+def time_bake(clip: Clip, ground: Ground) -> tuple[Baked, float]:
     """The bake, and the shortest time that it took, in seconds."""
     spent = []
     for _ in range(3):

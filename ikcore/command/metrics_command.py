@@ -133,7 +133,7 @@ def _measure(job: Job) -> Outcome:
     source = _source(job)
     measured = measure(clip.convert(up="Y", unit=1), ground=commands.ground(job.ground), source=source)
     if job.page:
-        commands.put(job.page, lambda path: report.write(path, job.title, measured, source))
+        commands.write_file(job.page, lambda path: report.write(path, job.title, measured, source))
     return outcome(job, clip, measured, source, source=job.source)
 
 
@@ -154,7 +154,7 @@ def _source_of(file: str, animation: str | None, up: Up | None, unit: float | No
         clip = commands.read(file, animation, up, unit).convert(up="Y", unit=1)
         return measure(clip, ground=commands.ground(ground))
     except ValueError as error:
-        raise ValueError(f"source: {commands.named(file, commands.sentence(error))}") from error
+        raise ValueError(f"source: {commands.with_file_name(file, commands.sentence(error))}") from error
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -246,11 +246,11 @@ _MARKS: dict[verdicts.Verdict | None, str] = {"fair": " !", "poor": " !!"}
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
     """One line per leg, two with a source. Values that need attention are marked."""
     beside = any(each.more["source"] for each in outcomes)
-    names = summary.shown(_HEADS, beside=beside)
+    names = summary.measures_to_show(_HEADS, beside=beside)
     lines = [["clip", "leg", *(_HEADS[name] for name in names)]]
     for each in outcomes:
         for leg, records in each.measures.items():
-            said = [verdicts.said(name, records, each.legs[leg]["length"] or math.nan) for name in names]
+            said = [verdicts.in_words(name, records, each.legs[leg]["length"] or math.nan) for name in names]
             for when, cells in zip(("before", "after") if beside else ("",), zip(*said, strict=True), strict=True):
                 lines.append([each.name, f"{leg} {when}".strip(), *(short(*cell) for cell in cells)])
     return columns(lines, *["+ is what is beyond the source"] * beside)

@@ -11,7 +11,7 @@ from ikcore._arrays import dot, extent, median, size
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.human import BRIEF, LOW, MOMENT, STEP, TRACE, WHILE
-from ikcore.feet.paths import prolonged, straight
+from ikcore.feet.paths import extend_rows, straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -62,7 +62,7 @@ def _low(tracks: Tracks, heights: Array) -> _Low:
     fps, scales = tracks.clip.fps, tracks.scales
     one = [at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]]  # one point a contact, no toe tips
     span = max(1, round(MOMENT / 2 * fps))
-    places = prolonged(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
+    places = extend_rows(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
     velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
     limits, body = _SAME * scales[one], tracks.hips.copy()
     low = (LOW * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)

@@ -14,7 +14,7 @@ from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.human import DEEP, LEG, MOMENT, NEAR
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.paths import percentile, prolonged
+from ikcore.feet.paths import extend_rows, percentile
 from ikcore.feet.soles import points_and_joints
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
@@ -87,7 +87,7 @@ class Tracks:
     def falls(self) -> Mask:
         """In which frames the body accelerates downwards as in the air (frames,)."""
         span = max(1, round(MOMENT * self.clip.fps))
-        height = prolonged(np.ascontiguousarray(self.hips[:, self.axis]), span, self.clip.loop)
+        height = extend_rows(np.ascontiguousarray(self.hips[:, self.axis]), span, self.clip.loop)
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * float(self.scales.mean()))
 

@@ -17,7 +17,7 @@ from ikcore.clips.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.find_legs import find_legs, legs_at_rest, legs_of, upright_axis
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.rest_pose import resting, stance
+from ikcore.feet.rest_pose import rest_stance, stance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -118,7 +118,7 @@ class Feet:
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
         up = up or (clip.up if clip else upright_axis(skeleton))
         seen = stance(skeleton, up, clip)
-        found = legs_at_rest(skeleton, up) if seen is resting(skeleton, up) else find_legs(skeleton, seen)
+        found = legs_at_rest(skeleton, up) if seen is rest_stance(skeleton, up) else find_legs(skeleton, seen)
         legs = legs_of(skeleton, seen, found)
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
@@ -235,9 +235,9 @@ class Feet:
                 raise ValueError(f"expected a file of feet, with the format {_FORMAT}")
             return cls(tuple(_from_json(leg) for leg in read["legs"]))
         except KeyError as error:
-            raise FormatError(f"{os.fspath(path)}: {_files.cut(error)} is missing") from error
+            raise FormatError(f"{os.fspath(path)}: {_files.shorten(error)} is missing") from error
         except (AttributeError, RecursionError, TypeError, ValueError) as error:
-            raise FormatError(f"{os.fspath(path)}: {_files.cut(error, 200)}") from error
+            raise FormatError(f"{os.fspath(path)}: {_files.shorten(error, 200)}") from error
 
     def __getitem__(self, name: str) -> Leg:
         for leg in self.legs:

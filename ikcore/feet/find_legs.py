@@ -13,7 +13,7 @@ from ikcore._arrays import dot
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, ancestors, below, under
 from ikcore.feet.names import Named, by_name, side_of
-from ikcore.feet.rest_pose import KNOWN, Chain, Stance, chains, farthest, length, resting, standing
+from ikcore.feet.rest_pose import KNOWN, Chain, Stance, chains, farthest, length, rest_stance, standing_legs
 from ikcore.skeleton import Skeleton
 
 APART, EVEN = 0.5, 0.2  # of a leg: least distance of front from hind legs, largest difference in height of their feet
@@ -34,7 +34,7 @@ Sided = tuple[Bare, str]  # a leg with its side
 @functools.lru_cache(maxsize=KNOWN)
 def legs_at_rest(skeleton: Skeleton, up: str) -> tuple[Sided, ...]:
     """The legs of a skeleton that stands at rest, cached for all its clips, see `resting`."""
-    return tuple(find_legs(skeleton, resting(skeleton, up)))
+    return tuple(find_legs(skeleton, rest_stance(skeleton, up)))
 
 
 def find_legs(skeleton: Skeleton, seen: Stance) -> list[Sided]:
@@ -78,7 +78,7 @@ def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[
 
 def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sided]:
     """Other legs of an animal, far in front of the legs with known names or behind them: arms used as legs."""
-    ends = [(chain, _lowest(skeleton, seen, chain.knees[-1])) for chain in standing(skeleton, seen)]
+    ends = [(chain, _lowest(skeleton, seen, chain.knees[-1])) for chain in standing_legs(skeleton, seen)]
     hips = {leg.hip for leg in legs}
     ends = [(chain, low) for chain, low in ends if not hips & {low, *ancestors(skeleton, low)}]
     if len(ends) < 2:
@@ -171,5 +171,5 @@ def _leg(skeleton: Skeleton, seen: Stance, found: Bare, side: str, name: str) ->
     leg = Leg(name, side, hip, tuple(names[knee] for knee in chain.knees), ankle, ball, toe)
     if chain.handle is None:
         return leg
-    tip = soles.fixed(skeleton, seen.pose, leg.foot, seen.at[chain.handle])
+    tip = soles.sole_at(skeleton, seen.pose, leg.foot, seen.at[chain.handle])
     return dataclasses.replace(leg, soles={"ball": tip})

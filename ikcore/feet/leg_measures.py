@@ -140,7 +140,7 @@ def measure(
     feet = with_soles(clip, feet)
     contacts = contacts or Contacts.detect(clip, feet, ground)
     there = _on_its_way(clip, feet, contacts, source)
-    found = _measured(_Places(there, feet), ground, contacts, source.tracks if source else None)
+    found = _measure_legs(_Places(there, feet), ground, contacts, source.tracks if source else None)
     return dataclasses.replace(found, clip=clip, in_place=there is not clip)
 
 
@@ -184,8 +184,8 @@ def before_and_after(
     _check(clip, source)
     way = contacts.travel if in_place else None
     was, now = (_Places(each, with_soles(each, feet), way) for each in (source, clip))
-    before, own = _measured(was, ground, contacts), was.tracks(None, contacts)
-    after = _measured(now, ground, contacts, own, beyond=False)
+    before, own = _measure_legs(was, ground, contacts), was.tracks(None, contacts)
+    after = _measure_legs(now, ground, contacts, own, beyond=False)
     return (
         dataclasses.replace(before, in_place=in_place),
         dataclasses.replace(after, in_place=in_place),
@@ -250,7 +250,7 @@ def _key(contacts: Contacts, leg: str, point: str) -> tuple[str, str]:
     return next(((leg, other) for other in _CONTACT[point] if (leg, other) in contacts.weights), (leg, point))
 
 
-def _measured(
+def _measure_legs(
     places: _Places,
     ground: Ground | None,
     contacts: Contacts,
@@ -259,7 +259,7 @@ def _measured(
     beyond: bool = True,
 ) -> Measured:
     """Measures of all legs on a ground; with a source, as differences from it or absolute (`beyond`)."""
-    held = {leg: _held(contacts, leg, points) for leg, points in places.points.items()}
+    held = {leg: _contacts_of(contacts, leg, points) for leg, points in places.points.items()}
     tracks = places.tracks(ground, contacts)
     measures = {
         leg: metrics.measure_leg(
@@ -284,7 +284,7 @@ def _measured(
     )
 
 
-def _held(contacts: Contacts, leg: str, points: tuple[str, ...]) -> Mask:
+def _contacts_of(contacts: Contacts, leg: str, points: tuple[str, ...]) -> Mask:
     """Contacts of the points of a leg."""
     return np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
 
@@ -306,10 +306,10 @@ class _Places:
         self.chains = {leg.name: self._chain(leg) for leg in feet}
         self.lengths = {leg.name: self._length(leg) for leg in feet}
         self.normals = {leg.name: self._normals(leg.name) for leg in feet}
-        self.ankles = self._measured(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1))
+        self.ankles = self._in_metres(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1))
         gone = 0.0 if way is None else way[:, np.newaxis]  # travel that an in-place clip is taken to have made
         self.legs = {
-            leg.name: (self._measured(self.chains[leg.name]), self._measured(self.sole[leg.name] + gone))
+            leg.name: (self._in_metres(self.chains[leg.name]), self._in_metres(self.sole[leg.name] + gone))
             for leg in feet
         }
 
@@ -330,14 +330,14 @@ class _Places:
             below * self.clip.unit,
             normals,
             soles=self.normals[leg.name],
-            pelvis=self._measured(self.joints[self.pelvis[leg.name]]),
+            pelvis=self._in_metres(self.joints[self.pelvis[leg.name]]),
             ankles=self.ankles,
         )
         if surface is None or ground is None or not ground.moves:
             return track
-        held, above = _held(contacts, leg.name, points), track.heights
+        held, above = _contacts_of(contacts, leg.name, points), track.heights
         sole, there = carried_back(ground, surface, sole, above, held, self.clip.fps)
-        sole, normals = self._measured(sole), self._upright(_at_ball(there, points))
+        sole, normals = self._in_metres(sole), self._upright(_at_ball(there, points))
         return dataclasses.replace(track, sole=sole, normals=normals)
 
     def _places(self) -> tuple[dict[str, Array], dict[tuple[str, str], Array]]:
@@ -349,7 +349,7 @@ class _Places:
         each = np.moveaxis(np.asarray(found, np.float64), 1, 0)
         return dict(zip(joints, each[: len(joints)], strict=True)), dict(zip(soles, each[len(joints) :], strict=True))
 
-    def _measured(self, places: Array) -> Array:
+    def _in_metres(self, places: Array) -> Array:
         """Positions with Y up, in metres."""
         return self._upright(places) * self.clip.unit
 

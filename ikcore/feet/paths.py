@@ -29,13 +29,13 @@ def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
     return np.asarray(values[before] + share * (values[after] - values[before]))
 
 
-def prolonged(rows: Array, more: int, loop: bool) -> Array:
+def extend_rows(rows: Array, more: int, loop: bool) -> Array:
     """More rows at both ends: a loop continues from its last position, other rows are reflected at their ends."""
     last = len(rows) - 1
     if last == 0:
         return rows.repeat(2 * more + 1, axis=0)
     if not loop and more > last:
-        return prolonged(prolonged(rows, last, loop), more - last, loop)
+        return extend_rows(extend_rows(rows, last, loop), more - last, loop)
     if not loop:
         before, after = (
             2 * end - each for end, each in ((rows[0], rows[1 : more + 1]), (rows[-1], rows[last - more : -1]))
@@ -63,7 +63,7 @@ def ramp(held: NDArray[np.bool_], frames: float, loop: bool) -> Array:
     return np.asarray(share * share * (3 - 2 * share))
 
 
-def smoothed(values: Array, reach: float, fps: float) -> Array:
+def smooth(values: Array, reach: float, fps: float) -> Array:
     """Three moving means, which together have the spread of a kernel (1 - t^2)^2 that reaches so many seconds.
 
     At the ends values stay as they are.

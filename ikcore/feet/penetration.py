@@ -80,7 +80,7 @@ class Penetration:
         if not all(here):
             there = np.where(np.array(here)[:, np.newaxis], there, self._heights(self.source, None))
         for leg, heights, depth, good, own in zip(self.legs, low, after, least, there, strict=True):
-            was, down = self._depth(leg, own), self._down(leg)
+            was, down = self._depth(leg, own), self._contact_mask(leg)
             by = max(depth.penetration - was.penetration, depth.penetration_swing - was.penetration_swing)
             allowed = np.where(down, was.penetration, was.penetration_swing) + good
             if max(depth[:2]) > good and by > good:
@@ -101,18 +101,18 @@ class Penetration:
 
     def _stands(self, each: MeasuredLeg, heights: Array) -> bool:
         """Whether a foot stands on the ground above which it is so high in the source."""
-        known = np.sort(heights[self._down(each) & np.isfinite(heights)])
+        known = np.sort(heights[self._contact_mask(each) & np.isfinite(heights)])
         return len(known) > 0 and abs(float(known[len(known) // 2])) <= UNEVEN * each.scale
 
-    def _down(self, each: MeasuredLeg) -> Mask:
+    def _contact_mask(self, each: MeasuredLeg) -> Mask:
         """When a foot is in contact."""
         return self.contacts.planted(each.leg.name)
 
     def _depth(self, each: MeasuredLeg, heights: Array) -> Depth:
         """The measures of a foot whose sole is so high."""
-        down, low = self._down(each), heights[:, np.newaxis]
+        down, low = self._contact_mask(each), heights[:, np.newaxis]
         deep, high, fps = metrics.penetration(low), metrics.floating(low), self.source.fps
-        stance, swing, stands = (some & self.where for some in (down, ~down, metrics.standing(down, fps=fps)))
+        stance, swing, stands = (some & self.where for some in (down, ~down, metrics.contact_cores(down, fps=fps)))
         found = arguments.highest(deep[stance], 95), arguments.highest(deep[swing]), arguments.highest(high[stands], 95)
         return Depth(*np.nan_to_num(found, posinf=np.inf).tolist())
 

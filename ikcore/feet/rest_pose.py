@@ -87,13 +87,13 @@ class Chain:
 
 def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
     """The rest pose; if it lies down and the clip stands upright, the tallest pose of the clip."""
-    rest = resting(skeleton, up)
+    rest = rest_stance(skeleton, up)
     tallest = None if clip is None else _tallest(skeleton, rest, clip)
     return rest if tallest is None else _stance_of(skeleton, tallest, up)
 
 
 @functools.lru_cache(maxsize=KNOWN)
-def resting(skeleton: Skeleton, up: str) -> Stance:
+def rest_stance(skeleton: Skeleton, up: str) -> Stance:
     """The rest pose, cached for all clips of a skeleton."""
     return _stance_of(skeleton, skeleton.rest, up)
 
@@ -107,7 +107,7 @@ def _stance_of(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
     if left is None:
         axes = [cross(above, usual), usual]
         left = min(axes, key=lambda axis: _asymmetry(at, axis))
-        left = left if dot(cross(left, above), _facing(skeleton, at, above, usual)) >= 0 else -left
+        left = left if dot(cross(left, above), _forward(skeleton, at, above, usual)) >= 0 else -left
     return Stance(pose, at, _body(skeleton), above, cross(left, above), left)
 
 
@@ -153,7 +153,7 @@ def _span(skeleton: Skeleton, pose: Pose) -> float:
     return 1.001 * span
 
 
-def standing(skeleton: Skeleton, seen: Stance) -> list[Chain]:
+def standing_legs(skeleton: Skeleton, seen: Stance) -> list[Chain]:
     """The legs that end at joints near the ground."""
     limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
     return [chain for limb in limbs if (chain := _chain(skeleton, seen, limb))]
@@ -256,7 +256,7 @@ def _from_middle(across: Array) -> Array:
     return np.asarray(across - median(across))
 
 
-def _facing(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
+def _forward(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
     """The horizontal direction of the last bones above the ground, or the usual front if they have none."""
     height = dot(at, up)
     tree = skeleton.parents

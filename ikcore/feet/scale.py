@@ -41,10 +41,10 @@ def likely_unit(length: float, units: tuple[float, ...] = tuple(UNITS)) -> float
     >>> likely_unit(0.9), likely_unit(85.0), round(likely_unit(15.6), 4)
     (1.0, 0.01, 0.0564)
     """
-    return min(units, key=lambda unit: _unlikely(length * unit)) if length > 0 else 1.0
+    return min(units, key=lambda unit: _length_cost(length * unit)) if length > 0 else 1.0
 
 
-def guessed(clip: Clip, *, up: bool, unit: bool, says_axes: bool) -> Clip:
+def guess_units(clip: Clip, *, up: bool, unit: bool, says_axes: bool) -> Clip:
     """The clip with the axis or the unit that its legs make most likely, whatever it had.
 
     Parameters
@@ -62,7 +62,7 @@ def guessed(clip: Clip, *, up: bool, unit: bool, says_axes: bool) -> Clip:
     return dataclasses.replace(clip, up=("Z" if lying else "Y") if up else clip.up, unit=likely if unit else clip.unit)
 
 
-def _unlikely(length: float) -> float:
+def _length_cost(length: float) -> float:
     """A cost for the difference of a leg length in metres from that of a human."""
     off = math.log(length / LEG)
     return max(_TALL * off, -off)

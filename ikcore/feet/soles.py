@@ -43,7 +43,7 @@ def points_and_joints(
 ) -> tuple[Array, Array]:
     """World positions of points and joints, (..., points, 3) and (..., joints, 3); doubles."""
     wanted = [skeleton.index(joint) for joint in joints]
-    places, at, _ = walked(skeleton, pose, *hung(skeleton, soles), wanted)
+    places, at, _ = world_points(skeleton, pose, *hung(skeleton, soles), wanted)
     return places.astype(np.float64, copy=False), at.astype(np.float64, copy=False)
 
 
@@ -54,7 +54,7 @@ def hung(skeleton: Skeleton, soles: Iterable[Sole]) -> tuple[list[int], Array]:
     return joints, np.array([sole.offset for sole in soles], float).reshape(-1, 3)
 
 
-def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
+def sole_at(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
     """The sole point on a joint that is at a world position in one pose."""
     origin, axes = space(skeleton, pose, skeleton.index(joint))
     if not _solid(axes):
@@ -201,7 +201,7 @@ def _foot(leg: Leg) -> slice:
 def _chains(skeleton: Skeleton, pose: Pose, legs: Sequence[Leg]) -> list[Array]:
     """Positions of the joints of each leg (frames, joints, 3)."""
     chains = [_chain(skeleton, leg) for leg in legs]
-    at = walked(skeleton, pose, [], np.empty((0, 3)), [joint for chain in chains for joint in chain])[1]
+    at = world_points(skeleton, pose, [], np.empty((0, 3)), [joint for chain in chains for joint in chain])[1]
     ends = accumulate(map(len, chains))
     return [at[:, end - len(chain) : end] for chain, end in zip(chains, ends, strict=True)]
 
@@ -370,10 +370,10 @@ def _zero_scale_message(joint: str) -> str:
 
 def _world_points(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
     """World positions of points given in the space of joints."""
-    return walked(skeleton, pose, joints, offsets, [])[0]
+    return world_points(skeleton, pose, joints, offsets, [])[0]
 
 
-def walked(
+def world_points(
     skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array, wanted: Sequence[int]
 ) -> tuple[Array, Array, Array]:
     """World positions (..., points, 3) of points (points, 3) given in the space of joints.

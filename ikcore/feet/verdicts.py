@@ -118,7 +118,7 @@ def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
     return "fair" if value <= fair * size else "poor"
 
 
-def said(
+def in_words(
     name: str, records: Sequence[Measure], leg: float = LEG, *, beyond: bool = True
 ) -> list[tuple[str, Verdict | None]]:
     """A measure of a leg in words, with its verdict; a comparison with the source starts with +.
@@ -215,13 +215,13 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
     if measured.own is not None:  # toes that dip into the floor of the source may do so again
         swings = metrics.beyond(swings, metrics.penetration(measured.own[leg].heights))
     yield from _excesses(leg, "swings through the ground", swings, BOUNDS["penetration_swing"].good * size)
-    stands = metrics.standing(down, fps=fps)
+    stands = metrics.contact_cores(down, fps=fps)
     yield from _excesses(leg, "floats", np.where(stands & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
     for start, stop in runs(down & np.isinf(high)).tolist():
         yield Moment(leg, "stands where there is no ground", math.nan, start, stop, math.inf)
     if measured.own is not None:
         own = measured.own[leg]
-        unseen = metrics.unseen(track.sole, own.heights, down, fps=fps)
+        unseen = metrics.undetected_contacts(track.sole, own.heights, down, fps=fps)
         off = np.where(unseen, metrics.off_ground(track.heights, own.heights), 0)
         limit = BOUNDS["off_ground"].good * size
         what = "seems to stand without a contact, off the ground by"

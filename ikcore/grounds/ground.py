@@ -242,7 +242,7 @@ class Ground:
         for part in self.parts:
             body = part.body
             shape = (body.normal, body.height) if isinstance(body, Plane) else (body.vertices, body.faces)
-            for values in (*shape, *part._placing):
+            for values in (*shape, *part._transform):
                 array = np.ascontiguousarray(np.nan if values is None else values)
                 found.update(repr((array.shape, array.dtype.str)).encode())
                 found.update(array.tobytes())
@@ -320,7 +320,7 @@ class Ground:
     def _check_frames(self, count: int) -> None:
         """Refuse a ground that moves over another number of frames."""
         for part in self.parts:
-            for values in part._placing:
+            for values in part._transform:
                 if values is not None:
                     part._frames(values, (count,))
 

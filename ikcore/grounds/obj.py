@@ -57,9 +57,9 @@ def _point(words: list[str]) -> Point:
     try:
         x, y, z = map(float, words[:3])
     except ValueError:
-        raise ValueError(f"expected three coordinates after 'v', got {_files.quoted(' '.join(words))}") from None
+        raise ValueError(f"expected three coordinates after 'v', got {_files.quote(' '.join(words))}") from None
     if not all(map(math.isfinite, (x, y, z))):
-        raise ValueError(f"expected finite coordinates, got {_files.quoted(' '.join(words))}")
+        raise ValueError(f"expected finite coordinates, got {_files.quote(' '.join(words))}")
     return x, y, z
 
 
@@ -68,9 +68,9 @@ def _index(word: str, defined: int) -> int:
     try:
         number = int(word.partition("/")[0])
     except ValueError:
-        raise ValueError(f"expected corners such as 3, 3/1 or 3//2 after 'f', got {_files.quoted(word)}") from None
+        raise ValueError(f"expected corners such as 3, 3/1 or 3//2 after 'f', got {_files.quote(word)}") from None
     if number == 0 or number < -defined:
-        raise ValueError(f"corner {_files.quoted(word)} is no vertex; they count from 1, or back from -1 to {-defined}")
+        raise ValueError(f"corner {_files.quote(word)} is no vertex; they count from 1, or back from -1 to {-defined}")
     return number - 1 if number > 0 else defined + number
 
 
@@ -79,10 +79,10 @@ def _triangles(face: list[int], vertices: list[Point]) -> list[tuple[int, int, i
     if len(face) < 3:
         raise ValueError(f"expected at least 3 corners after 'f', got {len(face)}")
     if max(face) >= len(vertices):
-        raise ValueError(f"corner {_files.cut(max(face) + 1)} is no vertex; the file has {len(vertices)}")
+        raise ValueError(f"corner {_files.shorten(max(face) + 1)} is no vertex; the file has {len(vertices)}")
     if len(face) == 3:
         return [(face[0], face[1], face[2])]
-    cut = polygon.cut(_flat([vertices[corner] for corner in face]))
+    cut = polygon.triangulate(_flat([vertices[corner] for corner in face]))
     return [(face[a], face[b], face[c]) for a, b, c in cut]
 
 

@@ -135,18 +135,18 @@ class Part:
     @property
     def moves(self) -> bool:
         """True if it has a placement per frame."""
-        return any(array is not None and array.ndim > 1 for array in self._placing)
+        return any(array is not None and array.ndim > 1 for array in self._transform)
 
     def still(self, frames: int | slice | NDArray[np.intp]) -> Part:
         """The part as it is in one frame, or in some frames."""
         if not self.moves:
             return self
         return Part(
-            self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._placing)
+            self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._transform)
         )
 
     @property
-    def _placing(self) -> tuple[NDArray[Any] | None, ...]:
+    def _transform(self) -> tuple[NDArray[Any] | None, ...]:
         return self.rotations, self.translations, self.scales
 
     def _placements(self, shape: tuple[int, ...]) -> Placed:

@@ -22,7 +22,7 @@ Place = tuple[int, int]
 _FEW = 8
 
 
-def cut(corners: Sequence[Corner]) -> list[Triangle]:
+def triangulate(corners: Sequence[Corner]) -> list[Triangle]:
     """The triangles of a polygon.
 
     Parameters
@@ -42,7 +42,7 @@ def cut(corners: Sequence[Corner]) -> list[Triangle]:
     """
     if len(corners) > _FEW:
         with suppress(_CrossesError):
-            return _swept(corners)
+            return _sweep(corners)
     return _ears(corners)
 
 
@@ -103,7 +103,7 @@ class _Edge:
         self.inside: list[_Piece] = []  # two, one above the other, after a vertex where they have met
 
 
-def _swept(corners: Sequence[Corner]) -> list[Triangle]:
+def _sweep(corners: Sequence[Corner]) -> list[Triangle]:
     places = _whole(corners)
     begun, ended = defaultdict(list), defaultdict(list)
     for edge in _edges(places):
@@ -114,7 +114,7 @@ def _swept(corners: Sequence[Corner]) -> list[Triangle]:
     line: list[_Edge] = []  # the edges that cross the sweep line, from below
     found: list[tuple[Place, Place, Place]] = []
     for place in sorted(begun.keys() | ended.keys()):
-        _pass(place, len(ended[place]), _ascending(begun[place]), line, found)
+        _pass(place, len(ended[place]), _sort_ascending(begun[place]), line, found)
     number = {place: len(places) - 1 - back for back, place in enumerate(reversed(places))}
     return [(number[a], number[b], number[c]) for a, b, c in found]
 
@@ -139,7 +139,7 @@ def _edges(places: list[Place]) -> list[_Edge]:
     return [_Edge(left, right, times > 0) for (left, right), times in count.items() if times]
 
 
-def _ascending(edges: list[_Edge]) -> list[_Edge]:
+def _sort_ascending(edges: list[_Edge]) -> list[_Edge]:
     """The edges that start at one vertex, from below."""
 
     def order(a: _Edge, b: _Edge) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import shown, whole_number
+from ikcore._arrays import as_text, whole_number
 from ikcore.goals import Goal, Posture
 from ikcore.learned.keys import check_known, farthest, mean_rotation
 from ikcore.pose import Pose
@@ -141,7 +141,9 @@ class PoseDensity:
         given: dict[str, Any] = {"tolerance": tolerance, "rotation_tolerance": 10 * tolerance, "workers": workers}
         first = dls(self.skeleton, pose, goals, **given)
         now, likelihood = first.pose, self.log_likelihood(first.pose)
-        turned = {joint for task in tasks_of(self.skeleton, goals, now.dtype) for joint in task.turning(self.skeleton)}
+        turned = {
+            joint for task in tasks_of(self.skeleton, goals, now.dtype) for joint in task.turning_joints(self.skeleton)
+        }
         drawn = [(i, joint) for i, joint in enumerate(self._joints) if joint in turned]
         size, count = np.full(np.shape(likelihood), float(step)), np.array(first.iterations)
         for _ in range(whole_number(rounds)):
@@ -192,7 +194,7 @@ def _density_of(skeleton: Skeleton, poses: Pose, moving: Moving, directions: int
 
 def _whole(name: str, value: int) -> int:
     if (number := whole_number(value)) < 1:
-        raise ValueError(f"{name}: expected 1 or more, got {shown(value)}")
+        raise ValueError(f"{name}: expected 1 or more, got {as_text(value)}")
     return number
 
 

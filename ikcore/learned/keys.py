@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import rows
 from ikcore._call import broadcast_axes
-from ikcore.goals import Goal, completed, open_arrays
+from ikcore.goals import Goal, open_arrays, with_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
 from ikcore.solving.errors import point_of
@@ -28,7 +28,7 @@ class Keys:
         self.skeleton, self.goals, self.moving = skeleton, tuple(checked_goals(goals)), moving
         self.tasks = _places(skeleton, self.goals)
         if (may := may_of(skeleton, moving)) is None:
-            self.turned = sorted({joint for task in self.tasks for joint in task.turning(skeleton)})
+            self.turned = sorted({joint for task in self.tasks for joint in task.turning_joints(skeleton)})
         else:
             self.turned = [joint for joint, bits in enumerate(may) if bits]
 
@@ -39,7 +39,7 @@ class Keys:
         seen = [_key_of(self.skeleton, world, task, point) for task, point in zip(self.tasks, points, strict=True)]
         return np.concatenate(seen, axis=-1).astype(float)
 
-    def asked(self, what: str, pose: Pose, positions: Sequence[Any], workers: int | None = 1) -> NDArray[np.float64]:
+    def query(self, what: str, pose: Pose, positions: Sequence[Any], workers: int | None = 1) -> NDArray[np.float64]:
         """Keys of positions, one array (..., 3) per goal; chains start from the pose. Leading axes broadcast."""
         if not isinstance(pose, Pose):
             raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}")
@@ -54,7 +54,7 @@ class Keys:
         shape = broadcast_axes(what, leading, leading)
         return np.concatenate([np.broadcast_to(key, (*shape, 3)) for key in keys], axis=-1).astype(float)
 
-    def posed(self, pose: Pose, rotations: NDArray[Any], valid: NDArray[np.bool_]) -> Pose:
+    def with_rotations(self, pose: Pose, rotations: NDArray[Any], valid: NDArray[np.bool_]) -> Pose:
         """The pose with rotations (..., turned joints, 4) of the joints that they turn, where these are valid (...)."""
         made = np.broadcast_to(pose.rotations, (*valid.shape, *pose.rotations.shape[-2:])).copy()
         here = made[..., self.turned, :]
@@ -131,7 +131,7 @@ def _places(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
     for index, goal in enumerate(goals):
         if not isinstance(goal, Goal) or open_arrays(goal) != ["position"]:
             raise ValueError(f"goals[{index}]: expected a Reach with position=... and nothing else that is open")
-        given.append(completed(goal, iter([np.zeros(GOAL_ARRAYS["position"])])))
+        given.append(with_arrays(goal, iter([np.zeros(GOAL_ARRAYS["position"])])))
     tasks = tasks_of(skeleton, given, np.dtype(float))
     for task in tasks:
         if task.kind != "PLACE" or task.relative:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import rows, shown
+from ikcore._arrays import as_text, rows
 from ikcore._call import broadcast_axes
 from ikcore._threads import in_blocks
 from ikcore.clips.clip import Clip
@@ -214,14 +214,14 @@ def _check_alike(clips: Sequence[Clip]) -> tuple[Clip, ...]:
 def _not_negative(name: str, value: float) -> float:
     number = float(value)
     if not 0 <= number < np.inf:
-        raise ValueError(f"{name}: expected 0 or more, got {shown(value)}")
+        raise ValueError(f"{name}: expected 0 or more, got {as_text(value)}")
     return number
 
 
 def _frames_ahead(time: float, fps: float) -> int:
     frames = round(float(time) * fps)
     if frames < 1:
-        raise ValueError(f"times: expected at least a frame each, {1 / fps:g} s, got {shown(time)}")
+        raise ValueError(f"times: expected at least a frame each, {1 / fps:g} s, got {as_text(time)}")
     return frames
 
 
@@ -236,15 +236,15 @@ def _features(clip: Clip, root: int, joints: list[int], later: list[int]) -> dic
     base[:, up.index(1)] = 0
     back = rotations.conjugate(heading)[:count]
 
-    def own(vectors: Array) -> Array:
+    def in_heading(vectors: Array) -> Array:
         return rotations.rotate(back[:, np.newaxis], vectors)
 
     points = world.positions[:, joints]
     groups = {
-        "positions": own(points[:count] - base[:count, np.newaxis]),
-        "velocities": own(_velocity(points, clip.fps)[:count]),
-        "travel": own(_velocity(base, clip.fps)[:count, np.newaxis])[..., ground],
-        "path": own(np.stack([base[n : n + count] - base[:count] for n in later], axis=1))[..., ground],
+        "positions": in_heading(points[:count] - base[:count, np.newaxis]),
+        "velocities": in_heading(_velocity(points, clip.fps)[:count]),
+        "travel": in_heading(_velocity(base, clip.fps)[:count, np.newaxis])[..., ground],
+        "path": in_heading(np.stack([base[n : n + count] - base[:count] for n in later], axis=1))[..., ground],
     }
     turns = [rotations.multiply(back, heading[n : n + count]) for n in later]
     angles = [rotations.log(turn)[:, up.index(1)] for turn in turns]

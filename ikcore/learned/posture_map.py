@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import shown, whole_number
+from ikcore._arrays import as_text, whole_number
 from ikcore.learned.keys import check_known
 from ikcore.limits.sampling import uniform
 from ikcore.pose import Pose
@@ -113,5 +113,5 @@ def _within_limits(skeleton: Skeleton, turned: Array) -> Array:
 
 def _positive(name: str, value: int) -> int:
     if (number := whole_number(value)) < 1:
-        raise ValueError(f"{name}: expected 1 or more, got {shown(value)}")
+        raise ValueError(f"{name}: expected 1 or more, got {as_text(value)}")
     return number

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import shown, whole_number
+from ikcore._arrays import as_text, whole_number
 from ikcore._threads import in_blocks
 from ikcore.goals import Goal
 from ikcore.learned.keys import Keys, OfGoals, check_known, mean_rotation
@@ -81,15 +81,15 @@ class Postures(OfGoals):
             The distance is the root of the sum of all squared distances. For input that is not finite, the pose as
             given and NaN.
         """
-        query = self._keys.asked("nearest", pose, positions, workers)
-        row, distance = self._looked_up(query, 1 if count is None else _checked_count(count), workers)
+        query = self._keys.query("nearest", pose, positions, workers)
+        row, distance = self._look_up(query, 1 if count is None else _checked_count(count), workers)
         if count is None:
             row, distance = row[..., 0], distance[..., 0]
         else:
             pose = pose[..., np.newaxis]
-        return self._started(pose, row), distance[()]
+        return self._start_pose(pose, row), distance[()]
 
-    def blended(self, pose: Pose, *positions: Any, count: int = 8, workers: int | None = 1) -> Pose:
+    def blend(self, pose: Pose, *positions: Any, count: int = 8, workers: int | None = 1) -> Pose:
         """The pose with the mean of the nearest postures, weighted by 1 / distance squared.
 
         The mean is one of rotation vectors about the nearest posture. A posture at distance 0 is returned itself.
@@ -110,9 +110,9 @@ class Postures(OfGoals):
         Pose
             For input that is not finite, the pose as given.
         """
-        query = self._keys.asked("blended", pose, positions, workers)
-        row, distance = self._looked_up(query, _checked_count(count), workers)
-        known = self._known(row)
+        query = self._keys.query("blend", pose, positions, workers)
+        row, distance = self._look_up(query, _checked_count(count), workers)
+        known = self._stored_rotations(row)
         first, lacks = known[..., :1, :, :], (row < 0)
         with np.errstate(invalid="ignore", divide="ignore"):
             weight = np.where(lacks, 0, (distance[..., :1] / distance) ** 2)
@@ -120,9 +120,9 @@ class Postures(OfGoals):
         weight = (weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1))[..., np.newaxis, np.newaxis]
         off = rotations.log(rotations.canonical(rotations.multiply(rotations.conjugate(first), known)))
         mean = rotations.multiply(first[..., 0, :, :], rotations.exp((weight * off).sum(axis=-3)))
-        return self._keys.posed(pose, mean, ~lacks[..., 0])
+        return self._keys.with_rotations(pose, mean, ~lacks[..., 0])
 
-    def _looked_up(
+    def _look_up(
         self, query: NDArray[np.float64], count: int, workers: int | None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         flat = query.reshape(-1, query.shape[-1])
@@ -136,12 +136,12 @@ class Postures(OfGoals):
         shape = (*query.shape[:-1], count)
         return row.reshape(shape), distance.reshape(shape)
 
-    def _known(self, row: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _stored_rotations(self, row: NDArray[np.int32]) -> NDArray[np.float64]:
         known = self.poses.rotations.reshape(-1, len(self.skeleton), 4)
         return np.asarray(known[row[..., np.newaxis], self._keys.turned])
 
-    def _started(self, pose: Pose, row: NDArray[np.int32]) -> Pose:
-        return self._keys.posed(pose, self._known(row), row >= 0)
+    def _start_pose(self, pose: Pose, row: NDArray[np.int32]) -> Pose:
+        return self._keys.with_rotations(pose, self._stored_rotations(row), row >= 0)
 
     def __len__(self) -> int:
         return len(self._table.keys)
@@ -156,7 +156,7 @@ class Postures(OfGoals):
 def _checked_count(count: int) -> int:
     number = whole_number(count)
     if not 1 <= number <= _MOST:
-        raise ValueError(f"count: expected 1 to {_MOST}, got {shown(count)}")
+        raise ValueError(f"count: expected 1 to {_MOST}, got {as_text(count)}")
     return number
 
 

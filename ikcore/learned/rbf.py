@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import shown, whole_number
+from ikcore._arrays import as_text, whole_number
 from ikcore.goals import Goal
 from ikcore.learned.keys import Keys, OfGoals, check_known, farthest, mean_rotation
 from ikcore.pose import Pose
@@ -69,7 +69,7 @@ class RbfPoses(OfGoals):
         check_known(skeleton, poses)
         self.count = whole_number(count)
         if not 1 <= self.count <= _MOST:
-            raise ValueError(f"count: expected 1 to {_MOST}, got {shown(count)}")
+            raise ValueError(f"count: expected 1 to {_MOST}, got {as_text(count)}")
         self.poses, self._keys = poses, Keys(skeleton, goals, moving)
         keys = self._keys.of(poses).reshape(-1, 3 * len(self._keys.tasks))
         if not np.isfinite(keys).all():
@@ -96,13 +96,13 @@ class RbfPoses(OfGoals):
         Pose
             For input that is not finite, the pose as given.
         """
-        query = self._keys.asked("pose", pose, positions)
+        query = self._keys.query("pose", pose, positions)
         valid = np.asarray(np.isfinite(query).all(axis=-1))
         basis = self._basis(np.where(valid[..., np.newaxis], query, 0))
         # One product per item: a single product sums in an order that depends on the number of items.
         away = (basis[..., np.newaxis, :] @ self._coefficients)[..., 0, :]
         turned = rotations.multiply(self._mean, rotations.exp(away.reshape(*query.shape[:-1], -1, 3)))
-        return self._keys.posed(pose, turned, valid)
+        return self._keys.with_rotations(pose, turned, valid)
 
     def _basis(self, keys: NDArray[np.float64]) -> NDArray[np.float64]:
         """Distances to all examples, 1, and with enough examples the keys themselves."""

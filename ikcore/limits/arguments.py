@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
-from ikcore._arrays import rows, shown, unit, whole_number
+from ikcore._arrays import as_text, rows, unit, whole_number
 
 Array = NDArray[Any]
 
@@ -30,7 +30,7 @@ def motion_of(
         bounds = rows("position", position, np.dtype(np.float64))
         if bounds.shape != (2, 3) or not (bounds[0] <= bounds[1]).all():
             raise ValueError(
-                f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {shown(position)}"
+                f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {as_text(position)}"
             )
         made["position"] = tuple(map(tuple, bounds.tolist()))
     return made
@@ -42,7 +42,7 @@ def _pair(name: str, value: ArrayLike | None) -> tuple[float, ...]:
         return (np.inf, np.inf)
     given = rows(name, value, np.dtype(np.float64))
     if given.shape not in ((), (2,)) or not (given > 0).all():
-        raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(value)}")
+        raise ValueError(f"{name}: expected more than 0, one number or a pair, got {as_text(value)}")
     return tuple(np.broadcast_to(given, 2).tolist())
 
 
@@ -50,7 +50,7 @@ def numbers(name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
     """Finite numbers, as many as expected."""
     array = rows(name, value, np.dtype(np.float64))
     if array.shape != (count,) or not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected {count} finite numbers, got {shown(value)}")
+        raise ValueError(f"{name}: expected {count} finite numbers, got {as_text(value)}")
     return tuple(array.tolist())
 
 
@@ -59,7 +59,7 @@ def whole(name: str, value: Any) -> int:
     try:
         return whole_number(value)
     except TypeError:
-        raise TypeError(f"{name}: expected a whole number, got {shown(value)}") from None
+        raise TypeError(f"{name}: expected a whole number, got {as_text(value)}") from None
 
 
 def twist_range(twist: tuple[float, float] | None) -> tuple[float, float]:
@@ -80,7 +80,7 @@ def cones_of(cones: Sequence[tuple[ArrayLike, float]]) -> list[tuple[Array, floa
     try:
         pairs = [(direction, numbers("cones", [angle], 1)[0]) for direction, angle in cones]
     except (TypeError, ValueError) as error:
-        raise type(error)(f"cones: expected pairs of a direction and an angle, got {shown(cones)}") from None
+        raise type(error)(f"cones: expected pairs of a direction and an angle, got {as_text(cones)}") from None
     return [(unit(np.array(numbers("cones", direction, 3))), angle) for direction, angle in pairs]
 
 

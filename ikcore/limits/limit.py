@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import number_type, rows, shown, unit
+from ikcore._arrays import as_text, number_type, rows, unit
 from ikcore._call import call
 from ikcore._record import hash_of_fields, record, same_fields
 from ikcore.limits.arguments import angle_range, cones_of, frame_of, motion_of, numbers, twist_range, whole
@@ -80,7 +80,7 @@ class Limit:
     def __post_init__(self) -> None:
         """Refuse values that are no limit."""
         if self.kind not in get_args(Kind):
-            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {shown(self.kind)}")
+            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {as_text(self.kind)}")
         if not any(numbers("frame", self.frame, 4)):
             raise ValueError("frame: expected a rotation, got a zero quaternion")
         angle_range("twist", *numbers("twist", self.twist, 2))
@@ -94,7 +94,7 @@ class Limit:
             raise ValueError(f"stiffness: expected numbers from 0 to 1, got {self.stiffness}")
         for name, most in (("speed", self.speed), ("acceleration", self.acceleration)):
             if len(most) != 2 or not all(number > 0 for number in most):
-                raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(most)}")
+                raise ValueError(f"{name}: expected more than 0, one number or a pair, got {as_text(most)}")
         if self.cones or self.kind == "kusudama":
             self._check_cones()
 
@@ -321,7 +321,7 @@ class Limit:
         array([0. , 0.3])
         """
         if sorted(str(order).lower()) != ["x", "y", "z"] or not (order.islower() or order.isupper()):
-            raise ValueError(f"order: expected three different axes such as 'xyz' or 'XYZ', got {shown(order)}")
+            raise ValueError(f"order: expected three different axes such as 'xyz' or 'XYZ', got {as_text(order)}")
         forward = 1 if order.islower() else -1
         lows, highs = numbers("low", low, 3), numbers("high", high, 3)
         ranges = [
@@ -496,9 +496,9 @@ class Limit:
         True
         """
         if whole("n", n) < 0:
-            raise ValueError(f"n: expected 0 or more, got {shown(n)}")
+            raise ValueError(f"n: expected 0 or more, got {as_text(n)}")
         if n > MOST_SAMPLES:
-            raise ValueError(f"n: expected {MOST_SAMPLES} at most, got {shown(n)}")
+            raise ValueError(f"n: expected {MOST_SAMPLES} at most, got {as_text(n)}")
         return self.project(samples(self, n, whole("seed", seed)))
 
     def draw(self, ax: Any = None) -> Any:

@@ -178,7 +178,7 @@ class _Path:
         before, after = (straight(near + side * self.about, self.travelled, self.places) for side in (-1, 1))
         return _unit(after - before)
 
-    def moved(self, points: Array, since: Array, to: Array) -> Array:
+    def carry(self, points: Array, since: Array, to: Array) -> Array:
         """Points (n, ..., 3) carried with the body from one distance to another."""
         turn = rotations.shortest_arc(self.ahead(since), self.ahead(to))
         more = (slice(None), *(np.newaxis,) * (points.ndim - 2))
@@ -317,7 +317,7 @@ def _best_shifts(falls: list[_Footfall], path: _Path, course: _Course) -> Array:
 def _landing_cost(fall: _Footfall, each: Array, path: _Path, profile: _Profile, course: _Course) -> tuple[Array, Array]:
     """Cost of a foot's contact with the ground, and its height, moved by each distance."""
     since = np.full(len(each), fall.travelled)
-    points = path.moved(np.broadcast_to(course.level(fall.sole), (len(each), *fall.sole.shape)), since, since + each)
+    points = path.carry(np.broadcast_to(course.level(fall.sole), (len(each), *fall.sole.shape)), since, since + each)
     points[..., course.axis] = profile.at(since + each)[:, np.newaxis]
     reach = HIGH * course.scale
     under = course.ground.at(points, above=reach, below=reach, workers=course.workers)
@@ -388,7 +388,7 @@ def _move_along(clip: Clip, path: _Path, travelled: Array) -> Clip:
     turn = rotations.shortest_arc(path.ahead(path.travelled), path.ahead(travelled))
     for root in np.flatnonzero(clip.skeleton.parents < 0):
         turned[:, root] = rotations.multiply(turn, turned[:, root])
-        moved[:, root] = path.moved(moved[:, root].astype(np.float64), path.travelled, travelled)
+        moved[:, root] = path.carry(moved[:, root].astype(np.float64), path.travelled, travelled)
     return dataclasses.replace(clip, pose=Pose(turned, moved, clip.pose.scales))
 
 

@@ -119,7 +119,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
     return [round(number * step, 10) for number in numbers]
 
 
-def kept(values: Array, most: int = 2000) -> NDArray[np.intp]:
+def points_to_draw(values: Array, most: int = 2000) -> NDArray[np.intp]:
     """Indices of the values to draw: the lowest and the highest of each interval, and gaps.
 
     Parameters

@@ -30,7 +30,7 @@ def side(measured: Measured, source: Measured | None = None) -> str:
     parts, top, carried = [], 24.0, moves_source(measured, source)
     for leg, way in ways.items():
         places = measured.tracks[leg].sole[..., 1]
-        panel = Panel(along, _between(measured.tracks[leg], measured.lengths[leg]), LEFT, top, wide, 170)
+        panel = Panel(along, _height_range(measured.tracks[leg], measured.lengths[leg]), LEFT, top, wide, 170)
         parts += [panel.title(leg), panel.area(*_profile(*_ground_along(measured, leg, way)), "earth")]
         parts += [panel.x_axis(" m"), panel.y_axis(" mm", 4, 1e3)]
         if source:
@@ -47,7 +47,7 @@ def side(measured: Measured, source: Measured | None = None) -> str:
     return drawing.svg(wide + LEFT + RIGHT, top - 24, parts, "paths of the feet from the side")
 
 
-def _between(track: Track, leg: float) -> tuple[float, float]:
+def _height_range(track: Track, leg: float) -> tuple[float, float]:
     """The lowest and the highest value that is drawn of a foot."""
     shown = finite(np.concatenate([track.sole[..., 1], track.sole[..., 1] - track.heights]))
     return range_of(shown, 0.1 * leg if leg > 0 else 0.1)
@@ -120,7 +120,7 @@ def _profile(way: Array, ground: Array, bins: int = 600) -> tuple[Array, Array]:
 
 def line_with_gaps(times: Array, heights: Array, places: Array) -> tuple[Array, Array]:
     """A line of heights, with gaps where the ground below a point (frames, 3) steps up or down between frames."""
-    some = drawing.kept(heights)
+    some = drawing.points_to_draw(heights)
     step = np.diff(places[some], axis=0)
     steep = np.abs(step[:, 1] - np.diff(heights[some])) > EDGE + np.hypot(step[:, 0], step[:, 2])
     at = np.flatnonzero(steep) + 1
@@ -129,7 +129,7 @@ def line_with_gaps(times: Array, heights: Array, places: Array) -> tuple[Array, 
 
 def draw_line(panel: Panel, xs: Array, ys: Array, style: str) -> str:
     """The points of a line that can be told apart; both values of a point must be known."""
-    some = drawing.kept(np.where(np.isfinite(xs), ys, np.nan))
+    some = drawing.points_to_draw(np.where(np.isfinite(xs), ys, np.nan))
     return panel.line(xs[some], ys[some], style)
 
 

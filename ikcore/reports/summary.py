@@ -166,7 +166,7 @@ def table_of_measures(measured: Measured, source: Measured | None) -> str:
     if source:
         plus = "+ is what is beyond before"
         lines.append(f"<tr><td></td>{'<td>before</td><td>after</td>' * len(measured.tracks)}<td>{plus}</td></tr>")
-    for name in shown(MEANINGS, beside=bool(source)):
+    for name in measures_to_show(MEANINGS, beside=bool(source)):
         values = [
             value
             for leg, length in measured.lengths.items()
@@ -181,12 +181,12 @@ def _label(name: str) -> str:
     return name.replace("_", " ")
 
 
-def shown(names: Iterable[str], *, beside: bool) -> list[str]:
+def measures_to_show(names: Iterable[str], *, beside: bool) -> list[str]:
     """The measures to show; without a source, those that have a meaning without one."""
     return [name for name in names if beside or name not in metrics.BESIDE]
 
 
 def _values(name: str, records: Sequence[Measure], length: float, beyond: bool) -> list[str]:
     """A measure of a leg, before and after, with its verdict."""
-    both = verdicts.said(name, records, length, beyond=beyond)
+    both = verdicts.in_words(name, records, length, beyond=beyond)
     return [f'<b class="{says}">{value} {WORDS[says]}</b>' if says else value for value, says in both]

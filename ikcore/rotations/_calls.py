@@ -72,7 +72,7 @@ def check_output(out: Array, dtype: np.dtype[Any]) -> Array:
     return out
 
 
-def written(result: Array, out: Array | None) -> Array:
+def write_output(result: Array, out: Array | None) -> Array:
     """The result of a function without a gufunc, written to `out` if that is given."""
     if out is None:
         return result

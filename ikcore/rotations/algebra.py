@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ikcore import _core
 from ikcore._arrays import number_type, rows
-from ikcore.rotations._calls import Array, call_one, call_two, written
+from ikcore.rotations._calls import Array, call_one, call_two, write_output
 
 
 def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
@@ -93,7 +93,7 @@ def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
     dots = products[..., 0] + products[..., 1] + products[..., 2] + products[..., 3]
     signs = np.ones(keys.shape[:-1], keys.dtype)
     np.cumprod(np.where(dots < 0, -1, 1), axis=0, out=signs[1:])
-    return written(np.where(np.isnan(keys), keys.dtype.type(np.nan), keys * signs[..., None] + 0), out)
+    return write_output(np.where(np.isnan(keys), keys.dtype.type(np.nan), keys * signs[..., None] + 0), out)
 
 
 def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ikcore import _core
 from ikcore._arrays import is_rotation, number_type, rows
-from ikcore.rotations._calls import Array, call_one, call_two, check_output, written
+from ikcore.rotations._calls import Array, call_one, call_two, check_output, write_output
 
 
 def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int | None = 1) -> Array:
@@ -215,4 +215,4 @@ def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
 
 def _reorder(q: ArrayLike, order: list[int], out: Array | None) -> Array:
     quaternions = rows("q", q, number_type(q), 4)
-    return written(quaternions[..., order], out)
+    return write_output(quaternions[..., order], out)

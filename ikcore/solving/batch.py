@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._threads import on_threads
-from ikcore.goals import Goal, completed, open_arrays
+from ikcore.goals import Goal, open_arrays, with_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Moving, Task, field_of, is_full, may_of
@@ -46,7 +46,7 @@ def _check_skeleton(skeleton: Skeleton) -> None:
 
 def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
     """The broadcast leading axes of poses and goals."""
-    leading = [task.leading() for task in tasks]
+    leading = [task.leading_axes() for task in tasks]
     distinct = {pose.shape}.union(*(axes.values() for axes in leading)) - {()}
     if len(distinct) < 2:  # the usual case; broadcasting takes longer than a solve
         return distinct.pop() if distinct else ()
@@ -55,7 +55,9 @@ def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
     except ValueError as error:
         named = {"pose": pose.shape}
         named |= {
-            f"goals[{task.goal}].{field_of(task, row)}": axes for task in tasks for row, axes in task.leading().items()
+            f"goals[{task.goal}].{field_of(task, row)}": axes
+            for task in tasks
+            for row, axes in task.leading_axes().items()
         }
         listed = ", ".join(f"{name} {axes}" for name, axes in named.items() if axes)
         raise ValueError(f"leading axes do not broadcast: {listed}") from error
@@ -103,7 +105,7 @@ def tasks_to_come(method: str, skeleton: Skeleton, goals: Sequence[Goal], may: b
     return tasks
 
 
-def prepared(
+def prepare_call(
     method: str,
     skeleton: Skeleton,
     goals: Sequence[Goal],
@@ -119,7 +121,7 @@ def prepared(
 
     For a `single` item it takes the points of every goal after its arrays.
     """
-    if any(not is_full(goal.influence) for goal in goals) or any(any(task.leading().values()) for task in tasks):
+    if any(not is_full(goal.influence) for goal in goals) or any(any(task.leading_axes().values()) for task in tasks):
         return None
     arguments = [
         (index, name)
@@ -134,7 +136,7 @@ def prepared(
 
 def _with_zeros(goal: Goal) -> Goal:
     """The goal with zeros in place of every ellipsis."""
-    return completed(goal, iter([np.zeros(GOAL_ARRAYS[name]) for name in open_arrays(goal)]))
+    return with_arrays(goal, iter([np.zeros(GOAL_ARRAYS[name]) for name in open_arrays(goal)]))
 
 
 def _points_of(goal: Goal) -> list[str]:

@@ -15,7 +15,7 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.coordinates import Coordinates
-from ikcore.solving.custom_methods import composed
+from ikcore.solving.custom_methods import custom_method
 from ikcore.solving.registry import Option
 from ikcore.solving.tasks import Moving, may_of
 from ikcore.solving.validate import tasks_of
@@ -31,7 +31,7 @@ _OPTIONS = (
 )
 
 
-@composed(takes=["Reach position", "limit", "sliding joint", "second end"], options=_OPTIONS)
+@custom_method(takes=["Reach position", "limit", "sliding joint", "second end"], options=_OPTIONS)
 def broyden(
     skeleton: Skeleton,
     pose: Pose,
@@ -73,7 +73,7 @@ def broyden(
             rows = coordinates.jacobian(pose)
         values = coordinates.values(pose)
         step = _step(coordinates, values, rows, error, unit, damping, max_error, max_step)
-        pose = _select(todo, coordinates.moved(pose, values + step), pose)
+        pose = _select(todo, coordinates.with_values(pose, values + step), pose)
         left = coordinates.errors(pose)
         rows = rows + _correction(rows, step, error - left)
         error = left

@@ -11,7 +11,7 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
-from ikcore.solving.influence import faded
+from ikcore.solving.influence import solve_with_influence
 from ikcore.solving.registry import method, numbers_of
 from ikcore.solving.single_pose import solve_single
 from ikcore.solving.solution import Solution
@@ -122,14 +122,14 @@ def _solve(
         found = run(pose, tasks)
     else:
         found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
-        faded(run, skeleton, pose, tasks, found, limb=True, twist=options["twist"])
+        solve_with_influence(run, skeleton, pose, tasks, found, limb=True, twist=options["twist"])
     return Solution._of(name, skeleton, pose, goals, found, may, strict=strict)
 
 
 # --- how good a pose is for them --------------------------------------------------------------------------------------
 
 
-def judged(
+def judge(
     name: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: Mapping[str, float]
 ) -> tuple[Any, Any, Any]:
     """Which goals a pose misses without solving, with its position and rotation errors."""

@@ -13,7 +13,7 @@ from ikcore._joints import ancestors
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.errors import point_of
-from ikcore.solving.tasks import Task, sliding
+from ikcore.solving.tasks import Task, sliding_joints
 
 Array = NDArray[Any]
 
@@ -27,11 +27,11 @@ class Coordinates:
 
     def __init__(self, skeleton: Skeleton, tasks: Sequence[Task]) -> None:
         self.skeleton, self.tasks = skeleton, tasks
-        turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
+        turning = sorted({joint for task in tasks for joint in task.turning_joints(skeleton)})
         kinds = {joint: getattr(skeleton.limits[joint], "kind", "free") for joint in turning}
         self.hinges = [joint for joint in turning if kinds[joint] == "hinge"]
         self.others = [joint for joint in turning if kinds[joint] not in ("hinge", "locked")]
-        self.slides = sliding(skeleton, tasks)
+        self.slides = sliding_joints(skeleton, tasks)
         limits: Any = [skeleton.limits[joint] for joint in self.hinges]
         self.hinge_axes = np.array([rotations.rotate(limit.frame, [1.0, 0, 0]) for limit in limits]).reshape(-1, 3)
         ranges = np.array([limit.twist for limit in limits]).reshape(-1, 2)
@@ -69,7 +69,7 @@ class Coordinates:
         given = self.skeleton.offsets if pose.translations is None else pose.translations
         return np.broadcast_to(given, (*pose.rotations.shape[:-1], 3))
 
-    def moved(self, pose: Pose, values: Array) -> Pose:
+    def with_values(self, pose: Pose, values: Array) -> Pose:
         """The pose with these coordinates, within limits."""
         values = np.clip(values, self.low, self.high)
         turned = np.broadcast_to(pose.rotations, (*values.shape[:-1], *pose.rotations.shape[-2:])).astype(float)

@@ -23,10 +23,10 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed_form, heuristic, jacobian  # noqa: F401  # methods of the core come first in the table
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
-from ikcore.solving.influence import faded
+from ikcore.solving.influence import solve_with_influence
 from ikcore.solving.registry import METHODS, TAKEN, Method, Option, document, enter_method, numbers_of, options_of
 from ikcore.solving.solution import Solution
-from ikcore.solving.tasks import TASK_ROWS, Task, field_of, sliding
+from ikcore.solving.tasks import TASK_ROWS, Task, field_of, sliding_joints
 from ikcore.solving.validate import check_speeds, frame_rate
 from ikcore.status import Status
 
@@ -36,7 +36,7 @@ Array = NDArray[Any]
 Proposal = Pose | tuple[Pose, Any]
 
 
-def composed(
+def custom_method(
     *, takes: Collection[str], reaches: bool = False, clip: bool = False, options: Sequence[Option] = ()
 ) -> Callable[[Callable[..., Proposal]], Callable[..., Solution]]:
     """Enter a Python function into the table of methods, under its name, for `solve`, `Solver` and `stages`.
@@ -72,7 +72,7 @@ def composed(
     Examples
     --------
     >>> import ikcore as ik
-    >>> @ik.solvers.composed(takes=["Reach position"])
+    >>> @ik.solvers.custom_method(takes=["Reach position"])
     ... def halfway(skeleton, pose, goals, *, share=0.5):
     ...     '''Go a share of the way that dls goes.'''
     ...     found = ik.dls(skeleton, pose, goals)
@@ -95,7 +95,7 @@ def composed(
             raise ValueError(f"{name}: expected a docstring that starts with a sentence on what the method does")
         signature, own = _signature(function, clip=clip)
 
-        def typed(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **given: Any) -> Solution:
+        def solver(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **given: Any) -> Solution:
             try:
                 bound = signature.bind(skeleton, pose, goals, **given)
             except TypeError as wrong:
@@ -104,19 +104,19 @@ def composed(
             passed = {key: bound.arguments[key] for key in own}
             return _solve(name, function, passed, clip=clip, **bound.arguments)
 
-        typed.__name__ = typed.__qualname__ = name
-        typed.__module__ = function.__module__
-        typed.__signature__ = signature  # type: ignore[attr-defined]
+        solver.__name__ = solver.__qualname__ = name
+        solver.__module__ = function.__module__
+        solver.__signature__ = signature  # type: ignore[attr-defined]
         numbers = {option.name: option for option in options} | _tolerances()
-        enter_method(Method(name, sentence, words, reaches, numbers, typed, function))
-        typed.__doc__ = document(METHODS[name], text)
-        return typed
+        enter_method(Method(name, sentence, words, reaches, numbers, solver, function))
+        solver.__doc__ = document(METHODS[name], text)
+        return solver
 
     return enter
 
 
 def _tolerances() -> dict[str, Option]:
-    """The options of every composed method."""
+    """The options of every custom method."""
     known = options_of(_JUDGE)
     return {name: known[name] for name in ("tolerance", "rotation_tolerance")}
 
@@ -156,9 +156,9 @@ def _solve(
     fps: float | None = None,
     **options: Any,
 ) -> Solution:
-    """Solve by a composed method."""
+    """Solve by a custom method."""
     known = METHODS[name].options
-    checked = {key: known[key].checked(value) for key, value in options.items() if key in known}
+    checked = {key: known[key].check(value) for key, value in options.items() if key in known}
     own |= {key: value for key, value in checked.items() if key in own}
     for key, value in (("goal_errors", goal_errors), ("strict", strict)):
         switch(key, value)
@@ -176,13 +176,13 @@ def _solve(
         return found
 
     def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
-        moves, count = bool(sliding(skeleton, tasks)), len(tasks) * goal_errors
+        moves, count = bool(sliding_joints(skeleton, tasks)), len(tasks) * goal_errors
         return Found.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
 
     def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool = False) -> Found:
         shape = items_of(pose, tasks)
         axes = (*shape[:clip], math.prod(shape[clip:]))
-        pose, tasks = _flat(pose, shape, axes), tuple(task.map(_flattening(shape, axes)) for task in tasks)
+        pose, tasks = _flat(pose, shape, axes), tuple(task.map(_flattener(shape, axes)) for task in tasks)
         came = judge(pose, tasks, empty(pose, tasks))
         usable = np.asarray((came.status < _core.UNUSABLE).reshape(-1, axes[-1]).all(axis=0))
         at = (*[slice(None)] * clip, usable)
@@ -199,13 +199,13 @@ def _solve(
     elif clip:
         raise ValueError(f"influence: expected 1 everywhere, which {name} takes, as it solves whole clips")
     else:
-        found = faded(run, skeleton, pose, tasks, empty(pose, tasks))
+        found = solve_with_influence(run, skeleton, pose, tasks, empty(pose, tasks))
     return Solution._of(name, skeleton, pose, goals, found, may, strict=strict)
 
 
 def _flat(pose: Pose, shape: tuple[int, ...], axes: tuple[int, ...]) -> Pose:
     """The pose with other leading axes."""
-    flatten = _flattening(shape, axes)
+    flatten = _flattener(shape, axes)
 
     def part(array: Array | None) -> Array | None:
         return None if array is None else flatten(array, array.shape[-2:])
@@ -213,7 +213,7 @@ def _flat(pose: Pose, shape: tuple[int, ...], axes: tuple[int, ...]) -> Pose:
     return Pose(part(pose.rotations), part(pose.translations), part(pose.scales))  # type: ignore[arg-type]
 
 
-def _flattening(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Array, tuple[int, ...]], Array]:
+def _flattener(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Array, tuple[int, ...]], Array]:
     """A function that reshapes arrays with rows of a given shape from broadcast leading axes to other axes."""
     return lambda array, row: np.broadcast_to(array, (*shape, *row)).reshape(*axes, *row)
 
@@ -233,10 +233,10 @@ def _merge(name: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], p
     if not isinstance(proposed, Pose) or proposed.shape != pose[at].shape or proposed.joints != pose.joints:
         got = repr(proposed) if isinstance(proposed, Pose) else type(proposed).__name__
         raise TypeError(f"{name}: expected to be returned a pose like the one it was called with, got {got}")
-    turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
+    turning = sorted({joint for task in tasks for joint in task.turning_joints(skeleton)})
     turned, moved = np.array(pose.rotations), None
     turned[at] = _put_rows(turned[at], proposed.rotations, turning)
-    if slid := sliding(skeleton, tasks):
+    if slid := sliding_joints(skeleton, tasks):
         came = skeleton.offsets if pose.translations is None else pose.translations
         moved = np.array(np.broadcast_to(came, (*pose.shape, *came.shape[-2:])), pose.dtype)
         if proposed.translations is not None:

@@ -40,11 +40,11 @@ def arm_of(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: tupl
     offsets[-1] = point
     line = type(skeleton)(np.arange(len(offsets)) - 1, offsets)
 
-    def extended(array: NDArray[Any], *last: float) -> NDArray[Any]:
+    def append_row(array: NDArray[Any], *last: float) -> NDArray[Any]:
         row = np.broadcast_to(np.asarray(last, array.dtype), (*array.shape[:-2], 1, len(last)))
         return np.concatenate([array[..., above, :], row], axis=-2)
 
-    turned = Pose(extended(pose.rotations, 1, 0, 0, 0), None, extended(pose.scales, 1, 1, 1))
+    turned = Pose(append_row(pose.rotations, 1, 0, 0, 0), None, append_row(pose.scales, 1, 1, 1))
     return line.forward(turned).positions[..., -1, :]
 
 

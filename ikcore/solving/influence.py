@@ -51,7 +51,7 @@ def _whole(goal: Any) -> Goal:
     return made
 
 
-def faded(
+def solve_with_influence(
     run: Run,
     skeleton: Skeleton,
     pose: Pose,
@@ -152,7 +152,7 @@ class _Solve:
             between |= (share > 0) & (share < 1)
         wanted, start, spent = list(tasks), pose, None
         if between.any():
-            wanted, start, spent = self._between(pose, tasks, between)
+            wanted, start, spent = self._intermediate_tasks(pose, tasks, between)
         found = self.run(start, tuple(_without_influence(task) for task in wanted), sequence=self.sequence)
         if spent is not None:
             usable = found.status < _core.UNUSABLE
@@ -160,7 +160,9 @@ class _Solve:
             found.iterations[between] += spent
         return found
 
-    def _between(self, pose: Pose, tasks: Sequence[Task], between: Array) -> tuple[list[Task], Pose, NDArray[np.int32]]:
+    def _intermediate_tasks(
+        self, pose: Pose, tasks: Sequence[Task], between: Array
+    ) -> tuple[list[Task], Pose, NDArray[np.int32]]:
         """Tasks with intermediate targets, the pose to start from, and the iterations spent on finding them."""
         came = pose[between]
         if self.twist:

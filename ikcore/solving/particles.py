@@ -17,7 +17,7 @@ from ikcore.limits.sampling import uniform
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.coordinates import Coordinates
-from ikcore.solving.custom_methods import composed
+from ikcore.solving.custom_methods import custom_method
 from ikcore.solving.registry import Option
 from ikcore.solving.tasks import Moving, may_of
 from ikcore.solving.validate import tasks_of
@@ -34,7 +34,7 @@ _SPREAD = (0.15, 0.005)  # standard deviation of the noise, as a share of a coor
 _SIGMA = (0.3, 0.0075)  # error scale of the weights, as a share of the longest reach
 
 
-@composed(takes=["Reach position", "limit", "sliding joint", "second end"], options=_OPTIONS)
+@custom_method(takes=["Reach position", "limit", "sliding joint", "second end"], options=_OPTIONS)
 def particles(
     skeleton: Skeleton,
     pose: Pose,
@@ -86,7 +86,7 @@ def _search(coordinates: Coordinates, pose: Pose, iterations: int, count: int, s
         late = iteration / max(iterations - 1, 1)
         spread, sigma = (first ** (1 - late) * last**late for first, last in (_SPREAD, _SIGMA))
         noise = _noise(count, len(coordinates), seed * _STREAMS + iteration)
-        swarm = coordinates.moved(swarm, coordinates.values(swarm) + spread * ranges * noise)
+        swarm = coordinates.with_values(swarm, coordinates.values(swarm) + spread * ranges * noise)
         squares = _squares(coordinates, swarm)
         nearest = int(squares.argmin())
         if squares[nearest] < least:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ikcore import _core
-from ikcore._arrays import shown, switch, whole_number
+from ikcore._arrays import as_text, switch, whole_number
 from ikcore._record import hash_of_fields, record, same_fields
 from ikcore._threads import thread_count
 from ikcore.solving.arguments import DEFAULTS, Shared, WithNullSpace, signature_of
@@ -53,7 +53,7 @@ class Option:
         default = f"{self.default:g}" if isinstance(self.default, float) else self.default
         return f"{self.name}={default}: {self.sentence}"
 
-    def checked(self, value: Any) -> float | None:
+    def check(self, value: Any) -> float | None:
         """The value for the core; None is the core's default."""
         return None if value is None and self.may_be_none else self.number(value)
 
@@ -63,14 +63,14 @@ class Option:
         or_none = " or None" * self.may_be_none
         if number is None:
             kind = {float: "a number", int: "a whole number", bool: "True or False"}[self.kind]
-            raise TypeError(f"{self.name}: expected {kind}{or_none}, got {shown(value)}")
+            raise TypeError(f"{self.name}: expected {kind}{or_none}, got {as_text(value)}")
         zero = self.default is None and number == 0
         if zero or not (self.lowest <= number <= self.highest and math.isfinite(number)):
             expected = f"{self.lowest:g} to {self.highest:g}" if math.isfinite(self.highest) else "a finite number"
             if self.default is None:
                 expected = f"a number above 0, at most {self.highest:g},"
             what = re.split("[;:]", self.sentence)[0]
-            raise ValueError(f"{self.name}: expected {expected}{or_none}, got {shown(value, str)} ({what})")
+            raise ValueError(f"{self.name}: expected {expected}{or_none}, got {as_text(value, str)} ({what})")
         return number
 
 
@@ -95,7 +95,7 @@ class Method:
     """A method of `solve`: its name, a sentence, the goals and limits that it takes, its options, its typed function.
 
     `reaches` is False if it trades some of the reachable goals for speed or looks. `run` is the Python function of a
-    method made by `composed`.
+    method made by `custom_method`.
     """
 
     name: str
@@ -175,7 +175,7 @@ def method(function: TypedFunction) -> TypedFunction:
 
 
 def enter_method(method: Method) -> None:
-    """Enter a method that is composed in Python, in place of an earlier one of that name."""
+    """Enter a method written in Python, in place of an earlier one of that name."""
     METHODS[method.name] = method
     arguments_of.cache_clear()
     _numbers_of.cache_clear()
@@ -325,7 +325,7 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
             switch(name, options[name])
         elif name == "workers":
             thread_count(options[name])
-    return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
+    return {name: own[name].check(value) if name in own else value for name, value in options.items()}
 
 
 # Frames per second: not an option of a method, but checked like one.
@@ -368,4 +368,4 @@ def numbers_of(method: str, options: dict[str, Any]) -> tuple[float | None, ...]
 def _numbers_of(method: str, names: tuple[str, ...], *values: Any) -> tuple[float | None, ...]:
     """`numbers_of`, cached: callers that solve pose by pose repeat their options."""
     own, given = METHODS[method].options, dict(zip(names, values, strict=True))
-    return tuple([own[name].checked(given[name]) if name in own and name in given else None for name in _core.OPTIONS])
+    return tuple([own[name].check(given[name]) if name in own and name in given else None for name in _core.OPTIONS])

@@ -13,12 +13,12 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.arguments import OPTIONS, Shared
 from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
-from ikcore.solving.influence import faded
+from ikcore.solving.influence import solve_with_influence
 from ikcore.solving.registry import SWITCHES, numbers_of, with_defaults
 from ikcore.solving.single_pose import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.tasks import Task
-from ikcore.solving.validate import check_speeds, frame_rate, moves_joints, release_time, released
+from ikcore.solving.validate import check_speeds, frame_rate, moves_joints, release_share, release_time
 
 
 def iterate(
@@ -44,7 +44,7 @@ def iterate(
     tasks = checked_tasks(method, skeleton, pose, goals, may)
     shape = items_of(pose, tasks)
     seconds = release_time(given["release"], pose, shape)
-    share = released(seconds, rate) if sequence else 0.0
+    share = release_share(seconds, rate) if sequence else 0.0
     if sequence:
         check_speeds(method, skeleton, tasks, rate)
         if not shape:
@@ -68,7 +68,7 @@ def iterate(
     elif history:
         raise ValueError("history: expected False where an influence is below 1, which takes several solves")
     else:
-        faded(run, skeleton, pose, tasks, found, sequence=sequence)
+        solve_with_influence(run, skeleton, pose, tasks, found, sequence=sequence)
     return Solution._of(method, skeleton, pose, goals, found, may, strict=strict)
 
 

@@ -14,7 +14,7 @@ from ikcore import _core
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import prepared, tasks_to_come
+from ikcore.solving.batch import prepare_call, tasks_to_come
 from ikcore.solving.solution import places_of
 from ikcore.solving.tasks import GOAL_POINTS, GOAL_ROWS, is_full
 
@@ -77,7 +77,7 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
         tasks = tasks_to_come(method, skeleton, opened, may)
         places = places_of(tasks) if goal_errors else None
         wanted: dict[str, Any] = {"history": history, "places": places, "judge": judge}
-        made = prepared(method, skeleton, opened, tasks, options, single=True, **wanted)
+        made = prepare_call(method, skeleton, opened, tasks, options, single=True, **wanted)
     except (TypeError, ValueError):  # the general path raises the error, with its arrays
         return None
     kept = skeleton._prepared

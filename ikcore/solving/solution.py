@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations, status
-from ikcore._arrays import shown, whole_number
+from ikcore._arrays import as_text, whole_number
 from ikcore._record import record
 from ikcore.goals import Goal
 from ikcore.limits.workspace import distance, span_of
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
 from ikcore.solving.errors import chain_points, from_rest, miss_of, off_ray
-from ikcore.solving.tasks import Task, all_tasks, sliding
+from ikcore.solving.tasks import Task, all_tasks, sliding_joints
 from ikcore.status import Status
 
 if TYPE_CHECKING:
@@ -174,9 +174,9 @@ class Solution:
         if Status.INPUT_OUTSIDE in flags:
             lines += _input_lines(self._skeleton, self._came, shape, at, tasks)
         if flags.usable and flags & ~Status.INPUT_OUTSIDE:
-            turning = sorted({joint for task in tasks for joint in task.turning(self._skeleton)})
+            turning = sorted({joint for task in tasks for joint in task.turning_joints(self._skeleton)})
             lines += [line for joint in turning for line in _limit_lines(self._skeleton, pose, joint)]
-        slides = any(sliding(self._skeleton, [task]) for task in tasks)
+        slides = any(sliding_joints(self._skeleton, [task]) for task in tasks)
         lines += [f"Try: {advice}." for advice in _advice(flags, slides=slides)]
         return "\n".join(lines)
 
@@ -215,11 +215,11 @@ def _place(item: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     try:
         at = tuple(map(whole_number, item if isinstance(item, tuple) else (item,)))
     except TypeError:
-        raise TypeError(f"item: expected whole numbers, got {shown(item)}") from None
+        raise TypeError(f"item: expected whole numbers, got {as_text(item)}") from None
     if len(at) != len(shape):
-        raise IndexError(f"item: expected {len(shape)} indices for leading axes {shape}, got {shown(item)}")
+        raise IndexError(f"item: expected {len(shape)} indices for leading axes {shape}, got {as_text(item)}")
     if not all(-length <= index < length for index, length in zip(at, shape, strict=True)):
-        raise IndexError(f"item: expected a place within the leading axes {shape}, got {shown(item)}")
+        raise IndexError(f"item: expected a place within the leading axes {shape}, got {as_text(item)}")
     return at
 
 
@@ -320,14 +320,16 @@ def _input_lines(
         return np.asarray(np.broadcast_to(array, (*shape, *array.shape[-2:]))[at][joint], np.float64)
 
     lines = []
-    for joint in sorted({joint for task in tasks for joint in (*task.turning(skeleton), *sliding(skeleton, [task]))}):
+    for joint in sorted(
+        {joint for task in tasks for joint in (*task.turning_joints(skeleton), *sliding_joints(skeleton, [task]))}
+    ):
         if (limit := skeleton.limits[joint]) is None:
             continue
-        name, turns = skeleton.names[joint], any(joint in task.turning(skeleton) for task in tasks)
+        name, turns = skeleton.names[joint], any(joint in task.turning_joints(skeleton) for task in tasks)
         angle = float(limit.violation(from_rest(skeleton, joint, item(came.rotations, joint)))) if turns else 0.0
         if angle > _OUTSIDE:
             lines.append(f"{name} came in {np.degrees(angle):.3g} degrees outside its limit.")
-        if limit.position is None or joint not in sliding(skeleton, tasks):
+        if limit.position is None or joint not in sliding_joints(skeleton, tasks):
             continue
         offset = skeleton.offsets[joint]
         place = (offset if came.translations is None else item(came.translations, joint)) - offset

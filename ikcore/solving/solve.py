@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from ikcore import _core
 from ikcore._record import record
-from ikcore.goals import Goal, completed, open_arrays
+from ikcore.goals import Goal, open_arrays, with_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed_form, heuristic, jacobian, position_based  # noqa: F401  # they enter their methods
 from ikcore.solving.auto import AUTO, method_for
-from ikcore.solving.batch import checked_moving, prepared, tasks_to_come
+from ikcore.solving.batch import checked_moving, prepare_call, tasks_to_come
 from ikcore.solving.registry import METHODS, checked_options, numbers_of
 from ikcore.solving.solution import Solution
 from ikcore.solving.tasks import GOAL_ARRAYS
@@ -167,7 +167,7 @@ class Solver:
         tasks = tasks_to_come(self.method, self.skeleton, self.goals, may)
         made = None
         if METHODS[self.method].run is None:
-            made = prepared(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
+            made = prepare_call(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
         object.__setattr__(self, "_prepared", made)
         object.__setattr__(self, "_moves", moves_joints(self.method, self.skeleton, tasks, numbers))
 
@@ -190,7 +190,7 @@ class Solver:
             raise TypeError(f"{self.signature}: expected {expected} arrays after the rotations, got {len(arrays)}")
         rest = iter(arrays)
         pose = Pose(rotations, next(rest) if self.translations else None)
-        goals = [completed(goal, rest) for goal in self.goals]
+        goals = [with_arrays(goal, rest) for goal in self.goals]
         found = METHODS[self.method].function(self.skeleton, pose, goals, **self.options)
         turned, moved = found.pose.rotations, found.pose.translations
         return (turned, moved, found.error, found.status) if self._moves else (turned, found.error, found.status)

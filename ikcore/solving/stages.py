@@ -25,7 +25,7 @@ from ikcore.solving.influence import whole_goals
 from ikcore.solving.registry import METHODS, arguments_of, checked_options, numbers_of
 from ikcore.solving.single_pose import solve_single
 from ikcore.solving.solution import Solution, by_goal
-from ikcore.solving.tasks import Moving, Task, sliding
+from ikcore.solving.tasks import Moving, Task, sliding_joints
 from ikcore.solving.validate import check_speeds, checked_goals, frame_rate, is_iterative, release_time, tasks_of
 from ikcore.status import INPUT_OUTSIDE, Status
 
@@ -314,9 +314,9 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage | _Placed, workers: int,
     if not is_iterative(stage.method):
         if not goal_errors:
             goals = whole_goals(stage.goals)
-            return _After(*closed_form.judged(stage.method, skeleton, last, goals, stage.options), None)
+            return _After(*closed_form.judge(stage.method, skeleton, last, goals, stage.options), None)
         misses = [
-            closed_form.judged(stage.method, skeleton, last, [goal], stage.options) for goal in whole_goals(stage.goals)
+            closed_form.judge(stage.method, skeleton, last, [goal], stage.options) for goal in whole_goals(stage.goals)
         ]
         missed, error, angle = (np.stack(part, axis=-1) for part in zip(*misses, strict=True))
         return _After(missed.any(axis=-1), error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
@@ -327,7 +327,7 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage | _Placed, workers: int,
         _, _, error, angle, _, status, _, errors = item
         return _After(status & ~_NOTES != 0, error, angle, errors)
     judged = tasks_of(skeleton, goals, last.dtype, may)
-    moves = bool(sliding(skeleton, judged))
+    moves = bool(sliding_joints(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
     Batch(skeleton, last, judged, found).solve(_JUDGE, numbers, workers, judge=True)
     assert found.goal_errors is not None

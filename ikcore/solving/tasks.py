@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import rows, shown
+from ikcore._arrays import as_text, rows
 from ikcore._joints import ancestors, index_of, path, start_of
 from ikcore.skeleton import Skeleton
 
@@ -74,7 +74,7 @@ class Task(NamedTuple):
     weight: NDArray[Any] | None = None  # (...)
     pole: NDArray[Any] | None = None  # (..., 3)
 
-    def leading(self) -> dict[str, tuple[int, ...]]:
+    def leading_axes(self) -> dict[str, tuple[int, ...]]:
         """The leading axes of its arrays, by name."""
         return {
             name: array.shape[: array.ndim - len(_ARRAYS[name])]
@@ -106,11 +106,11 @@ class Task(NamedTuple):
         """The joints from the start of the chain down to the joint."""
         return path(skeleton, self.chain, self.joint)
 
-    def moving(self, skeleton: Skeleton) -> list[int]:
+    def moving_joints(self, skeleton: Skeleton) -> list[int]:
         """All joints of its chains: they may slide for it, and turn except for the last one of a chain."""
         return self._filter_allowed(MAY_SLIDE, {joint for chain, _ in self._chains(skeleton) for joint in chain})
 
-    def turning(self, skeleton: Skeleton) -> list[int]:
+    def turning_joints(self, skeleton: Skeleton) -> list[int]:
         """The joints of its chains that turn: the last one only if that changes something."""
         found = {joint for chain, last in self._chains(skeleton) for joint in (chain if last else chain[:-1])}
         return self._filter_allowed(MAY_TURN, found)
@@ -151,7 +151,7 @@ class Making:
         """The number of the joint that a field of the goal names."""
         return index_of(self.skeleton, getattr(self.goal, name), f"{self.where}.{name}")
 
-    def placed(self) -> dict[str, Any]:
+    def joint_fields(self) -> dict[str, Any]:
         """The fields of a task about a joint: in the world, or relative to another joint."""
         joint, chain = self.joint("joint"), self.goal.chain
         common = {"joint": joint, "level": self.goal.level, "offset": self.point("offset")}
@@ -170,7 +170,7 @@ class Making:
             "other_offset": self.point("other_offset"),
         }
 
-    def weighed(self) -> dict[str, Any]:
+    def mass_centre_fields(self) -> dict[str, Any]:
         """The fields of a task about the centre of mass."""
         if not (self.skeleton.masses > 0).any():
             raise ValueError(
@@ -204,7 +204,7 @@ class Making:
         """An axis of a joint, the same for all items, of any length above 0."""
         if not any(axis := self.point(name)):
             given = getattr(self.goal, name)
-            raise ValueError(f"{self.where}.{name}: expected an axis, three numbers not all 0, got {shown(given)}")
+            raise ValueError(f"{self.where}.{name}: expected an axis, three numbers not all 0, got {as_text(given)}")
         return axis
 
     def task(self, kind: str, names: tuple[str, ...], **placed: Any) -> Task:
@@ -257,10 +257,10 @@ def _may_of_guards(skeleton: Skeleton, goals: Sequence[Any], tasks: Sequence[Tas
     None (any joint) if there is no such guard, or if no other goal moves joints.
     """
     others = [task for task in tasks if task.kind not in GUARDS or goals[task.goal].chain is not None]
-    slide = {joint for task in others for joint in task.moving(skeleton)}
+    slide = {joint for task in others for joint in task.moving_joints(skeleton)}
     if len(others) == len(tasks) or not slide:
         return None
-    turn = {joint for task in others for joint in task.turning(skeleton)}
+    turn = {joint for task in others for joint in task.turning_joints(skeleton)}
     return bytes(MAY_TURN * (joint in turn) | MAY_SLIDE * (joint in slide) for joint in range(len(skeleton)))
 
 
@@ -275,18 +275,18 @@ def may_of(skeleton: Skeleton, moving: Moving) -> bytes | None:
         try:
             listed = list(moving)
         except TypeError:
-            raise TypeError(f"moving: expected a joint or a list of joints, got {shown(moving)}") from None
+            raise TypeError(f"moving: expected a joint or a list of joints, got {as_text(moving)}") from None
         chosen = {index_of(skeleton, joint, f"moving[{index}]") for index, joint in enumerate(listed)}
     if not chosen:
         raise ValueError("moving: expected one or more joints, got none; leave it out if goals decide what moves")
     return bytes((MAY_TURN | MAY_SLIDE) * (joint in chosen) for joint in range(len(skeleton)))
 
 
-def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
+def sliding_joints(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
     """The joints that slide for at least one task."""
     if not any(skeleton.limits):
         return []
-    moving = sorted({joint for task in tasks for joint in task.moving(skeleton)})
+    moving = sorted({joint for task in tasks for joint in task.moving_joints(skeleton)})
     return [joint for joint in moving if (limit := skeleton.limits[joint]) is not None and limit.position is not None]
 
 

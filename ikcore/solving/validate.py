@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ikcore import _core
-from ikcore._arrays import shown
+from ikcore._arrays import as_text
 from ikcore._joints import ancestors
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.registry import FPS, FRAMES_PER_SECOND, METHODS, RELEASE, RELEASE_TIME, TAKEN, arguments_of
-from ikcore.solving.tasks import MAY_TURN, Task, all_tasks, sliding
+from ikcore.solving.tasks import MAY_TURN, Task, all_tasks, sliding_joints
 
 
 def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
@@ -33,7 +33,7 @@ def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
             what = f"goals[{index}]: expected a Reach or another goal, got "
             if isinstance(goal, list) and goal and isinstance(goal[0], Goal):
                 raise TypeError(f"{what}a list of them; put a * before it")
-            raise TypeError(what + (shown(goal) if isinstance(goal, type) else type(goal).__name__))
+            raise TypeError(what + (as_text(goal) if isinstance(goal, type) else type(goal).__name__))
     return goals
 
 
@@ -76,7 +76,7 @@ _ONCE = {
 
 def _check_between(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
     """Refuse a goal between two joints if no joint between them moves."""
-    moving = {joint for task in tasks for joint in (*task.turning(skeleton), *sliding(skeleton, [task]))}
+    moving = {joint for task in tasks for joint in (*task.turning_joints(skeleton), *sliding_joints(skeleton, [task]))}
     for task in tasks:
         between = set(ancestors(skeleton, task.joint)) ^ set(ancestors(skeleton, task.other))
         if not task.relative or moving & between:
@@ -94,7 +94,7 @@ _STRETCH_MAX = _core.OPTIONS.index("stretch_max")
 def moves_joints(method: str, skeleton: Skeleton, tasks: Sequence[Task], numbers: tuple[float | None, ...]) -> bool:
     """Whether a solve returns translations: a joint slides, bones stretch, or the method moves roots."""
     stretches = (numbers[_STRETCH_MAX] or 1) > 1
-    return METHODS[method].all_joints or stretches or bool(sliding(skeleton, tasks))
+    return METHODS[method].all_joints or stretches or bool(sliding_joints(skeleton, tasks))
 
 
 def is_iterative(method: str) -> bool:
@@ -126,7 +126,7 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
             continue
         if task.pole is not None:
             _check_pole(method, skeleton, task, tasks)
-        if scaled and (task.kind == "LOOK" or sliding(skeleton, [task])):
+        if scaled and (task.kind == "LOOK" or sliding_joints(skeleton, [task])):
             what = "Look" if task.kind == "LOOK" else "sliding joint"
             raise ValueError(f"{where}: {method} takes no {what} where the pose has scales; leave those out")
     if method in _FORMS:
@@ -189,8 +189,8 @@ _FORMS = {"two_bone": _limb_joints, "aim": _ray_joints}
 
 def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
     """Refuse limits of moving joints that the method cannot enforce."""
-    turning = task.turning(skeleton)
-    for joint in task.moving(skeleton):
+    turning = task.turning_joints(skeleton)
+    for joint in task.moving_joints(skeleton):
         limit, name = skeleton.limits[joint], skeleton.names[joint]
         if limit is None:
             continue
@@ -206,7 +206,7 @@ def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
     """Refuse caps of joints that the method turns without separate visits, and compliances that it does not support."""
     if not (skeleton.caps.any() or skeleton.compliances.any()):
         return
-    for joint in task.turning(skeleton):
+    for joint in task.turning_joints(skeleton):
         limit = skeleton.limits[joint]
         if skeleton.caps[joint] > 0 and (limit is None or limit.kind != "locked"):
             _check_word(method, "CAP", f"caps: {skeleton.names[joint]!r} has one, and ", "give it none")
@@ -216,7 +216,7 @@ def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
 
 def _check_gap(method: str, skeleton: Skeleton, task: Task) -> None:
     """Refuse a chain with a joint that `moving` excludes between joints that turn: it would act as one more limit."""
-    turning = task.turning(skeleton)
+    turning = task.turning_joints(skeleton)
     if task.may is None or not turning:
         return
     inside = {joint for chain, _ in task._chains(skeleton) for joint in chain[:-1]}
@@ -270,7 +270,7 @@ def release_time(release: float | None, pose: Pose, shape: tuple[int, ...]) -> f
     return math.inf if type(release) is float and release == math.inf else RELEASE.number(release)
 
 
-def released(seconds: float, fps: float | None) -> float:
+def release_share(seconds: float, fps: float | None) -> float:
     """The share of a correction that is taken back per frame, if a tenth is left after so many seconds.
 
     It is computed in decimal numbers, so that the digits are the same on every machine.
@@ -289,7 +289,7 @@ def check_speeds(method: str, skeleton: Skeleton, tasks: Sequence[Task], fps: fl
     keeps = "fps" in arguments_of(method)
     if not any(skeleton.limits) or (keeps and fps is not None):
         return
-    for joint in sorted({joint for task in tasks for joint in task.moving(skeleton)}):
+    for joint in sorted({joint for task in tasks for joint in task.moving_joints(skeleton)}):
         limit = skeleton.limits[joint]
         if limit is None or not limit.is_timed:
             continue

@@ -25,7 +25,7 @@ from ikcore.bake.legs import Bent, bend
 from ikcore.bake.paths import _smoothed
 from ikcore.bake.pelvis import _Leg, _most_with_bent_knee
 from ikcore.bake.scene import Scene
-from ikcore.feet.paths import smoothed, spread
+from ikcore.feet.paths import smooth, spread
 
 Array = NDArray[Any]
 
@@ -211,10 +211,10 @@ def test_no_knee_snaps_straight_beside_an_obstacle(frame: int) -> None:
 
 def test_smoothing_keeps_what_is_even_and_all_there_is() -> None:
     constant = np.full(50, 0.1)
-    np.testing.assert_allclose(smoothed(constant, 0.25, 60), constant, rtol=1e-14)
+    np.testing.assert_allclose(smooth(constant, 0.25, 60), constant, rtol=1e-14)
     pulse = np.zeros(101)
     pulse[50] = 1
-    seen = smoothed(pulse, 0.25, 60)
+    seen = smooth(pulse, 0.25, 60)
     assert seen.sum() == pytest.approx(1)
     np.testing.assert_allclose(seen, seen[::-1], atol=1e-15)  # no delay
     assert np.abs(seen[:32]).max() < 1e-15

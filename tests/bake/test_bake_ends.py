@@ -296,9 +296,9 @@ def test_a_stay_is_unseen_that_is_long_enough_and_away_from_what_is_known(fps: i
     heights[18 * tenth : 19 * tenth - 1] = 0  # a frame too short
     known = np.zeros(len(points), bool)
     known[5 * tenth : 7 * tenth] = True
-    stays = metrics.runs(metrics.unseen(points, heights, known, fps=fps))
+    stays = metrics.runs(metrics.undetected_contacts(points, heights, known, fps=fps))
     assert (stays / tenth).tolist() == [[2, 3], [9, 12], [15, 16], [20, 30]]
-    assert not metrics.unseen(points, heights, np.ones(len(points), bool), fps=fps).any()
+    assert not metrics.undetected_contacts(points, heights, np.ones(len(points), bool), fps=fps).any()
 
 
 GAITS = [gaits.walking, gaits.running, gaits.strafing, gaits.turning, gaits.climbing, gaits.jumping]

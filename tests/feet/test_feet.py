@@ -840,14 +840,14 @@ def test_points_are_where_joints_would_be_that_hang_there(given: str, dtype: str
         for name, values in pose.items()
     }
     whole = ik.Skeleton([*parents, *points], np.concatenate([offsets, more])).forward(ik.Pose(**wide))
-    places, at, turns = soles.walked(bare, ik.Pose(**pose), points, more, [6, 0, 11])
+    places, at, turns = soles.world_points(bare, ik.Pose(**pose), points, more, [6, 0, 11])
     assert np.array_equal(places, whole.positions[:, joints:])
     assert np.array_equal(at, whole.positions[:, [6, 0, 11]])
     assert np.array_equal(turns, whole.rotations[:, [6, 0, 11]])
     assert places.dtype == turns.dtype == dtype
     alone = ik.Pose(**{name: values[5] for name, values in pose.items()})
-    assert np.array_equal(soles.walked(bare, alone, points, more, [])[0], places[5])
-    assert soles.walked(bare, ik.Pose(**pose)[:0], points, more, [6])[0].shape == (0, 4, 3)
+    assert np.array_equal(soles.world_points(bare, alone, points, more, [])[0], places[5])
+    assert soles.world_points(bare, ik.Pose(**pose)[:0], points, more, [6])[0].shape == (0, 4, 3)
 
 
 @pytest.mark.parametrize("wrong", ["joints", "offsets", "rotations", "translations", "scales", "wanted"])

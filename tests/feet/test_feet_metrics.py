@@ -553,7 +553,7 @@ def test_beside_a_source_without_what_is_beyond_it() -> None:
 def test_a_foot_that_rolls_off_at_the_end_of_its_contact_does_not_float() -> None:
     """It rises by 20 mm in the frames that the core of a contact leaves out, and by 5 in one of the core."""
     down = planted().any(axis=1)
-    late = down & ~metrics.standing(down, fps=60)
+    late = down & ~metrics.contact_cores(down, fps=60)
     assert late.sum() > 0.2 * down.sum()
     assert measure_leg(leg(moved=np.outer(late, [0, 0.02, 0])), planted(), fps=60).floating == pytest.approx(
         0, abs=1e-9
@@ -562,8 +562,8 @@ def test_a_foot_that_rolls_off_at_the_end_of_its_contact_does_not_float() -> Non
 
 
 def test_a_stance_is_never_all_arriving_and_leaving() -> None:
-    assert_array_equal(metrics.standing([True] * 3, fps=120), [False, True, False])
-    assert_array_equal(metrics.standing([False] * 3, fps=120), [False] * 3)
+    assert_array_equal(metrics.contact_cores([True] * 3, fps=120), [False, True, False])
+    assert_array_equal(metrics.contact_cores([False] * 3, fps=120), [False] * 3)
 
 
 def bent_back(first: int, stop: int) -> Track:

@@ -35,8 +35,8 @@ def prolonged(rows: Array, more: int, loop: bool) -> Array:
 @pytest.mark.parametrize(("frames", "more", "loop"), PATHS)
 def test_rows_go_on_at_both_ends(frames: int, more: int, loop: bool) -> None:
     rows = np.random.default_rng(frames).normal(size=(frames, 2, 3))
-    assert_allclose(paths.prolonged(rows, more, loop), prolonged(rows, more, loop), rtol=1e-12, atol=1e-12)
-    assert_array_equal(paths.prolonged(rows[..., 1], 0, loop), rows[..., 1])
+    assert_allclose(paths.extend_rows(rows, more, loop), prolonged(rows, more, loop), rtol=1e-12, atol=1e-12)
+    assert_array_equal(paths.extend_rows(rows[..., 1], 0, loop), rows[..., 1])
 
 
 def ramp(held: Array, frames: float, loop: bool) -> Array:

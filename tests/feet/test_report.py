@@ -187,10 +187,10 @@ def test_what_the_source_does_itself_is_not_to_be_looked_at() -> None:
 def test_what_measures_say_alone_and_beside_a_source() -> None:
     bad = measure(shifted(WALK.clip, [0, -0.03, 0]), source=CLEAN)
     here, there = CLEAN.measures["left"], bad.measures["left"]
-    assert verdicts.said("penetration", [there]) == [("30.0 mm", "poor")]
-    assert verdicts.said("penetration", [here, there]) == [("0.0 mm", "good"), ("+30.0 mm", "poor")]
-    assert verdicts.said("drift", [here, there])[1] == ("0.0 mm", "good")
-    assert verdicts.said("deviation", [here, there]) == [("-", None), ("30.0 mm", None)]
+    assert verdicts.in_words("penetration", [there]) == [("30.0 mm", "poor")]
+    assert verdicts.in_words("penetration", [here, there]) == [("0.0 mm", "good"), ("+30.0 mm", "poor")]
+    assert verdicts.in_words("drift", [here, there])[1] == ("0.0 mm", "good")
+    assert verdicts.in_words("deviation", [here, there]) == [("-", None), ("30.0 mm", None)]
     only = measure(WALK.clip, contacts=ik.Contacts.detect(WALK.clip, modes={"left": "never"}))
     assert verdicts.worst(only.measures, "drift") == "right"
     assert verdicts.worst(only.measures, "deviation") == "left"
@@ -460,12 +460,12 @@ def test_what_is_kept_of_many_values_has_their_extremes() -> None:
     values = rng.standard_normal(100_000)
     values[[31_234, 77_777]] = 100, -100
     values[50_101:50_106] = np.nan
-    kept = drawing.kept(values, 500)
+    kept = drawing.points_to_draw(values, 500)
     assert len(kept) <= 800
     assert {0, 31_234, 77_777, 99_999} <= set(kept.tolist())
     assert np.isnan(values[kept]).any()
     assert (np.diff(kept) > 0).all()
-    assert drawing.kept(values[:10]).tolist() == list(range(10))
+    assert drawing.points_to_draw(values[:10]).tolist() == list(range(10))
 
 
 @pytest.mark.parametrize(

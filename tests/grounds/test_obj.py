@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ikcore import Ground
 from ikcore.grounds import obj
-from ikcore.grounds.polygon import cut
+from ikcore.grounds.polygon import triangulate
 
 CORNERS = "v 0 0 0\nv 0 0 1\nv 1 0 1\nv 1 0 0\n"
 
@@ -110,7 +110,7 @@ def turns(polygon: list[Corner]) -> list[Fraction]:
         return (at[b][0] - at[a][0]) * (at[c][1] - at[a][1]) - (at[b][1] - at[a][1]) * (at[c][0] - at[a][0])
 
     whole = sum((at[i - 1][0] * at[i][1] - at[i][0] * at[i - 1][1] for i in range(len(at))), Fraction())
-    return [*(turn(*triangle) for triangle in cut(polygon)), whole]
+    return [*(turn(*triangle) for triangle in triangulate(polygon)), whole]
 
 
 def comb(teeth: int) -> list[Corner]:
@@ -227,7 +227,7 @@ def lines_run(polygon: Any) -> int:
     before = sys.gettrace()
     sys.settrace(count_line)
     try:
-        triangles = cut(corners)
+        triangles = triangulate(corners)
     finally:
         sys.settrace(before)
     assert len(triangles) == len(corners) - 2

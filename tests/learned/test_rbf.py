@@ -147,5 +147,5 @@ def test_on_clips_left_out_300_examples_are_nearer_than_the_nearest_of_them() ->
     nearest = [ik.learned.Postures(skeleton, p, GOALS, INNER).nearest(truth, *ends)[0] for p in (few, poses)]
     assert off_then <= 9.7
     assert [off(skeleton, pose, truth).mean().round(1) for pose in nearest] == [11.8, 10.4]
-    blended = ik.learned.Postures(skeleton, poses, GOALS, INNER).blended(truth, *ends)
+    blended = ik.learned.Postures(skeleton, poses, GOALS, INNER).blend(truth, *ends)
     assert off(skeleton, blended, truth).mean() < 10

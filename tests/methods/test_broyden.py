@@ -90,10 +90,10 @@ def test_coordinates_move_ends_as_their_jacobian_says() -> None:
     pose = ik.Pose(np.repeat(turned[None], 3, axis=0))
     values, rows = coordinates.values(pose), coordinates.jacobian(pose)
     assert values[0, 0] == pytest.approx(0.4)
-    assert coordinates.moved(pose, values).rotations == pytest.approx(pose.rotations)
+    assert coordinates.with_values(pose, values).rotations == pytest.approx(pose.rotations)
     for n in (0, 1, 5, 9, 10, 12):
         small = 1e-6 * np.eye(13)[n]
-        ahead, behind = (coordinates.errors(coordinates.moved(pose, values + sign * small)) for sign in (1, -1))
+        ahead, behind = (coordinates.errors(coordinates.with_values(pose, values + sign * small)) for sign in (1, -1))
         change = ((behind - ahead) / 2e-6).reshape(3, -1)
         share = 0.5 if n == 12 else 1  # this slide is at the end of its range
         assert_allclose(change, share * rows[..., n], atol=1e-8)

@@ -270,7 +270,7 @@ def test_the_blend_is_the_mean_by_inverse_squares() -> None:
     postures = ik.learned.Postures(ARM, poses(50), [HAND])
     several, distance = postures.nearest(ARM.rest, TARGET, count=8)
     weights = distance**-2 / np.sum(distance**-2)
-    blended = postures.blended(ARM.rest, TARGET)
+    blended = postures.blend(ARM.rest, TARGET)
     for joint in (1, 2):
         first, each = several.rotations[0, joint], several.rotations[:, joint]
         each = each * np.sign(each @ first)[:, None]
@@ -282,12 +282,12 @@ def test_the_blend_is_the_mean_by_inverse_squares() -> None:
 def test_the_blend_where_a_posture_is_is_that_posture() -> None:
     known = poses(50)
     hands = ARM.forward(known).positions[:, 3]
-    blended = ik.learned.Postures(ARM, known, [HAND]).blended(known, hands)
+    blended = ik.learned.Postures(ARM, known, [HAND]).blend(known, hands)
     np.testing.assert_allclose(np.abs(np.sum(blended.rotations * known.rotations, axis=-1)), 1, atol=1e-12)
 
 
 def test_the_blend_of_what_is_not_finite_keeps_its_pose() -> None:
-    blended = ik.learned.Postures(ARM, poses(3), [HAND]).blended(ARM.rest, [[np.nan, 1, 1], TARGET], count=5)
+    blended = ik.learned.Postures(ARM, poses(3), [HAND]).blend(ARM.rest, [[np.nan, 1, 1], TARGET], count=5)
     assert blended.rotations[0].tobytes() == ARM.rest.rotations.tobytes()
     assert np.isfinite(blended.rotations).all()
 

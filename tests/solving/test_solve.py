@@ -1252,13 +1252,13 @@ def test_two_items_are_no_batch_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def prepared_for(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The structures prepared from now on."""
     made: list[Any] = []
-    make = batch.prepared
+    make = batch.prepare_call
 
     def prepared(*given: Any, **how: Any) -> Any:
         made.append(given)
         return make(*given, **how)
 
-    monkeypatch.setattr(single_pose, "prepared", prepared)
+    monkeypatch.setattr(single_pose, "prepare_call", prepared)
     return made
 
 

@@ -91,7 +91,7 @@ def present_bend(skeleton: Skeleton, limb: Joints, world: World, rest: RestBend 
 def rest_direction(skeleton: Skeleton, limb: Joints, world: World, rest: RestBend, line: Array | None) -> Array:
     """The bend of the rest pose as the joint above has turned since; with `line`, carried on to that line."""
     dtype = world.rotations.dtype
-    out, turn = rest.out.astype(dtype), _turned(skeleton, limb.above, world)
+    out, turn = rest.out.astype(dtype), _rotation_since_rest(skeleton, limb.above, world)
     if line is None:
         return rotations.rotate(turn, out)
     inner = rotations.rotate(rotations.conjugate(turn), line)
@@ -106,7 +106,7 @@ def tip_direction(skeleton: Skeleton, limb: Joints, rest: RestBend, rotation: Ar
     return rotations.rotate(turn, rest.out.astype(rotation.dtype))
 
 
-def _turned(skeleton: Skeleton, joint: int, world: World) -> Array:
+def _rotation_since_rest(skeleton: Skeleton, joint: int, world: World) -> Array:
     """World rotation of a joint since rest."""
     if joint < 0:
         return np.broadcast_to(np.array([1, 0, 0, 0], world.rotations.dtype), (*world.rotations.shape[:-2], 4))
@@ -114,12 +114,12 @@ def _turned(skeleton: Skeleton, joint: int, world: World) -> Array:
     return rotations.multiply(world.rotations[..., joint, :], rotations.conjugate(rest))
 
 
-def carried(direction: Array, line: Array, new: Array) -> Array:
+def carry_direction(direction: Array, line: Array, new: Array) -> Array:
     """A direction perpendicular to a line, turned with it by the shortest arc."""
     return rotations.rotate(rotations.shortest_arc(line, new, direction), direction)
 
 
-def between(a: Array, b: Array, line: Array, share: float) -> Array:
+def mix_directions(a: Array, b: Array, line: Array, share: float) -> Array:
     """A direction perpendicular to a line, at a share of the way about it from a to b."""
     first, second = perpendicular(a, line), perpendicular(b, line)
     if share == 1:

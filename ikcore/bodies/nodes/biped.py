@@ -87,7 +87,7 @@ class Part(NamedTuple):
     node: Node
     names: dict[str, str]
 
-    def given(self, targets: Mapping[str, Any]) -> dict[str, Any]:
+    def own_targets(self, targets: Mapping[str, Any]) -> dict[str, Any]:
         """Its own targets, as far as they are given."""
         return {own: targets[name] for own, name in self.names.items() if targets.get(name) is not None}
 
@@ -183,7 +183,7 @@ class BipedNode(Node):
             *(self._arm(roles, side, targets) for side in SIDES),
             *([self._look(roles, skeleton)] if roles.head else []),
         ]
-        return [part for part in parts if part.given(targets)]
+        return [part for part in parts if part.own_targets(targets)]
 
     def _spine(self, roles: HumanRoles) -> Part:
         pelvis, chest = self.spine_weight, self.spine_weight
@@ -241,7 +241,7 @@ class BipedNode(Node):
 
     def _goals(self, skeleton: Skeleton, targets: Mapping[str, Array]) -> list[Goal]:
         parts = self.parts(skeleton, targets)
-        found = [goal for part in parts for goal in part.node._goals(skeleton, part.given(targets))]
+        found = [goal for part in parts for goal in part.node._goals(skeleton, part.own_targets(targets))]
         faded: list[Any] = list(found)
         return [replace(goal, influence=self.influence) for goal in faded]
 
@@ -256,7 +256,7 @@ class BipedNode(Node):
         return [joint for part in parts for joint in part.node.effectors(skeleton)]
 
     def _solve(self, job: Job, workers: int | None) -> Solved:
-        steps = [_step(part, part.given(job.targets), workers) for part in self.parts(job.skeleton, job.targets)]
+        steps = [_step(part, part.own_targets(job.targets), workers) for part in self.parts(job.skeleton, job.targets)]
         return run_in_turn(job, steps)
 
     def _errors(self, job: Job) -> Array | None:
@@ -268,7 +268,7 @@ class BipedNode(Node):
     def _worst(self, job: Job, what: str) -> Array | None:
         """The largest error of the parts."""
         parts = self.parts(job.skeleton, job.targets)
-        off = [getattr(part.node, what)(job._replace(targets=part.given(job.targets))) for part in parts]
+        off = [getattr(part.node, what)(job._replace(targets=part.own_targets(job.targets))) for part in parts]
         known = [error for error in off if error is not None]
         return np.asarray(np.max(known, axis=0)) if known else None
 
@@ -280,7 +280,7 @@ def _step(part: Part, targets: dict[str, Array], workers: int | None) -> Any:
     """A part as a step of `run_in_turn`, which limits hold for."""
 
     def step(now: Job) -> Solved:
-        return part.node.solved(now._replace(targets=targets), workers)
+        return part.node.solve_step(now._replace(targets=targets), workers)
 
     return step
 
@@ -331,7 +331,7 @@ def sequential(
     if unknown:
         raise ValueError(f"targets: expected some of {', '.join(node.takes)}, got {unknown[0]!r}")
     stages = [
-        NodeStage(replace(part.node, influence=node.influence), part.given(targets))
+        NodeStage(replace(part.node, influence=node.influence), part.own_targets(targets))
         for part in node.parts(skeleton, targets)
     ]
     check_sequence(skeleton, [stage.node for stage in stages])

@@ -35,7 +35,7 @@ class Gaze(NamedTuple):
     axis: Array
     offset: Array
 
-    def seen(self, skeleton: Skeleton, pose: Pose) -> tuple[Array, Array]:
+    def ray(self, skeleton: Skeleton, pose: Pose) -> tuple[Array, Array]:
         """Its start and direction in the world."""
         world = skeleton.forward(pose)
         turn, dtype = world.rotations[:, self.joint], pose.dtype
@@ -43,7 +43,7 @@ class Gaze(NamedTuple):
         return start, rotations.rotate(turn, self.axis.astype(dtype))
 
 
-def aimed(
+def aim_joints(
     job: Job,
     joints: Sequence[int],
     gaze: Gaze,
@@ -59,13 +59,13 @@ def aimed(
 ) -> Solved:
     """Turn joints, root to tip, so that an axis carried by the last of them points at a target; limits hold."""
     skeleton, chain = job.skeleton, list(joints)
-    start, way = gaze.seen(skeleton, job.pose)
+    start, way = gaze.ray(skeleton, job.pose)
     cone: dict[str, Any] = {"reference": way, "clamp": clamp, "clamp_start": clamp_start} if clamp > 0 else {}
     limited, now = is_limited(skeleton, chain), job.pose
     said: Any = np.zeros(len(now), np.int32)
     for number in range(PASSES if limited else 1):
         world = skeleton.forward(now)
-        start, way = gaze.seen(skeleton, now)
+        start, way = gaze.ray(skeleton, now)
         back = rotations.conjugate(world.rotations[:, chain[-1]])
         found = look_at(
             world.positions[:, chain],
@@ -85,7 +85,7 @@ def aimed(
         if not limited:
             return Solved(free, said)
         if number == 0:  # the next passes aim at what this one would have reached without limits
-            start, way = gaze.seen(skeleton, free)
+            start, way = gaze.ray(skeleton, free)
             target, cone, influence = start + way * _far(target - start), {}, 1.0
         turned, _ = inside_limits(skeleton, np.asarray(free.rotations), np.asarray(job.pose.rotations))
         now = now.with_rotations(turned)
@@ -210,7 +210,7 @@ class LookAtNode(Node):
         moved = target + np.asarray(self.spine_target_offset, target.dtype)
 
         def turn(joints: list[int], gaze: Gaze, at: Array, weight: float, **own: Any) -> Callable[[Job], Solved]:
-            return lambda now: aimed(now, joints, gaze, at, influence=weight, **own, **options)
+            return lambda now: aim_joints(now, joints, gaze, at, influence=weight, **own, **options)
 
         steps = []
         if spine and self.body_weight:
@@ -316,16 +316,16 @@ class AimNode(Node):
         joints, gaze = [job.skeleton.index(joint) for joint in self.joints], self.gaze(job.skeleton)
         options: dict[str, Any] = {"weights": None if self.weights is None else np.asarray(self.weights, float)}
         options |= {"clamp": self.clamp, "clamp_start": self.clamp_start, "workers": workers}
-        plain = aimed(job, joints, gaze, target, **options)
+        plain = aim_joints(job, joints, gaze, target, **options)
         if "pole" not in job.targets or self.pole_weight == 0:
             return plain
         up = np.asarray(self.pole_axis, float)
         pole = self._pole(job.with_pose(plain.pose), gaze, up)
-        return aimed(job, joints, gaze, target, up=up, pole=pole, **options)
+        return aim_joints(job, joints, gaze, target, up=up, pole=pole, **options)
 
     def _pole(self, solved: Job, gaze: Gaze, up: Array) -> Array:
         """The pole at its weight: between where the axis has rolled without it, and its own side."""
-        start, way = gaze.seen(solved.skeleton, solved.pose)
+        start, way = gaze.ray(solved.skeleton, solved.pose)
         rolled = perpendicular(up_in_world(solved.skeleton, solved.pose, gaze, up), way)
         wanted = perpendicular(solved.targets["pole"] - start, way)
         arc = rotations.log(rotations.shortest_arc(rolled, wanted, way))
@@ -343,7 +343,7 @@ def _gaze_error(job: Job, gazes: Sequence[Gaze]) -> Array | None:
         return None
     off = [
         direction_angle(way, job.targets["position"] - start)
-        for start, way in (gaze.seen(job.skeleton, job.pose) for gaze in gazes)
+        for start, way in (gaze.ray(job.skeleton, job.pose) for gaze in gazes)
     ]
     return np.asarray(np.max(off, axis=0))
 

@@ -167,4 +167,4 @@ class GroundNode(Node):
 
 def _reach(node: Node, targets: dict[str, Array], workers: int | None) -> Any:
     """A node with its targets as a step of `run_in_turn`."""
-    return lambda now: node.solved(now._replace(targets=targets), workers)
+    return lambda now: node.solve_step(now._replace(targets=targets), workers)

@@ -140,9 +140,9 @@ class LimbNode(Node):
     def _direction(self, job: Job, limb: bends.Joints, world: World, line: Array) -> Array:
         """The direction of the middle joint, perpendicular to the line from root to target."""
         skeleton, rest = job.skeleton, bends.rest_bend(job.skeleton, limb, self.side)
-        now = self._present(job, limb, world, rest)
+        now = self._current_bend(job, limb, world, rest)
         old = world.positions[:, limb.tip] - world.positions[:, limb.root]
-        kept = bends.carried(now, old, line)
+        kept = bends.carry_direction(now, old, line)
         if self.bend == "animation" or self.bend_weight == 0:
             return kept
         if self.bend == "goal":
@@ -157,9 +157,9 @@ class LimbNode(Node):
         else:
             assert rest is not None
             way = bends.rest_direction(skeleton, limb, world, rest, line if self.bend == "arm" else None)
-        return bends.between(kept, way, line, self.bend_weight)
+        return bends.mix_directions(kept, way, line, self.bend_weight)
 
-    def _present(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
+    def _current_bend(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
         """The bend in the pose."""
         return bends.present_bend(job.skeleton, limb, world, rest, hinged=False)
 
@@ -250,7 +250,7 @@ class LegNode(LimbNode):
             "twist": self.swivel,
         }
 
-    def _present(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
+    def _current_bend(self, job: Job, limb: bends.Joints, world: World, rest: bends.RestBend | None) -> Array:
         """The bend about the hinge, to its own side, whichever way the knee is bent in the pose."""
         return bends.present_bend(job.skeleton, limb, world, rest, hinged=rest is not None)
 

@@ -119,7 +119,7 @@ class LockNode(NodeOverTime[LockState]):
         targets = {"position": (fed + after.offset).astype(dtype), "rotation": facing.astype(dtype)}
         leg = LegNode(self.foot, rotation_weight=self.rotation_weight, side=self.side, soften=self.soften)
         idle = ~after.locked & ~after.offset.any(axis=-1) & ~after.twist.any(axis=-1)
-        found = leg.solved(job._replace(targets=targets), workers)
+        found = leg.solve_step(job._replace(targets=targets), workers)
         turned = np.where(idle[:, np.newaxis, np.newaxis], job.pose.rotations, found.pose.rotations)
         return Solved(job.pose.with_rotations(turned), np.where(idle, 0, found.status)), after
 
@@ -127,8 +127,8 @@ class LockNode(NodeOverTime[LockState]):
         """The state after a frame: offsets fade, then locks close and open."""
         touches = np.zeros(len(place), bool) if contact is None else contact > self.threshold
         speed = np.where(state.started[:, np.newaxis], place - state.last, 0) / dt
-        offset, offset_speed = _faded(state.offset, state.offset_speed, self.half_life, dt)
-        twist, twist_speed = _faded(state.twist, state.twist_speed, self.half_life, dt)
+        offset, offset_speed = _fade(state.offset, state.offset_speed, self.half_life, dt)
+        twist, twist_speed = _fade(state.twist, state.twist_speed, self.half_life, dt)
         far = np.asarray(size(state.place - place)) > self.release_radius
         closes = touches & ~state.touched & ~state.locked
         opens = state.locked & (~touches | far)
@@ -150,7 +150,7 @@ class LockNode(NodeOverTime[LockState]):
         )
 
 
-def _faded(offset: Array, speed: Array, half_life: float, dt: float) -> tuple[Array, Array]:
+def _fade(offset: Array, speed: Array, half_life: float, dt: float) -> tuple[Array, Array]:
     """An offset and its speed after a time, by a critically damped spring; below a nanometre nothing is left."""
     rate = 2 * math.log(2) / half_life
     decay, drive = _exp_minus(rate * dt), speed + rate * offset

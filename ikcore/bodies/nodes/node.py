@@ -160,10 +160,10 @@ class Node:
         """The poses at full influence."""
         raise NotImplementedError
 
-    def solved(self, job: Job, workers: int | None) -> Solved:
+    def solve_step(self, job: Job, workers: int | None) -> Solved:
         """The poses at full influence within limits, as one step of several."""
         found = self._solve(job, workers)
-        pose, bound = _mixed(job.skeleton, job.pose, found.pose, np.ones(len(job.pose), job.pose.dtype))
+        pose, bound = _mix(job.skeleton, job.pose, found.pose, np.ones(len(job.pose), job.pose.dtype))
         return Solved(pose, found.status | bound * int(Status.AT_LIMIT))
 
     def _errors(self, job: Job) -> Array | None:
@@ -221,14 +221,14 @@ class Node:
             found = solve(part, chosen)
             flags = np.broadcast_to(np.asarray(found.status, np.int32), len(chosen))
             usable = flags < _core.UNUSABLE
-            mixed, bound = _mixed(items.skeleton, part.pose, found.pose, np.where(usable, some[chosen], 0))
+            mixed, bound = _mix(items.skeleton, part.pose, found.pose, np.where(usable, some[chosen], 0))
             turned[chosen] = mixed.rotations
             if mixed.translations is not None:
                 slid = _translations(items)
                 slid[chosen] = mixed.translations
             said[chosen] = flags | np.where(bound & usable, int(Status.AT_LIMIT), 0)
         ended = pose.with_rotations(turned, slid)
-        return ended, *self._judged(items.with_pose(ended), said, some)
+        return ended, *self._flags_and_errors(items.with_pose(ended), said, some)
 
     def result(
         self, moved: Pose, said: NDArray[np.int32], missed: Array, shape: tuple[int, ...], *, strict: bool
@@ -240,7 +240,7 @@ class Node:
         slid = None if moved.translations is None else moved.translations.reshape(*shape, joints, 3)
         return NodeSolution(Pose(moved.rotations.reshape(*shape, joints, 4), slid), flags, missed.reshape(shape))
 
-    def _judged(self, items: Job, said: NDArray[np.int32], share: Array) -> tuple[NDArray[np.int32], Array]:
+    def _flags_and_errors(self, items: Job, said: NDArray[np.int32], share: Array) -> tuple[NDArray[np.int32], Array]:
         """Flags and errors: a reason counts only where a target is missed."""
         with np.errstate(all="ignore"):
             missed, angle = self._errors(items), self._angles(items)
@@ -309,7 +309,7 @@ def _translations(items: Job) -> Array:
     return np.array(np.broadcast_to(came, (*items.pose.rotations.shape[:-1], 3)), items.pose.dtype)
 
 
-def _mixed(skeleton: Skeleton, came: Pose, solved: Pose, share: Array) -> tuple[Pose, NDArray[np.bool_]]:
+def _mix(skeleton: Skeleton, came: Pose, solved: Pose, share: Array) -> tuple[Pose, NDArray[np.bool_]]:
     """Poses at a share of the way. Which of them a limit has changed."""
     same = (came.rotations == solved.rotations).all(axis=-1)
     whole = (share == 1)[:, np.newaxis, np.newaxis]

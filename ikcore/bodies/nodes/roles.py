@@ -75,7 +75,7 @@ class HumanRoles:
         """
         legs = {leg.side: leg for leg in Feet.detect(skeleton) if leg.hip is not None}
         hands: dict[str, int] = {}
-        for hand in _called(skeleton, HANDS):
+        for hand in _joints_with_ending(skeleton, HANDS):
             side = _side_of(skeleton.names[hand])
             if side is not None and len(ancestors(skeleton, hand)) > 3:
                 hands.setdefault(side, hand)
@@ -88,8 +88,8 @@ class HumanRoles:
         arms = {side: int(skeleton.parents[skeleton.parents[hand]]) for side, hand in hands.items()}
         chest, pelvis = (above_all(skeleton, joints, itself=False) for joints in (list(arms.values()), hips))
         between = {side: path(skeleton, chest, arm)[1:-1] for side, arm in arms.items()}
-        head = next(_called(skeleton, _HEAD), None)
-        forward, up = _facing(skeleton, hips, pelvis, chest)
+        head = next(_joints_with_ending(skeleton, _HEAD), None)
+        forward, up = _forward_and_up(skeleton, hips, pelvis, chest)
         names = skeleton.names
         return cls(
             names[pelvis],
@@ -115,7 +115,7 @@ class HumanRoles:
         return (-x, -y, -z)
 
 
-def _called(skeleton: Skeleton, endings: tuple[str, ...]) -> Iterator[int]:
+def _joints_with_ending(skeleton: Skeleton, endings: tuple[str, ...]) -> Iterator[int]:
     """Joints whose names end so, apart from the side and numbers; those nearest to the root first."""
     found = [joint for joint, name in enumerate(skeleton.names) if plain(name).endswith(endings)]
     yield from sorted(found, key=lambda joint: len(ancestors(skeleton, joint)))
@@ -127,7 +127,7 @@ def _side_of(name: str) -> str | None:
     return side_of(name) or (None if joined is None else {"l": "left", "r": "right"}[joined[1].lower()])
 
 
-def _facing(
+def _forward_and_up(
     skeleton: Skeleton, hips: Sequence[int], pelvis: int, chest: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Forward and up in the rest pose: from the right hip to the left one, and from the pelvis to the chest."""

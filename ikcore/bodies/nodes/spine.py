@@ -131,18 +131,18 @@ class SpineNode(Node):
         target = job.target("position", self.position_weight, self._chest(now))
         joints = self.joints(job.skeleton)
         if target is None or len(joints) < 2:
-            return Solved(self._limited(job, turned.pose))
-        target, softened = self._softened(turned, target)
+            return Solved(self._clamp(job, turned.pose))
+        target, softened = self._soften(turned, target)
         wanted = job.skeleton.forward(turned.pose).rotations[:, joints[-1]]
         shape = {"arc": self._arc, "fabrik": self._fabrik, "spline": self._along_curve}[self.kind]
         free = turned._replace(skeleton=job.skeleton._with_limits([None] * len(job.skeleton)))
         found = shape(free, target, wanted, workers)
-        bent = self._limited(job, found.pose)
+        bent = self._clamp(job, found.pose)
         if is_limited(job.skeleton, joints):
-            bent = self._reached(turned, self._sweep(turned, bent, target, wanted), target, wanted, workers)
+            bent = self._reach(turned, self._sweep(turned, bent, target, wanted), target, wanted, workers)
         return Solved(bent, found.status | np.where(softened, int(Status.SOFTENED), 0))
 
-    def _softened(self, job: Job, target: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def _soften(self, job: Job, target: Array) -> tuple[Array, NDArray[np.bool_]]:
         """The target at its softened distance from the lowest joint, and where that is another."""
         places = job.skeleton.forward(job.pose).positions[:, self.joints(job.skeleton)]
         reach, way = size(np.diff(places, axis=1)).sum(axis=-1), target - places[:, 0]
@@ -157,7 +157,7 @@ class SpineNode(Node):
     def _chest(self, job: Job) -> Array:
         return job.skeleton.forward(job.pose).positions[:, job.skeleton.index(self.chest)]
 
-    def _limited(self, job: Job, pose: Pose, joints: list[int] | None = None) -> Pose:
+    def _clamp(self, job: Job, pose: Pose, joints: list[int] | None = None) -> Pose:
         """The pose with some joints, or all, within limits."""
         return pose.with_rotations(toward(job.skeleton, job.pose.rotations, pose.rotations, joints))
 
@@ -173,11 +173,11 @@ class SpineNode(Node):
                 turned[:, joint] = local_of(
                     job.skeleton, world, joint, rotations.multiply(arc, world.rotations[:, joint])
                 )
-                bent = self._limited(job, bent.with_rotations(turned), [joint])
-            bent = self._limited(job, self._keep(job, bent, wanted), joints[-1:])
+                bent = self._clamp(job, bent.with_rotations(turned), [joint])
+            bent = self._clamp(job, self._keep(job, bent, wanted), joints[-1:])
         return bent
 
-    def _reached(self, job: Job, bent: Pose, target: Array, wanted: Array, workers: int | None) -> Pose:
+    def _reach(self, job: Job, bent: Pose, target: Array, wanted: Array, workers: int | None) -> Pose:
         """The pose with the chest at its target, within limits, where L-BFGS-B brings it there."""
         joints = self.joints(job.skeleton)
         goal = Reach(joints[-1], target, wanted, chain=len(joints) - 1)
@@ -261,8 +261,8 @@ class SpineNode(Node):
         world = skeleton.forward(job.pose)
         start = world.positions[:, joints[0]]
         handle = np.asarray(size(target - start))[:, np.newaxis] * job.pose.dtype.type(_HANDLE)
-        first = _carried(skeleton, world, skeleton.index(self.pelvis), joints[0], joints[1])
-        last = _carried(skeleton, world, joints[-1], joints[-2], joints[-1])
+        first = _carried_direction(skeleton, world, skeleton.index(self.pelvis), joints[0], joints[1])
+        last = _carried_direction(skeleton, world, joints[-1], joints[-2], joints[-1])
         curve = np.stack([start, start + first * handle, target - last * handle, target], axis=1)
         found = spline(world.positions[:, joints], curve, workers=workers)
         laid = self._keep(job, found.pose(skeleton, job.pose, joints), wanted)
@@ -287,7 +287,7 @@ class SpineNode(Node):
         return min(self.position_weight, self.rotation_weight, self.pelvis_position_weight, self.pelvis_rotation_weight)
 
 
-def _carried(skeleton: Skeleton, world: World, carrier: int, upper: int, lower: int) -> Array:
+def _carried_direction(skeleton: Skeleton, world: World, carrier: int, upper: int, lower: int) -> Array:
     """The direction of a bone at rest, as a joint carries it."""
     rest = skeleton.forward(skeleton.rest)
     way = rest.positions[lower] - rest.positions[upper]

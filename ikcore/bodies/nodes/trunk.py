@@ -108,7 +108,7 @@ class TrunkNode(Node):
             active, part = active[short], part.part(short)
             if not len(active):
                 break
-            pose = self._round(part, spine, limbs, {name: root[short] for name, root in roots.items()}, workers)
+            pose = self._iterate(part, spine, limbs, {name: root[short] for name, root in roots.items()}, workers)
             turned[active], moved[active] = pose.rotations, pose.translations
         return Solved(job.pose.with_rotations(turned, job.pose.translations if self.pinned else moved))
 
@@ -130,7 +130,7 @@ class TrunkNode(Node):
             lacks = np.maximum(lacks, lack - np.where(inner < length - near, 0, near))
         return found, lacks
 
-    def _round(
+    def _iterate(
         self, job: Job, spine: list[int], limbs: Mapping[str, Limb], roots: Mapping[str, Array], workers: int | None
     ) -> Pose:
         """FABRIK on the spine, then the pelvis."""

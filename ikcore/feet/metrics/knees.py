@@ -177,7 +177,7 @@ def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
     return np.asarray(np.maximum(was - now, 0))
 
 
-def lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, source_ankles: ArrayLike) -> Array:
+def pelvis_lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, source_ankles: ArrayLike) -> Array:
     """How much farther down than all feet the pelvis was moved; large values turn a walk into a crouch.
 
     Parameters

@@ -68,7 +68,7 @@ def floating(heights: ArrayLike) -> Array:
     return np.maximum(arguments.lowest(heights), 0)
 
 
-def standing(contact: ArrayLike, *, fps: float) -> Mask:
+def contact_cores(contact: ArrayLike, *, fps: float) -> Mask:
     """Frames in which a foot stands without doubt, (frames,) of bool: the cores of its contacts, as in `drift`.
 
     While a foot arrives and leaves, it is above the ground although it is in contact, and this is not floating.
@@ -167,7 +167,7 @@ def rests(points: ArrayLike, heights: ArrayLike, *, fps: float) -> Mask:
     return np.asarray((slow & arguments.spread("heights", low, slow.shape)).any(axis=1))
 
 
-def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: float) -> Mask:
+def undetected_contacts(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: float) -> Mask:
     """Frames in which a foot seems to stand although no contact was detected.
 
     It `rests` for 0.1 s or more (the shortest contact), at least 0.2 s away from detected contacts, because an arriving
@@ -204,7 +204,7 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
 def off_ground(heights: ArrayLike, source: ArrayLike) -> Array:
     """How much farther the lowest point of a sole is from its ground than in the source, above it or in it.
 
-    Use it for frames in which the source seems to stand `unseen`, without a detected contact.
+    Use it for frames in which the source seems to stand without a detected contact (`undetected_contacts`).
 
     Parameters
     ----------

@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore.contacts.intervals import Mask, mask_of, runs
 from ikcore.feet.metrics import arguments, knees
 from ikcore.feet.metrics.fidelity import deviation
-from ikcore.feet.metrics.on_ground import NEAR, beyond, floating, lift_lost, off_ground, penetration, standing, unseen
+from ikcore.feet.metrics.on_ground import (
+    NEAR,
+    beyond,
+    contact_cores,
+    floating,
+    lift_lost,
+    off_ground,
+    penetration,
+    undetected_contacts,
+)
 from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio
 from ikcore.feet.metrics.smoothness import derivative, jerk_ratio
 from ikcore.feet.metrics.track import Track
@@ -47,13 +56,13 @@ class Measure:
     skating, skating_by_height : float
         `skating_ratio` with the given contacts, and with all points lower than 0.05 m as contacts.
     penetration, floating : float
-        In contact, and in the cores of contacts (`standing`); 95th percentiles.
+        In contact, and in the cores of contacts (`contact_cores`); 95th percentiles.
     penetration_swing : float
         The largest penetration in all other frames.
     sole_angle : float
         In frames in which all points are in contact, 95th percentile.
     off_ground : float
-        In frames in which it seems to stand `unseen`: largest distance from the ground relative to the source, or 0.
+        In `undetected_contacts`: largest distance from the ground relative to the source, or 0.
     lift_lost : float
         The median.
     extension : float
@@ -73,7 +82,7 @@ class Measure:
     straightness_lost : float
         The largest of all knees.
     pelvis_lowered : float
-        `lowered`, 95th percentile.
+        `pelvis_lowered`, 95th percentile.
     length_error : float
         The largest.
     deviation : float
@@ -236,7 +245,7 @@ def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
     return {
         "penetration": arguments.highest(deep[down], 95),
         "penetration_swing": arguments.highest(deep[~down]),
-        "floating": arguments.highest(high[standing(down, fps=fps)], 95),
+        "floating": arguments.highest(high[contact_cores(down, fps=fps)], 95),
         "sole_angle": arguments.highest(tilt[flat], 95),
     }
 
@@ -259,7 +268,7 @@ def _comparisons(leg: Track, bent: Array, were: Array, held: Mask, fps: float, s
     fast, was_fast = (arguments.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (bent, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     down = held.any(axis=1)
-    stands = unseen(leg.sole, source.heights, down, fps=fps)
+    stands = undetected_contacts(leg.sole, source.heights, down, fps=fps)
     lost = lift_lost(arguments.lowest(leg.heights), arguments.lowest(source.heights), down)
     return {
         "off_ground": float(off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
@@ -271,7 +280,9 @@ def _comparisons(leg: Track, bent: Array, were: Array, held: Mask, fps: float, s
         "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
         "pelvis_path": arguments.highest(apart / (knees.leg_length(source.chain) or math.nan), 95),
         "straightness_lost": arguments.highest(knees.straightness_lost(bent, were)),
-        "pelvis_lowered": arguments.highest(knees.lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
+        "pelvis_lowered": arguments.highest(
+            knees.pelvis_lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95
+        ),
         "length_error": math.nan if _is_free(leg) else arguments.highest(knees.length_error(leg.chain, source.chain)),
         "deviation": arguments.mean(deviation(leg.chain, source.chain)),
     }

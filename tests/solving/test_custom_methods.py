@@ -26,8 +26,8 @@ TARGETS = np.random.default_rng(1).normal(size=(6, 3))
 def toys() -> Iterator[None]:
     """The toys are in the table while a test runs."""
     before = dict(METHODS)
-    ik.solvers.composed(takes=["Reach position", "limit"])(nearest_pose)
-    ik.solvers.composed(takes=["Reach position"], clip=True)(smoothed_joint)
+    ik.solvers.custom_method(takes=["Reach position", "limit"])(nearest_pose)
+    ik.solvers.custom_method(takes=["Reach position"], clip=True)(smoothed_joint)
     yield
     for name in set(METHODS) - set(before):
         del METHODS[name]
@@ -97,7 +97,7 @@ def test_an_item_that_cannot_be_used_keeps_its_pose_and_does_not_reach_the_funct
     targets = np.where(np.arange(6)[:, np.newaxis] == 4, np.nan, TARGETS)
     given = []
 
-    @ik.solvers.composed(takes=["Reach position"])
+    @ik.solvers.custom_method(takes=["Reach position"])
     def counted(skeleton: Any, pose: Any, goals: Any) -> Any:
         """Count the items."""
         given.append((pose.shape, goals[0].position.shape, np.isfinite(goals[0].position).all()))
@@ -112,7 +112,7 @@ def test_an_item_that_cannot_be_used_keeps_its_pose_and_does_not_reach_the_funct
 
 
 def test_a_proposal_that_is_not_finite_is_not_taken_and_one_of_another_shape_refused() -> None:
-    @ik.solvers.composed(takes=["Reach position"])
+    @ik.solvers.custom_method(takes=["Reach position"])
     def broken(skeleton: Any, pose: Any, goals: Any, *, what: Any) -> Any:
         """Propose nonsense."""
         return what(pose)
@@ -181,11 +181,11 @@ def test_a_row_of_the_core_is_not_replaced_and_numbers_keep_their_bounds() -> No
         return pose
 
     with pytest.raises(ValueError, match="dls: expected a name that no method of the core has"):
-        ik.solvers.composed(takes=[])(dls)
+        ik.solvers.custom_method(takes=[])(dls)
     with pytest.raises(ValueError, match="takes: expected words of"):
-        ik.solvers.composed(takes=["Reach"])
+        ik.solvers.custom_method(takes=["Reach"])
 
-    @ik.solvers.composed(
+    @ik.solvers.custom_method(
         takes=["Reach position"], options=[ik.solvers.Option("share", 0.5, 0.0, 1.0, "how far it goes")]
     )
     def part(skeleton: Any, pose: Any, goals: Any, *, share: float = 0.5) -> Any:
