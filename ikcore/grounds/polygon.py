@@ -37,7 +37,7 @@ def triangulate(corners: Sequence[Corner]) -> list[Triangle]:
 
     Examples
     --------
-    >>> cut([(0, 0), (2, 0), (1, 0.5), (0, 2)])
+    >>> triangulate([(0, 0), (2, 0), (1, 0.5), (0, 2)])
     [(0, 1, 2), (0, 2, 3)]
     """
     if len(corners) > _FEW:

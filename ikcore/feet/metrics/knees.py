@@ -195,7 +195,7 @@ def pelvis_lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, sour
     Examples
     --------
     >>> hips, feet = np.array([[0, 0.9, 0]]), np.zeros((1, 2, 3))
-    >>> lowered(hips - [0, 0.05, 0], hips, feet - [0, 0.03, 0], feet).round(6)
+    >>> pelvis_lowered(hips - [0, 0.05, 0], hips, feet - [0, 0.03, 0], feet).round(6)
     array([0.02])
     """
     down = (arguments.vectors("pelvis", pelvis) - arguments.vectors("source", source))[..., 1]

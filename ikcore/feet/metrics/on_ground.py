@@ -82,7 +82,7 @@ def contact_cores(contact: ArrayLike, *, fps: float) -> Mask:
 
     Examples
     --------
-    >>> runs(standing(np.arange(20) < 10, fps=30))
+    >>> runs(contact_cores(np.arange(20) < 10, fps=30))
     array([[2, 8]])
     """
     found = np.zeros(len(mask := mask_of("contact", contact, 1)), bool)
@@ -188,7 +188,7 @@ def undetected_contacts(points: ArrayLike, heights: ArrayLike, contact: ArrayLik
     --------
     A foot that stands for a second, of which the first 0.3 s were detected:
 
-    >>> runs(unseen(np.zeros((10, 1, 3)), np.zeros((10, 1)), np.arange(10) < 3, fps=10))
+    >>> runs(undetected_contacts(np.zeros((10, 1, 3)), np.zeros((10, 1)), np.arange(10) < 3, fps=10))
     array([[ 5, 10]])
     """
     held, found = mask_of("contact", contact, 1), rests(points, heights, fps=fps)
