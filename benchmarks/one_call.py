@@ -22,7 +22,7 @@ from timing import Timing, Variant, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
-from ikcore.solving.batch import Found, checked_tasks
+from ikcore.solving.batch import CoreOutput, checked_tasks
 
 LIMBS = 256  # different limbs, few enough to stay in the cache, as just-computed data does
 NOT_GIVEN = 9  # optional operands of the gufunc after pole
@@ -137,7 +137,7 @@ def pose_variants() -> dict[str, Variant]:
 def solve_alone(chain: ik.Skeleton, targets: list[Any]) -> tuple[Callable[[Any], None], list[Any]]:
     """The core's call for `fabrik`, and its operands for every target, prepared before."""
     reaches = [checked_tasks("fabrik", chain, chain.rest, [ik.Reach(BONES, at)]) for at in targets]
-    found, options = Found.empty((), chain.rest.rotations), (None,) * len(_core.OPTIONS)
+    found, options = CoreOutput.empty((), chain.rest.rotations), (None,) * len(_core.OPTIONS)
 
     def solve(goals: Any) -> None:
         _core.solve("fabrik", chain._data, goals, chain.rest.rotations, None, None, options, found)

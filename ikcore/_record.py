@@ -20,7 +20,7 @@ def record(cls: type[T]) -> type[T]:
     An object is equal only to itself, unless the class says ``__eq__, __hash__ = same_fields, hash_of_fields``.
     """
     made: Any = dataclass(init=False, repr=False, eq=False, slots="__slots__" not in vars(cls))(cls)
-    for name, function in vars(_Shared).items():
+    for name, function in vars(_RecordMethods).items():
         if callable(function) and name not in vars(made):
             setattr(made, name, function)
     if "__init__" not in vars(made):
@@ -64,7 +64,7 @@ def _argument(item: Any) -> str:
     return str(item.name) if item.default is MISSING else f"{item.name}=None"
 
 
-class _Shared:
+class _RecordMethods:
     """Methods that all records share."""
 
     def __repr__(self: Any) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ikcore._arrays import as_text, rows
 from ikcore._joints import check_chain, is_name_or_number
 from ikcore._record import record
-from ikcore.solving.tasks import GOAL_ARRAYS, Making, Task
+from ikcore.solving.tasks import GOAL_ARRAYS, Task, TaskBuilder
 
 Array = ArrayLike | EllipsisType
 _DOUBLE = np.dtype(np.float64)
@@ -34,7 +34,7 @@ class Goal:
         """Refuse values that are invalid for every skeleton."""
         _check(self)
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         """The tasks of the goal, in the numbers of a skeleton."""
         raise NotImplementedError
 
@@ -106,7 +106,7 @@ class Reach(Goal):
         if self.position is None and self.pole is not None:
             raise ValueError(f"{_name(self)}.pole: it belongs to a position, and there is none")
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         placed = made.joint_fields()
         if self.position is not None:
             yield made.task("PLACE", ("position", "weight", "pole"), **placed)
@@ -184,7 +184,7 @@ class Look(Goal):
                 f"{_name(self)}: expected up, an axis that turns towards the pole, and pole, both or neither"
             )
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         up = made.point("up") if self.up is None else made.axis("up")
         yield made.task("LOOK", ("position", "weight", "pole"), **made.joint_fields(), axis=made.axis("axis"), up=up)
 
@@ -248,7 +248,7 @@ class Distance(Goal):
         _check(self)
         _check_end(self)
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         task = made.task("DISTANCE", ("position", "distance", "weight"), **made.joint_fields())
         if task.distance is not None and np.any(task.distance < 0):
             raise ValueError(f"{made.where}.distance: expected 0 or more, got {np.nanmin(task.distance):g}")
@@ -313,7 +313,7 @@ class Relative(Goal):
         _check(self)
         _check_place_or_turn(self)
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         placed = made.joint_fields()
         if self.position is not None:
             yield made.task("PLACE", ("position", "weight"), **placed)
@@ -359,7 +359,7 @@ class CentreOfMass(Goal):
         _check(self)
         _check_chain_of_mass(self)
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         yield made.task("CENTRE_OF_MASS", ("position", "weight"), **made.mass_centre_fields())
 
 
@@ -418,7 +418,7 @@ class Inside(Goal):
             if self.offset is not None:
                 raise ValueError("Inside(None).offset: it is of a joint, and this is about the centre of mass")
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         placed = made.mass_centre_fields() if self.joint is None else made.joint_fields()
         yield made.task("INSIDE", ("position", "normal", "distance", "weight"), **placed)
 
@@ -523,7 +523,7 @@ class Outside(Goal):
     offset: ArrayLike | None = None
     level: int = 0
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         yield made.task("OUTSIDE", ("position", "end", "distance", "weight"), **made.joint_fields())
 
 
@@ -558,7 +558,7 @@ class Posture(Goal):
     weight: Array = 1.0
     influence: Array = 1.0
 
-    def _tasks(self, made: Making) -> Iterator[Task]:
+    def _tasks(self, made: TaskBuilder) -> Iterator[Task]:
         joint = made.joint("joint")
         yield made.task("POSTURE", ("rotation", "weight"), joint=joint, chain=joint)
 

@@ -29,7 +29,7 @@ _latest = {}  # by armature: the last job, by value, and the scene read for it, 
 
 
 @dataclass
-class Seen:
+class SceneReading:
     """The scene as read. It has no reference into the file."""
 
     reading: clip_reader.Reading  # of the active action
@@ -98,7 +98,7 @@ def _look(context, job):
         raise CannotBakeError("The ground collection is empty: move objects into it")
     feet = yield from scene_frames.run_part(_with_soles(context, job, clip), 0.95, 1.0)
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
-    return Seen(
+    return SceneReading(
         reading, clip, feet, floor, notes, contact_curves.read(job.armature, keys, job.frames) if job.keyed else {}
     )
 
@@ -231,7 +231,7 @@ def _contacts(job, seen, floor):
 
 
 @dataclass
-class Made:
+class BakeResult:
     """The result to write to an armature."""
 
     job: object  # foot_job.Job

@@ -27,7 +27,7 @@ class Batch:
 
 
 @dataclass
-class Made:
+class BatchResult:
     """A copy of an action with baked feet."""
 
     original: bpy.types.Action
@@ -78,7 +78,7 @@ def make_job(armature, pattern):
 
 
 def work(context, batch, request):
-    """Bake all: a generator that yields progress and returns a `Made`, and (name, reason) of each refused action.
+    """Bake all: a generator that yields progress. Returns a `BatchResult`, and (name, reason) of each refused action.
 
     If the armature's active action, or its original, is among them, the new copy becomes active.
     """
@@ -113,7 +113,7 @@ def work(context, batch, request):
 
 
 def _bake(context, armature, request):
-    """Bake the active action: a generator that yields progress and returns a `Made`."""
+    """Bake the active action: a generator that yields progress and returns a `BatchResult`."""
     job = foot_job.make_job(context, armature, request)
     seen, baked, told = yield from scene_frames.run_part(foot_bake.work(context, job), 0.0, foot_bake.WORKING)
     original = armature.animation_data.action
@@ -126,7 +126,7 @@ def _bake(context, armature, request):
             scene_frames.run(effect_check.compare(context, job, baked, frames, told, request))
     action[actions.SOURCE] = original
     actions.tell_origin(action, baked.clip.origin)
-    return Made(original, action, slot, told)
+    return BatchResult(original, action, slot, told)
 
 
 def _commit(armature, made, now):

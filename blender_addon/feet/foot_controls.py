@@ -68,7 +68,7 @@ def _legs_to_move(job, seen, baked, moved):
             rows = [bones.names.index(name) for name in names]
             wanted, *before = (np.swapaxes(pose[:, rows], 0, 1) for pose in poses)
             if moved or any(np.abs(wanted - was).max() > SAME * _size(wanted) for was in before):
-                taken.append(Wanted(each, wanted))
+                taken.append(BakedLimb(each, wanted))
     return taken
 
 
@@ -90,7 +90,7 @@ def _play_temporarily(plan):
         bpy.data.actions.remove(action)
 
 
-class Wanted(switching.Taken):
+class BakedLimb(switching.LimbFrames):
     """A limb whose controls are to show its baked pose."""
 
     def __init__(self, switched, poses):

@@ -33,7 +33,7 @@ class Job:
     frames: np.ndarray  # of the action: all frames to read
     part: tuple[int, int]  # the first frame to change, and the one after the last, as indices
     legs: list  # ikcore.Leg, in the order of the list
-    switched: dict  # by name: legs that a rig switches between FK and IK, as foot_switches.Switched
+    switched: dict  # by name: legs that a rig switches between FK and IK, as foot_switches.SwitchedLeg
     modes: dict[str, str]
     chosen: list[str] | None  # names of the legs to change; None for all
     ground: str

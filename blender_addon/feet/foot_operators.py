@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..animation import nla, scene_frames
-from ..limbs.operators import Baking, Refusing, chosen_armatures, no_armature
+from ..limbs.operators import CheckedOperator, ProgressOperator, chosen_armatures, no_armature
 from ..rig.armatures import CannotBakeError, not_editable
 from . import contact_curves, foot_bake, foot_batch, foot_job, foot_report, keys, layouts, legs, overlay, trails
 from .options import ActionNames, FootOutput, FootRequest, hand_back
@@ -27,7 +27,7 @@ def not_all_ready(context):
     return no_armature(context) or next(filter(None, reasons), None)
 
 
-class _Baking(FootRequest, Baking):
+class _FeetOperator(FootRequest, ProgressOperator):
     """Bakes feet."""
 
     advanced = layouts.ADVANCED
@@ -37,7 +37,7 @@ class _Baking(FootRequest, Baking):
         return not_ready(context)
 
     def execute(self, context):
-        done = Baking.execute(self, context)
+        done = ProgressOperator.execute(self, context)
         if self.options.is_repeat and done == {"FINISHED"}:  # options were changed in the redo panel
             hand_back(context.object.ikcore_feet, self)
         return done
@@ -54,7 +54,7 @@ class _Baking(FootRequest, Baking):
         layouts.everything(self.layout, self, self.advanced)
 
 
-class IKCORE_OT_bake_feet(FootOutput, _Baking):
+class IKCORE_OT_bake_feet(FootOutput, _FeetOperator):
     """Plant the feet on the ground and move the pelvis with them. Keys go into a copy of the action"""
 
     bl_idname = "ikcore.bake_feet"
@@ -97,11 +97,11 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
             with nla.taken_down(job.armature):
                 steps = keys.make_keys(context, job, seen, baked, told, self)
                 channels, frames = yield from scene_frames.run_part(steps, number / len(made), (number + 1) / len(made))
-            written.append(foot_bake.Made(job, baked, channels, frames, told))
+            written.append(foot_bake.BakeResult(job, baked, channels, frames, told))
         return written
 
 
-class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
+class IKCORE_OT_bake_feet_actions(ActionNames, _FeetOperator):
     """Bake each action of the armature into its own copy. The originals are kept"""
 
     bl_idname = "ikcore.bake_feet_actions"
@@ -121,7 +121,7 @@ class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
         self.report({"WARNING" if troubled else "INFO"}, foot_batch.sentence(made, refused))
 
 
-class IKCORE_OT_detect_contacts(_Baking):
+class IKCORE_OT_detect_contacts(_FeetOperator):
     """Detect contacts and key them as curves for the Graph Editor: 1 is planted. The next bake uses these curves"""
 
     bl_idname = "ikcore.detect_contacts"
@@ -153,7 +153,7 @@ class IKCORE_OT_detect_contacts(_Baking):
             self.report({"WARNING"}, f"{text}: turn on Replace Curves to overwrite them")
 
 
-class _Listing(Refusing):
+class _FeetListOperator(CheckedOperator):
     """Changes the list of feet."""
 
     @staticmethod
@@ -161,7 +161,7 @@ class _Listing(Refusing):
         return no_armature(context) or not_editable(context.object)
 
 
-class IKCORE_OT_detect_feet(_Listing):
+class IKCORE_OT_detect_feet(_FeetListOperator):
     """List the legs of all selected armatures, found by bone names or by the bone hierarchy"""
 
     bl_idname = "ikcore.detect_feet"
@@ -200,7 +200,7 @@ class IKCORE_OT_detect_feet(_Listing):
         return text + (f"; kept {', '.join(sorted(kept))}" if kept else ""), bool(new)
 
 
-class IKCORE_OT_detect_sole(_Baking):
+class IKCORE_OT_detect_sole(_FeetOperator):
     """List the points of the sole of a leg, to be edited. Without listed points every bake detects them"""
 
     bl_idname = "ikcore.detect_sole"
@@ -240,7 +240,7 @@ class IKCORE_OT_show_frame(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class IKCORE_OT_edit_feet(_Listing):
+class IKCORE_OT_edit_feet(_FeetListOperator):
     """Change the list of legs"""
 
     bl_idname = "ikcore.edit_feet"

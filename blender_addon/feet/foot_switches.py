@@ -10,7 +10,7 @@ from ..rig.armatures import Rig
 
 
 @dataclass(frozen=True)
-class Switched:
+class SwitchedLeg:
     """A switched leg with IK influence, or a paw."""
 
     limb: rigify.SwitchedLimb
@@ -28,7 +28,7 @@ def switched_legs(armature, legs, frames, few):
         bones = leg.bones
         if limb := next((each for each in limbs if len(bones) > 2 and each.turned[: len(bones)] == bones), None):
             fk, ik = _says(rig, limb, frames)
-            switched |= {leg.name: Switched(limb, fk, ik)} if ik or (limb.paw and not few) else {}
+            switched |= {leg.name: SwitchedLeg(limb, fk, ik)} if ik or (limb.paw and not few) else {}
     return switched
 
 

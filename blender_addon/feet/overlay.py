@@ -22,7 +22,7 @@ _handle = None  # the draw handler; None if it is off
 
 
 @dataclass
-class Kept:
+class StoredTrails:
     """The trails of an armature with an action, and the state of both at that time."""
 
     trails: object  # trails.Trails
@@ -35,7 +35,7 @@ class Kept:
 def keep(armature, action, trails):
     """Store the trails of an armature with an action."""
     actions.forget_gone(_kept)
-    _kept[armature.session_uid, action.session_uid] = Kept(trails, _checksum(action, trails.bones))
+    _kept[armature.session_uid, action.session_uid] = StoredTrails(trails, _checksum(action, trails.bones))
 
 
 def current(armature):

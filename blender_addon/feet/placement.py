@@ -30,7 +30,7 @@ class Options:
 
 
 @dataclass
-class Placed:
+class PlacementResult:
     """The result."""
 
     clip: object  # ikcore.Clip
@@ -253,7 +253,7 @@ def _result(job, body, clip, poses, on_ground, hit, wanted):
         np.asarray(after.rotations)[:, pelvis], bridge.rotations.conjugate(np.asarray(before.rotations)[:, pelvis])
     )
     tilt = 2 * np.arctan2(np.linalg.norm(turn[:, 1:], axis=-1), np.abs(turn[:, 0]))
-    placed = Placed(
+    placed = PlacementResult(
         bridge.library.Clip(clip.skeleton, body.as_read(poses[1]), clip.fps, clip.loop, up=clip.up),
         soles,
         on_ground,

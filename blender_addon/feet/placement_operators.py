@@ -4,7 +4,7 @@
 """The operator Place Legs on Ground, for the current pose or a range of frames."""
 
 from ..animation.frame_range import draw_range
-from ..limbs.operators import Baking, no_armature
+from ..limbs.operators import ProgressOperator, no_armature
 from . import layouts, placement_bake, placement_job
 from .options import GroundRequest
 from .placement_options import GROUPS, PlacementOptions, options
@@ -15,7 +15,7 @@ def not_ready(context):
     return no_armature(context) or placement_job.refusal(context.object)
 
 
-class IKCORE_OT_place_legs(GroundRequest, PlacementOptions, Baking):
+class IKCORE_OT_place_legs(GroundRequest, PlacementOptions, ProgressOperator):
     """Put the feet on the ground and tilt the body with its slope, for any number of legs"""
 
     bl_idname = "ikcore.place_legs"

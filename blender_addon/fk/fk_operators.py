@@ -13,7 +13,7 @@ from ..animation import actions, scene_frames
 from ..animation.frame_range import RANGES, FrameRange, chosen_range, draw_range, frames_choice, scene_range
 from ..feet.foot_report import summary_line
 from ..limbs.ik_constraints import CHAIN, Limb, check_cycle, check_target, is_selected, selected_limbs
-from ..limbs.operators import Baking, chosen_armatures, item_description, no_armature
+from ..limbs.operators import ProgressOperator, chosen_armatures, item_description, no_armature
 from ..rig import rigify
 from ..rig.armatures import CannotBakeError, Rig, evaluation_problem, not_editable, playback_problem
 from ..ui.properties import selected_or_all
@@ -22,7 +22,7 @@ from . import ik_from_fk, switching
 EMPTY = 0.05  # of the chain length: display size of new empties
 
 
-class Snapping(FrameRange, Baking):
+class SnapOperator(FrameRange, ProgressOperator):
     """Matches one kind of limb animation to the other."""
 
     of_switches: tuple[str, ...] = ("switch",)  # options for rigs with IK/FK switches
@@ -97,7 +97,7 @@ class Snapping(FrameRange, Baking):
         return np.arange(ends[0], ends[1] + 1)
 
 
-class IKCORE_OT_fk_to_ik(Snapping):
+class IKCORE_OT_fk_to_ik(SnapOperator):
     """Match the IK targets and poles to the FK animation. Adds IK to selected limbs that have none"""
 
     bl_idname = "ikcore.fk_to_ik"
@@ -157,7 +157,7 @@ class IKCORE_OT_fk_to_ik(Snapping):
             self.report_results((yield from ik_from_fk.bake(context, every, frames, fresh, still=still)))
 
 
-class IKCORE_OT_ik_to_fk(Snapping):
+class IKCORE_OT_ik_to_fk(SnapOperator):
     """Match the FK controls to the IK animation"""
 
     bl_idname = "ikcore.ik_to_fk"

@@ -34,7 +34,7 @@ def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True
     IK that may stretch its bones also shortens them for a near target. If it is to be `rigid`, stretching is disabled.
     A generator that yields progress, and returns a report of each armature.
     """
-    look, taken = (here if still else scene_frames.visit), [Taken(limb, len(frames), to_ik) for limb in chosen]
+    look, taken = (here if still else scene_frames.visit), [LimbFrames(limb, len(frames), to_ik) for limb in chosen]
 
     def again():
         return look(context, frames, reader(taken))
@@ -104,7 +104,7 @@ def channels_by_armature(taken, channels):
     return list(joined.items())
 
 
-class Taken:
+class LimbFrames:
     """A limb over frames: its FK and IK bones, in armature space, and the controls to key."""
 
     def __init__(self, limb, count, to_ik):

@@ -33,14 +33,14 @@ class _Aim:
 
 
 def prepare(context, limbs, frames):
-    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`.
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `PreparedBake`.
 
     The bones of a limb share its rotation.
     """
     return unconstrained.prepare(context, limbs, frames, _Tracks)
 
 
-class _Tracks(unconstrained.Freed):
+class _Tracks(unconstrained.UnconstrainedBones):
     """The bones that some constraints of an armature aim, over some frames."""
 
     def __init__(self, armature, limbs, frames):

@@ -28,11 +28,11 @@ BEND = 0.02  # radians: initial bend of a straight chain
 
 
 def prepare(context, limbs, frames, method):
-    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `PreparedBake`."""
     return unconstrained.prepare(context, limbs, frames, lambda *some: _Chains(method, *some))
 
 
-class _Chains(unconstrained.Freed):
+class _Chains(unconstrained.UnconstrainedBones):
     """The chains of an armature over some frames."""
 
     settings = ("influence", "pole_angle")

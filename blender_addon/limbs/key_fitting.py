@@ -39,7 +39,7 @@ def draw_keys(layout, options):
 
 
 def fit_keys(found, frames, tolerance):
-    """Reduce the keys of a `Found` within a world-space tolerance.
+    """Reduce the keys of a `PreparedBake` within a world-space tolerance.
 
     A generator that yields progress, and returns the number of keys in words, for each armature by name.
     """

@@ -56,7 +56,7 @@ def item_description(properties, name):
     return option.enum_items[getattr(properties, name)].description
 
 
-class Refusing(bpy.types.Operator):
+class CheckedOperator(bpy.types.Operator):
     """An operator that says why its button is grey, and why it did nothing."""
 
     @staticmethod
@@ -75,7 +75,7 @@ class Refusing(bpy.types.Operator):
         return {"CANCELLED"}
 
 
-class Baking(Refusing):
+class ProgressOperator(CheckedOperator):
     """An operator with progress: at once from scripts, with Esc to cancel from the interface."""
 
     bl_options = {"REGISTER", "UNDO"}
@@ -144,7 +144,7 @@ class Baking(Refusing):
         return {"RUNNING_MODAL"}
 
 
-class _SolverBaking(Keys, FrameRange, Baking):
+class _SolverOperator(Keys, FrameRange, ProgressOperator):
     """Bakes constraints by a solver."""
 
     solver: str
@@ -156,7 +156,7 @@ class _SolverBaking(Keys, FrameRange, Baking):
         return super().invoke(context, event)
 
     def execute(self, context):
-        done = Baking.execute(self, context)
+        done = ProgressOperator.execute(self, context)
         if self.options.is_repeat and done == {"FINISHED"}:  # options were changed in the redo panel
             setattr(context.object.ikcore_ik, self.stored, self.solver)
         return done
@@ -169,7 +169,7 @@ class _SolverBaking(Keys, FrameRange, Baking):
         )
 
 
-class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
+class IKCORE_OT_bake_ik(IKSolver, _SolverOperator):
     """Key the IK motion on the bones of its chains, in a copy of the action. The IK constraints are muted"""
 
     bl_idname = "ikcore.bake_ik"
@@ -224,7 +224,7 @@ class IKCORE_OT_bake_ik(IKSolver, _SolverBaking):
         return limbs, next(filter(None, (reasons[self.solver] for reasons in refusals(limbs))), None)
 
 
-class IKCORE_OT_bake_tracking(TrackingSolver, _SolverBaking):
+class IKCORE_OT_bake_tracking(TrackingSolver, _SolverOperator):
     """Key the motion of Damped Track, Track To, Locked Track and Spline IK. The constraints are muted"""
 
     bl_idname = "ikcore.bake_tracking"

@@ -52,7 +52,7 @@ class Limbs:
 
 
 @dataclass
-class Solved:
+class LimbRotations:
     """Rotations about the joints from the animated pose to the solved one, and results."""
 
     root: np.ndarray  # (frames, limbs, 4)
@@ -76,7 +76,7 @@ def solve(limbs):
     root_delta = quat.multiply(limb.root, first)
     mid_delta = quat.multiply(quat.conjugate(first), quat.multiply(limb.mid, second))
     share = np.where(limbs.has_pole, limbs.influence, 1.0)
-    return Solved(
+    return LimbRotations(
         quat.slerp(NO_TURN, root_delta, share),
         quat.slerp(NO_TURN, mid_delta, share),
         np.asarray(limb.status),

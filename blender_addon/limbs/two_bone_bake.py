@@ -19,7 +19,7 @@ SAMPLED, SOLVED = 0.85, 0.95  # progress after limbs are sampled, and after they
 
 
 @dataclass
-class Found:
+class PreparedBake:
     """The result of a way of baking, to be written."""
 
     work: list  # (armature, channels)
@@ -97,7 +97,7 @@ def _spans(frames, most=4):
 
 
 def prepare(context, limbs, frames):
-    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `PreparedBake`."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     samples = yield from scene_frames.run_part(sample(context, limbs, frames), 0.0, SAMPLED)
     solved = yield from scene_frames.run_part(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)
@@ -108,7 +108,7 @@ def prepare(context, limbs, frames):
         return [_report(armature, limbs, frames, samples.limbs, solved, away) for armature in armatures]
 
     muted = [(limb.object, limb.owner, limb.constraint) for limb in limbs]
-    return Found(work, muted, lambda: _poses(armatures, limbs, samples, solved), reports)
+    return PreparedBake(work, muted, lambda: _poses(armatures, limbs, samples, solved), reports)
 
 
 def _poses(armatures, limbs, samples, solved):

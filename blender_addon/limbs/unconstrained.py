@@ -17,7 +17,7 @@ from ..rig import rotations as rot
 from ..rig.joints import Bones, Parts, pieces
 from .effect_check import COMPARED, besides_keys
 from .sampling import read_bones, same, unread
-from .two_bone_bake import Counts, Found
+from .two_bone_bake import Counts, PreparedBake
 
 SEEN, SOLVED = 0.6, 0.9  # progress after all frames are read, and after they are solved
 TURNED = 5e-6  # tolerance of a rotation, in quaternions
@@ -46,7 +46,7 @@ class Report(Counts):
 
 
 def prepare(context, limbs, frames, make):
-    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`.
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `PreparedBake`.
 
     `make` makes the Freed bones of an armature from some limbs and frames.
     """
@@ -70,7 +70,7 @@ def prepare(context, limbs, frames, make):
 
     muted = [(limb.object, limb.owner, limb.constraint) for limb in limbs]
     work = [each for each in work if each[1]]
-    return Found(work, muted, lambda: {each.armature.name: each.poses() for each in every}, reports)
+    return PreparedBake(work, muted, lambda: {each.armature.name: each.poses() for each in every}, reports)
 
 
 def _by_scene(context, every, frames):
@@ -100,7 +100,7 @@ def _by_curves(context, every, of, limbs, frames):
     return all(same(a, b) for one, two in pairs for a, b in zip(one.said_on(few), two.evaluated_values(), strict=True))
 
 
-class Freed:
+class UnconstrainedBones:
     """Some bones of an armature over frames without the constraints of some limbs, and the targets of these."""
 
     settings: tuple[str, ...] = ("influence",)  # of the constraints; may be animated

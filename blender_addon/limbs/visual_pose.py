@@ -19,7 +19,7 @@ from ..rig import rotations as rot
 from ..rig.armatures import CannotBakeError, Rig, not_writable
 from ..rig.joints import Parts
 from .effect_check import COMPARED, besides_keys
-from .two_bone_bake import Counts, Found
+from .two_bone_bake import Counts, PreparedBake
 
 SEEN = 0.8  # progress after all frames are read
 # Tolerances, from single-precision rounding along a chain: of a rotation, in quaternions; of a location, relative to
@@ -60,7 +60,7 @@ def _many(count, what):
 
 
 def prepare(context, limbs, frames):
-    """Prepare the bake of these limbs: a generator that yields progress and returns a `Found`."""
+    """Prepare the bake of these limbs: a generator that yields progress and returns a `PreparedBake`."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     chains = [_Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures]
     yield from scene_frames.run_part(_look(context, chains, frames), 0.0, SEEN)
@@ -74,7 +74,7 @@ def prepare(context, limbs, frames):
 
     work = [(each.armature, each.channels) for each in chains if each.channels]
     muted = [(each.armature, *name) for each in chains for name in each.constraints]
-    return Found(work, muted, lambda: {each.armature.name: each.poses() for each in chains}, reports)
+    return PreparedBake(work, muted, lambda: {each.armature.name: each.poses() for each in chains}, reports)
 
 
 def _look(context, chains, frames):

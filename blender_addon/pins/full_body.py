@@ -42,7 +42,7 @@ def ready(held, clip, sides):
 
     Parameters
     ----------
-    held : pins.Held
+    held : pins.PinSet
         The pins.
     clip : ikcore.Clip
         The motion.

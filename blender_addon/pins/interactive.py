@@ -39,7 +39,7 @@ class _Base:
 class _Live:
     """An armature that is held live."""
 
-    held: object = None  # pins.Held for which the pose was solved
+    held: object = None  # pins.PinSet for which the pose was solved
     bases: deque = field(default_factory=lambda: deque(maxlen=BASES))  # the last one is the current base
     written: np.ndarray | None = None  # the armature's state after the last solve
     places: np.ndarray | None = None  # of pins

@@ -15,7 +15,7 @@ from ..feet import deform_check
 from ..feet.foot_report import within
 from ..fk import ik_from_fk, switching
 from ..limbs.ik_constraints import is_selected
-from ..limbs.operators import Baking, Refusing, no_armature, not_usable
+from ..limbs.operators import CheckedOperator, ProgressOperator, no_armature, not_usable
 from ..rig import rigify
 from ..rig.armatures import CannotBakeError, not_editable
 from . import interactive, pin_bake, pins
@@ -24,7 +24,7 @@ SAME = 1e-3  # distance in world units up to which a limb in FK counts as the sa
 SIZE = 0.5  # of the bone length: display size of the empty that it is pinned to
 
 
-class _Pinning(Refusing):
+class _PinOperator(CheckedOperator):
     """Changes the pins of the active armature, or of the armature that the active object is a pin of."""
 
     bl_options = {"REGISTER", "UNDO"}
@@ -34,7 +34,7 @@ class _Pinning(Refusing):
         return not_usable(pins.pinned_armature(context)) or not_editable(pins.pinned_armature(context))
 
 
-class IKCORE_OT_pin(_Pinning):
+class IKCORE_OT_pin(_PinOperator):
     """Pin the selected bones to new empties. Drag an empty to move its bone. Unanimated limbs in IK switch to FK"""
 
     bl_idname = "ikcore.pin"
@@ -102,7 +102,7 @@ def _heads(armature, limbs):
 
 def _switch(context, armature, limbs):
     """Set limbs to FK in the displayed pose, without keys."""
-    taken = [switching.Taken(limb, 1, to_ik=False) for limb in limbs]
+    taken = [switching.LimbFrames(limb, 1, to_ik=False) for limb in limbs]
     scene_frames.run(ik_from_fk.here(context, [context.scene.frame_current], ik_from_fk.reader(taken)))
     for channel in (channel for each in taken for channel in each.first(switch=False)):
         armature.path_resolve(channel.path)[channel.index] = channel.values[0]
@@ -142,7 +142,7 @@ def _empty(context, armature, bone, place):
     return empty
 
 
-class IKCORE_OT_unpin(_Pinning):
+class IKCORE_OT_unpin(_PinOperator):
     """Remove a pin and its empty. The pose stays"""
 
     bl_idname = "ikcore.unpin"
@@ -170,7 +170,7 @@ def _is_used(target):
     return bool(target.children) or target.users > len(target.users_collection)
 
 
-class IKCORE_OT_live_pins(_Pinning):
+class IKCORE_OT_live_pins(_PinOperator):
     """Solve the pins while pins or bones are dragged, and while the animation plays"""
 
     bl_idname = "ikcore.live_pins"
@@ -189,7 +189,7 @@ class IKCORE_OT_live_pins(_Pinning):
         return {"FINISHED"}
 
 
-class IKCORE_OT_bake_pins(FrameRange, Baking):
+class IKCORE_OT_bake_pins(FrameRange, ProgressOperator):
     """Key the pinned motion into a copy of the action. Pressing again rebakes from the original"""
 
     bl_idname = "ikcore.bake_pins"

@@ -119,7 +119,7 @@ class Pin:
 
 
 @dataclass(frozen=True)
-class Held:
+class PinSet:
     """The pins of an armature by value: equal as long as pins and settings are unchanged."""
 
     pins: tuple[Pin, ...]
@@ -167,7 +167,7 @@ def read_pins(armature, rig=None):
     freedoms = {name: _freedom(bones[name]) for name in sorted(names)}
     bending = _knees(armature, pins, freedoms) if kept.one_way else ()
     weights = _weights(armature, pins) if kept.balance else None
-    return Held(pins, first if goes else None, kept.method, freedoms, bending, weights)
+    return PinSet(pins, first if goes else None, kept.method, freedoms, bending, weights)
 
 
 def source(armature):

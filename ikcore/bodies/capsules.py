@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ikcore._arrays import dot, size
 from ikcore._joints import ancestors
 from ikcore._record import record
-from ikcore.bodies.nodes.node import Job, Node, Solved
+from ikcore.bodies.nodes.node import Job, Node, Proposal
 from ikcore.goals import Goal, Outside
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -177,12 +177,12 @@ class SeparateNode(Node):
         movers = (_mover(skeleton, self.capsules, a, b) for a, b in self.capsules.pairs)
         return sorted({joint for mover in movers for joint in mover[2]})
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         turned, said = np.array(job.pose.rotations), np.zeros(len(job.pose), np.int32)
         for item in np.flatnonzero(self._depths(job) > self.tolerance):
             pose, flags = self._separate(job.skeleton, job.pose[int(item)])
             turned[item], said[item] = pose.rotations, flags
-        return Solved(job.pose.with_rotations(turned, job.pose.translations), said)
+        return Proposal(job.pose.with_rotations(turned, job.pose.translations), said)
 
     def _separate(self, skeleton: Skeleton, pose: Pose) -> tuple[Pose, int]:
         """A single pose, in rounds."""

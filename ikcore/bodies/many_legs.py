@@ -16,7 +16,7 @@ from ikcore._arrays import cross, dot, mean_in_order, size
 from ikcore._joints import ancestors, path
 from ikcore.bodies.nodes.limbs import LegNode
 from ikcore.bodies.nodes.limits import inside_limits
-from ikcore.bodies.nodes.node import Job, Node, Solved, Targets
+from ikcore.bodies.nodes.node import Job, Node, Proposal, Targets
 from ikcore.bodies.nodes.turns import local_of, unit_share
 from ikcore.goals import Reach
 from ikcore.grounds.ground import Ground
@@ -228,14 +228,14 @@ class ManyLegsNode(Node):
             "hit": hit.astype(float),
         }
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         places, turns = _world(job.skeleton, job.pose)
         legs, bounds = self.joints(job.skeleton), self._bounds(job, places, turns)
         pose = self._body(job, places, turns, bounds)
         said = np.zeros(len(pose), np.int32)
         for _ in range(self.iterations if self._feet_have_limits(job.skeleton) else 1):
             pose, said = self._reach(job, pose, legs, bounds, workers)
-        return Solved(pose, said)
+        return Proposal(pose, said)
 
     def _body(self, job: Job, places: Array, turns: Array, bounds: list[tuple[Array, Array]]) -> Pose:
         """The pose with the body turned and moved."""

@@ -12,7 +12,7 @@ import numpy as np
 from ikcore._arrays import dot
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, ancestors, below, under
-from ikcore.feet.names import Named, by_name, side_of
+from ikcore.feet.names import NamedLeg, by_name, side_of
 from ikcore.feet.rest_pose import KNOWN, Chain, Stance, chains, farthest, length, rest_stance, standing_legs
 from ikcore.skeleton import Skeleton
 
@@ -28,22 +28,22 @@ class Bare:
     toe: int | None
 
 
-Sided = tuple[Bare, str]  # a leg with its side
+LegWithSide = tuple[Bare, str]  # a leg with its side
 
 
 @functools.lru_cache(maxsize=KNOWN)
-def legs_at_rest(skeleton: Skeleton, up: str) -> tuple[Sided, ...]:
+def legs_at_rest(skeleton: Skeleton, up: str) -> tuple[LegWithSide, ...]:
     """The legs of a skeleton that stands at rest, cached for all its clips, see `resting`."""
     return tuple(find_legs(skeleton, rest_stance(skeleton, up)))
 
 
-def find_legs(skeleton: Skeleton, seen: Stance) -> list[Sided]:
+def find_legs(skeleton: Skeleton, seen: Stance) -> list[LegWithSide]:
     """The legs of a skeleton by names, else by structure."""
     named = _legs_by_name(skeleton)
     return _called_so(skeleton, seen, named) if named else _legs_by_structure(skeleton, seen)
 
 
-def _legs_by_name(skeleton: Skeleton) -> Sequence[Named]:
+def _legs_by_name(skeleton: Skeleton) -> Sequence[NamedLeg]:
     """The legs of the first family whose legs are complete, else of the first whose feet are all free.
 
     If all are incomplete, an error says what is wrong with the first.
@@ -60,7 +60,7 @@ def _legs_by_name(skeleton: Skeleton) -> Sequence[Named]:
     return loose or ()
 
 
-def _is_free(skeleton: Skeleton, leg: Named) -> bool:
+def _is_free(skeleton: Skeleton, leg: NamedLeg) -> bool:
     """Whether the foot hangs on no joint of its leg."""
     return not {leg.hip, leg.knee} & {*ancestors(skeleton, leg.ankle)}
 
@@ -72,11 +72,11 @@ def upright_axis(skeleton: Skeleton) -> str:
     return "Z" if legs_up[2] > legs_up[1] else "Y"
 
 
-def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sided]:
+def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[NamedLeg]) -> list[LegWithSide]:
     return [(_whole(skeleton, seen, leg), leg.side) for leg in legs] + _others(skeleton, seen, legs)
 
 
-def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sided]:
+def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[NamedLeg]) -> list[LegWithSide]:
     """Other legs of an animal, far in front of the legs with known names or behind them: arms used as legs."""
     ends = [(chain, _lowest(skeleton, seen, chain.knees[-1])) for chain in standing_legs(skeleton, seen)]
     hips = {leg.hip for leg in legs}
@@ -99,11 +99,11 @@ def _lowest(skeleton: Skeleton, seen: Stance, joint: int) -> int:
     return min(below(skeleton, joint), key=lambda other: height[other])
 
 
-def _size(seen: Stance, leg: Named) -> float:
+def _size(seen: Stance, leg: NamedLeg) -> float:
     return length(seen.at, [leg.hip, leg.knee, leg.ankle])
 
 
-def _fault(skeleton: Skeleton, leg: Named) -> str | None:
+def _fault(skeleton: Skeleton, leg: NamedLeg) -> str | None:
     if leg.hip not in ancestors(skeleton, leg.knee):
         return under(skeleton, "shin", leg.knee, "thigh", leg.hip)
     if leg.knee not in ancestors(skeleton, leg.ankle):
@@ -111,7 +111,7 @@ def _fault(skeleton: Skeleton, leg: Named) -> str | None:
     return None
 
 
-def _whole(skeleton: Skeleton, seen: Stance, leg: Named) -> Bare:
+def _whole(skeleton: Skeleton, seen: Stance, leg: NamedLeg) -> Bare:
     """Ball and toe by name, otherwise by what hangs on the ankle."""
     chain = Chain(None, (), leg.ankle) if _is_free(skeleton, leg) else Chain(leg.hip, (leg.knee,), leg.ankle)
     ball = leg.ball if leg.ball is not None and leg.ankle in ancestors(skeleton, leg.ball) else None
@@ -131,7 +131,7 @@ def _toes(skeleton: Skeleton, seen: Stance, ankle: int) -> tuple[int | None, int
     return (beyond[0] if len(beyond) > 1 else None), (beyond[-1] if beyond else None)
 
 
-def _legs_by_structure(skeleton: Skeleton, seen: Stance) -> list[Sided]:
+def _legs_by_structure(skeleton: Skeleton, seen: Stance) -> list[LegWithSide]:
     found = [_with_side(skeleton, seen, chain) for chain in chains(skeleton, seen)]
     if not found:
         raise ValueError(
@@ -141,13 +141,13 @@ def _legs_by_structure(skeleton: Skeleton, seen: Stance) -> list[Sided]:
     return found
 
 
-def _with_side(skeleton: Skeleton, seen: Stance, chain: Chain) -> Sided:
+def _with_side(skeleton: Skeleton, seen: Stance, chain: Chain) -> LegWithSide:
     toes = (None, None) if chain.ankle is None else _toes(skeleton, seen, chain.ankle)
     said = side_of(skeleton.names[chain.top])
     return Bare(chain, *toes), said or ("left" if seen.beside[chain.top] > 0 else "right")
 
 
-def legs_of(skeleton: Skeleton, seen: Stance, found: Iterable[Sided]) -> list[Leg]:
+def legs_of(skeleton: Skeleton, seen: Stance, found: Iterable[LegWithSide]) -> list[Leg]:
     """The legs with names, from front to back."""
     ahead = dot(seen.at, seen.front)
     found = sorted(found, key=lambda leg: -round(float(ahead[leg[0].chain.top]), 6))

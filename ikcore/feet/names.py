@@ -45,7 +45,7 @@ _SIDES = (("left", "left"), ("right", "right"), ("左", "left"), ("右", "right"
 _SIDE = dict(_SIDES)
 
 
-class Named(NamedTuple):
+class NamedLeg(NamedTuple):
     """A leg whose names belong to a family: indices of its joints."""
 
     side: str
@@ -57,15 +57,15 @@ class Named(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)  # every clip of a character has the same names
-def by_name(names: tuple[str, ...]) -> tuple[tuple[Named, ...], ...]:
+def by_name(names: tuple[str, ...]) -> tuple[tuple[NamedLeg, ...], ...]:
     """The legs of every family, the preferred ones first: more legs before fewer, controls before their followers."""
     keys: dict[str, int] = {}
     for joint, name in enumerate(names):
         keys.setdefault(_key(name), joint)
     hips = [key for key in keys if key.endswith(_hips())]
-    groups: list[tuple[int, int, tuple[Named, ...]]] = []
+    groups: list[tuple[int, int, tuple[NamedLeg, ...]]] = []
     for family in FAMILIES.values():
-        kinds: dict[int, dict[int, Named]] = {}
+        kinds: dict[int, dict[int, NamedLeg]] = {}
         for start, leg in _legs(family, keys, hips):
             kind = 0 if "fk" in family.hip else _kind(start)
             kinds.setdefault(kind, {}).setdefault(leg.hip, leg)
@@ -101,7 +101,7 @@ def _hips() -> tuple[str, ...]:
     )
 
 
-def _legs(family: Family, keys: dict[str, int], hips: list[str]) -> Iterator[tuple[str, Named]]:
+def _legs(family: Family, keys: dict[str, int], hips: list[str]) -> Iterator[tuple[str, NamedLeg]]:
     """Every leg of a family, with the prefix of its names; `hips` are keys that may be hips."""
     for letters, side in _SIDES:
         spelled, *others = _joint_names(family, letters)
@@ -112,7 +112,7 @@ def _legs(family: Family, keys: dict[str, int], hips: list[str]) -> Iterator[tup
                 start = key.removesuffix(hip)
                 knee, ankle, ball, toe = (_first(keys, start, names) for names in others)
                 if knee is not None and ankle is not None:
-                    yield start, Named(side, keys[key], knee, ankle, ball, toe)
+                    yield start, NamedLeg(side, keys[key], knee, ankle, ball, toe)
 
 
 def _first(keys: dict[str, int], start: str, names: list[str]) -> int | None:

@@ -23,7 +23,7 @@ from ikcore.grounds.parts import (
     UNITS,
     Hits,
     Part,
-    Placed,
+    PlacedPart,
     Plane,
     Surface,
     broadcast_copy,
@@ -65,7 +65,7 @@ class Ground:
 
     parts: tuple[Part, ...]
     up: Literal["x", "y", "z"] = "y"
-    _at_rest: tuple[Placed, ...] = field(default=(), init=False)
+    _at_rest: tuple[PlacedPart, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         if not self.moves:
@@ -477,7 +477,7 @@ class Ground:
         up: NDArray[np.float64] = UNITS[_AXES.index(self.up)]
         return up
 
-    def _bodies(self, shape: tuple[int, ...]) -> tuple[Placed, ...]:
+    def _bodies(self, shape: tuple[int, ...]) -> tuple[PlacedPart, ...]:
         """The parts and their placements for the core, for rays with these leading axes."""
         return self._at_rest or tuple([part._placements(shape) for part in self.parts])
 

@@ -149,7 +149,7 @@ class Part:
     def _transform(self) -> tuple[NDArray[Any] | None, ...]:
         return self.rotations, self.translations, self.scales
 
-    def _placements(self, shape: tuple[int, ...]) -> Placed:
+    def _placements(self, shape: tuple[int, ...]) -> PlacedPart:
         """The body and its placement for the core, for rays with these leading axes."""
         body = (*self.body.normal.tolist(), self.body.height) if isinstance(self.body, Plane) else self.body
         for frames in (self.translations, self.rotations, self.scales):
@@ -185,7 +185,7 @@ def name_of(part: Part) -> str:
     return name + "".join(f" over {count} frames" for count in frames)
 
 
-Placed = tuple[_core.Mesh | tuple[float, float, float, float], NDArray[Any] | None, NDArray[Any] | None]
+PlacedPart = tuple[_core.Mesh | tuple[float, float, float, float], NDArray[Any] | None, NDArray[Any] | None]
 
 
 def narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from ikcore.solving.tasks import Moving
 
 
-class Shared(TypedDict, total=False):
+class SharedOptions(TypedDict, total=False):
     """Keyword arguments of every iterative method; `DEFAULTS` has their defaults."""
 
     iterations: int
@@ -25,14 +25,14 @@ class Shared(TypedDict, total=False):
     strict: bool
 
 
-class Iterated(Shared, total=False):
+class IteratedOptions(SharedOptions, total=False):
     """The same, with those of methods that can stall."""
 
     textbook: bool
     restarts: int
 
 
-class WithNullSpace(Iterated, total=False):
+class WithNullSpace(IteratedOptions, total=False):
     """The same, with what joints do in the null space of the goals."""
 
     posture: float
@@ -70,7 +70,11 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     given = list(plain.parameters.values())
     if given[-1].kind is not inspect.Parameter.VAR_KEYWORD:
         return plain
-    (kind,) = [one for one in (Shared, Iterated, WithNullSpace) if given[-1].annotation == f"Unpack[{one.__name__}]"]
+    (kind,) = [
+        one
+        for one in (SharedOptions, IteratedOptions, WithNullSpace)
+        if given[-1].annotation == f"Unpack[{one.__name__}]"
+    ]
     keyword, said = inspect.Parameter.KEYWORD_ONLY, kind.__annotations__
     shared = [
         inspect.Parameter(name, keyword, default=default, annotation=said[name].__forward_arg__)

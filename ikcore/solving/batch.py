@@ -63,7 +63,7 @@ def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
         raise ValueError(f"leading axes do not broadcast: {listed}") from error
 
 
-class Found(NamedTuple):
+class CoreOutput(NamedTuple):
     """The outputs of the core, in its order."""
 
     rotations: NDArray[Any]
@@ -76,7 +76,7 @@ class Found(NamedTuple):
     goal_errors: NDArray[Any] | None = None  # of every task, if asked for
 
     @classmethod
-    def empty(cls, shape: tuple[int, ...], like: NDArray[Any], *, moves: bool = False, tasks: int = 0) -> Found:
+    def empty(cls, shape: tuple[int, ...], like: NDArray[Any], *, moves: bool = False, tasks: int = 0) -> CoreOutput:
         """Uninitialised, one item per element of `shape`, rotations of as many joints as `like`, all in its type."""
         joints, number = like.shape[-2], like.dtype.char
         numbers = ((shape, "i"), (shape, number), (shape, number), (shape, "i"))
@@ -87,9 +87,9 @@ class Found(NamedTuple):
         translations = next(made) if moves else None
         return cls(turned, status, error, rotation_error, iterations, None, translations, next(made, None))
 
-    def map(self, change: Callable[[NDArray[Any]], Any]) -> Found:
+    def map(self, change: Callable[[NDArray[Any]], Any]) -> CoreOutput:
         """The same outputs with `change` applied to every array."""
-        return Found._make(None if array is None else change(array) for array in self)
+        return CoreOutput._make(None if array is None else change(array) for array in self)
 
 
 # A block is one call of the core. Blocks of this size keep its lanes full, except in the last batch of lanes of each
@@ -169,7 +169,7 @@ class Batch:
         skeleton: Skeleton,
         pose: Pose,
         tasks: tuple[Task, ...],
-        found: Found,
+        found: CoreOutput,
         *,
         sequence: bool = False,
         fps: float = 0.0,

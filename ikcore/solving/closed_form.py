@@ -10,7 +10,7 @@ from ikcore._threads import thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
+from ikcore.solving.batch import Batch, CoreOutput, checked_moving, checked_tasks, items_of
 from ikcore.solving.influence import solve_with_influence
 from ikcore.solving.registry import method, numbers_of
 from ikcore.solving.single_pose import solve_single
@@ -113,15 +113,15 @@ def _solve(
                 f"goals[{task.goal}].offset: {name} stretches no bone to one; leave it out, or stretch_max"
             )
 
-    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool = False) -> Found:
-        found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
+    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool = False) -> CoreOutput:
+        found = CoreOutput.empty(items_of(pose, tasks), pose.rotations, moves=moves)
         Batch(skeleton, pose, tasks, found, sequence=sequence).solve(name, numbers, threads)
         return found
 
     if all(task.influence is None for task in tasks):
         found = run(pose, tasks)
     else:
-        found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
+        found = CoreOutput.empty(items_of(pose, tasks), pose.rotations, moves=moves)
         solve_with_influence(run, skeleton, pose, tasks, found, limb=True, twist=options["twist"])
     return Solution._of(name, skeleton, pose, goals, found, may, strict=strict)
 
@@ -138,6 +138,6 @@ def judge(
         _, _, error, angle, _, status, *_ = item
         return status != 0, error, angle
     tasks = checked_tasks(name, skeleton, pose, goals)
-    found = Found.empty(items_of(pose, tasks), pose.rotations)
+    found = CoreOutput.empty(items_of(pose, tasks), pose.rotations)
     Batch(skeleton, pose, tasks, found).solve(name, numbers, 1, judge=True)
     return found.status != 0, found.error, found.rotation_error

@@ -22,7 +22,7 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed_form, heuristic, jacobian  # noqa: F401  # methods of the core come first in the table
-from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
+from ikcore.solving.batch import Batch, CoreOutput, checked_moving, checked_tasks, items_of
 from ikcore.solving.influence import solve_with_influence
 from ikcore.solving.registry import METHODS, TAKEN, Method, Option, document, enter_method, numbers_of, options_of
 from ikcore.solving.solution import Solution
@@ -170,16 +170,16 @@ def _solve(
     if clip:
         check_speeds(name, skeleton, tasks, rate)
 
-    def judge(pose: Pose, tasks: tuple[Task, ...], found: Found) -> Found:
+    def judge(pose: Pose, tasks: tuple[Task, ...], found: CoreOutput) -> CoreOutput:
         batch = Batch(skeleton, pose, tasks, found, sequence=clip, fps=rate or 0.0)
         batch.solve(_JUDGE, numbers, threads, judge=True)
         return found
 
-    def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
+    def empty(pose: Pose, tasks: tuple[Task, ...]) -> CoreOutput:
         moves, count = bool(sliding_joints(skeleton, tasks)), len(tasks) * goal_errors
-        return Found.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
+        return CoreOutput.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
 
-    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool = False) -> Found:
+    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool = False) -> CoreOutput:
         shape = items_of(pose, tasks)
         axes = (*shape[:clip], math.prod(shape[clip:]))
         pose, tasks = _flat(pose, shape, axes), tuple(task.map(_flattener(shape, axes)) for task in tasks)
@@ -252,7 +252,7 @@ def _put_rows(rows: Array, proposed: Array, joints: Sequence[int]) -> Array:
     return rows
 
 
-def _say(found: Found, came: Found, usable: Array, iterations: Any, at: Any) -> None:
+def _say(found: CoreOutput, came: CoreOutput, usable: Array, iterations: Any, at: Any) -> None:
     """Set status and iterations of the result. Only the start pose can be outside limits or unusable."""
     outside = int(Status.INPUT_OUTSIDE)
     found.status[...] = (found.status & ~outside) | (came.status & outside)

@@ -8,14 +8,14 @@ from typing import Unpack
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.arguments import Iterated, Shared
+from ikcore.solving.arguments import IteratedOptions, SharedOptions
 from ikcore.solving.registry import method
 from ikcore.solving.run import iterate
 from ikcore.solving.solution import Solution
 
 
 @method
-def fabrik(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[Iterated]) -> Solution:
+def fabrik(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[IteratedOptions]) -> Solution:
     """Solve by forward and backward reaching: joints move along lines, two passes an iteration.
 
     Fast and smooth for positions; the bones keep their length, and limits hold in both passes.
@@ -36,7 +36,7 @@ def fabrik(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpa
 
 
 @method
-def follow(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[Iterated]) -> Solution:
+def follow(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[IteratedOptions]) -> Solution:
     """Solve by following the leader: the tip of a chain moves ahead and pulls the bones along, like a rope.
 
     For one chain without limits. Bones near the tip turn most.
@@ -53,7 +53,7 @@ def follow(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpa
 
 
 @method
-def circle(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[Shared]) -> Solution:
+def circle(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[SharedOptions]) -> Solution:
     """Lay a chain on the arc from its base to the target: all joints on one circle, reached to rounding.
 
     For one chain without limits. It is bent to the side where it is bent now, or to that of the goal's pole; how else
@@ -84,7 +84,7 @@ def spring(
     effector_ratio: float = 0.5,
     root_strength: float = 0.0,
     root_ratio: float = 0.5,
-    **shared: Unpack[Iterated],
+    **shared: Unpack[IteratedOptions],
 ) -> Solution:
     """Solve by springs along the bones of a chain, and where wanted from its joints to tip and base, which shape it.
 
@@ -124,7 +124,7 @@ def ccd(
     start_from_tail: bool = True,
     feedback: float | None = None,
     bounce: bool = False,
-    **shared: Unpack[Iterated],
+    **shared: Unpack[IteratedOptions],
 ) -> Solution:
     """Solve by cyclic coordinate descent: one joint after the other turns what it carries to the target.
 

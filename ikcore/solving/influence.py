@@ -25,7 +25,7 @@ from ikcore.goals import Goal
 from ikcore.limits.workspace import distance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
-from ikcore.solving.batch import Found, items_of
+from ikcore.solving.batch import CoreOutput, items_of
 from ikcore.solving.errors import arm_of, centre_of_mass, clearance, point_of
 from ikcore.solving.tasks import Task, is_full
 from ikcore.status import Status
@@ -33,7 +33,7 @@ from ikcore.status import Status
 Array = NDArray[Any]
 
 # run(pose, tasks, sequence=...): solves tasks without influence.
-Run = Callable[..., Found]
+Run = Callable[..., CoreOutput]
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
@@ -56,12 +56,12 @@ def solve_with_influence(
     skeleton: Skeleton,
     pose: Pose,
     tasks: Sequence[Task],
-    found: Found,
+    found: CoreOutput,
     *,
     sequence: bool = False,
     limb: bool = False,
     twist: float = 0.0,
-) -> Found:
+) -> CoreOutput:
     """Solve into `found`, grouping items by their active goals; in a sequence an item is a track."""
     shape = items_of(pose, tuple(tasks))
     grid = (shape[0] if sequence else 1, math.prod(shape[sequence:]))
@@ -126,7 +126,7 @@ def _groups(tasks: Sequence[Task], count: int) -> list[tuple[Array, list[int]]]:
     return [(np.flatnonzero(own.reshape(-1) == n), kind.tolist()) for n, kind in enumerate(kinds)]
 
 
-def _scatter(into: Found, own: Found, items: Array, kept: list[int], skeleton: Skeleton, pose: Pose) -> None:
+def _scatter(into: CoreOutput, own: CoreOutput, items: Array, kept: list[int], skeleton: Skeleton, pose: Pose) -> None:
     for name in ("rotations", "status", "error", "rotation_error", "iterations"):
         getattr(into, name)[:, items] = getattr(own, name)
     if into.translations is not None:
@@ -142,7 +142,7 @@ class _Solve:
     def __init__(self, run: Run, skeleton: Skeleton, sequence: bool, limb: bool, twist: float) -> None:
         self.run, self.skeleton, self.sequence, self.limb, self.twist = run, skeleton, sequence, limb, twist
 
-    def track(self, pose: Pose, tasks: Sequence[Task]) -> Found:
+    def track(self, pose: Pose, tasks: Sequence[Task]) -> CoreOutput:
         """All frames of items with the same active goals."""
         if not _ask(tasks):
             return _input_result(pose)
@@ -220,10 +220,10 @@ def _ask(tasks: Sequence[Task]) -> bool:
     return any(task.kind != "POSTURE" for task in tasks)
 
 
-def _input_result(pose: Pose) -> Found:
+def _input_result(pose: Pose) -> CoreOutput:
     """The input poses as a result, if no goal is to be solved."""
     zeros = np.zeros(pose.shape, pose.dtype)
-    return Found(pose.rotations, np.zeros(pose.shape, np.int32), zeros, zeros, np.zeros(pose.shape, np.int32))
+    return CoreOutput(pose.rotations, np.zeros(pose.shape, np.int32), zeros, zeros, np.zeros(pose.shape, np.int32))
 
 
 def _without_influence(task: Task) -> Task:

@@ -9,7 +9,7 @@ from typing import Unpack
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.arguments import Iterated, WithNullSpace
+from ikcore.solving.arguments import IteratedOptions, WithNullSpace
 from ikcore.solving.registry import method
 from ikcore.solving.run import iterate
 from ikcore.solving.solution import Solution
@@ -72,7 +72,7 @@ def transpose(
     max_error: float | None = None,
     gain: float = 1.0,
     project: bool = False,
-    **shared: Unpack[Iterated],
+    **shared: Unpack[IteratedOptions],
 ) -> Solution:
     """Solve by the transpose of the Jacobian: errors pull at joints like forces; the step length is the best one.
 
@@ -242,7 +242,7 @@ def gauss_seidel(
     damping: float | None = None,
     max_step: float = 1.0,
     max_error: float | None = None,
-    **shared: Unpack[Iterated],
+    **shared: Unpack[IteratedOptions],
 ) -> Solution:
     """Solve by projected Gauss-Seidel: one turn after the other takes its best value for the present other ones.
 
@@ -321,7 +321,7 @@ def newton(
     max_step: float = 1.0,
     max_error: float | None = None,
     project: bool = False,
-    **shared: Unpack[Iterated],
+    **shared: Unpack[IteratedOptions],
 ) -> Solution:
     """Solve by Newton's method: like `dls`, but with all second derivatives of the squared position error.
 
@@ -366,7 +366,7 @@ def lbfgsb(
     *,
     memory: int = 6,
     max_step: float = 1.0,
-    **shared: Unpack[Iterated],
+    **shared: Unpack[IteratedOptions],
 ) -> Solution:
     """Solve by limited-memory BFGS within bounds: minimise the squared error of all goals by past gradients.
 

@@ -9,7 +9,7 @@ from typing import Unpack
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.arguments import Iterated
+from ikcore.solving.arguments import IteratedOptions
 from ikcore.solving.registry import method
 from ikcore.solving.run import iterate
 from ikcore.solving.solution import Solution
@@ -31,7 +31,7 @@ def full_body(
     pull_chain: float = 0.0,
     max_step: float = 1.0,
     max_error: float | None = None,
-    **shared: Unpack[Iterated],
+    **shared: Unpack[IteratedOptions],
 ) -> Solution:
     """Solve by rigid bodies with masses that goals pull at (XPBD), then meet the goals by damped least squares.
 

@@ -17,7 +17,7 @@ from ikcore import _core
 from ikcore._arrays import as_text, switch, whole_number
 from ikcore._record import hash_of_fields, record, same_fields
 from ikcore._threads import thread_count
-from ikcore.solving.arguments import DEFAULTS, Shared, WithNullSpace, signature_of
+from ikcore.solving.arguments import DEFAULTS, SharedOptions, WithNullSpace, signature_of
 from ikcore.solving.solution import Solution
 
 TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
@@ -346,7 +346,7 @@ def arguments_of(method: str) -> list[str]:
     return list(inspect.signature(METHODS[method].function).parameters)[3:]
 
 
-def with_defaults(method: str, shared: Shared) -> WithNullSpace:
+def with_defaults(method: str, shared: SharedOptions) -> WithNullSpace:
     """Shared arguments of an iterative method, with the defaults of those that are not given."""
     if shared:
         for name in shared:

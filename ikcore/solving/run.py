@@ -11,8 +11,8 @@ from ikcore._threads import thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.arguments import OPTIONS, Shared
-from ikcore.solving.batch import Batch, Found, checked_moving, checked_tasks, items_of
+from ikcore.solving.arguments import OPTIONS, SharedOptions
+from ikcore.solving.batch import Batch, CoreOutput, checked_moving, checked_tasks, items_of
 from ikcore.solving.influence import solve_with_influence
 from ikcore.solving.registry import SWITCHES, numbers_of, with_defaults
 from ikcore.solving.single_pose import solve_single
@@ -22,7 +22,7 @@ from ikcore.solving.validate import check_speeds, frame_rate, moves_joints, rele
 
 
 def iterate(
-    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], shared: Shared, **own: float | None
+    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], shared: SharedOptions, **own: float | None
 ) -> Solution:
     """Check the arguments, solve, and return the result; `own` are the options that only some methods have."""
     given = with_defaults(method, shared)
@@ -50,11 +50,11 @@ def iterate(
         if not shape:
             raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
 
-    def empty(pose: Pose, tasks: tuple[Task, ...]) -> Found:
+    def empty(pose: Pose, tasks: tuple[Task, ...]) -> CoreOutput:
         moves, count = moves_joints(method, skeleton, tasks, numbers), len(tasks) * goal_errors
-        return Found.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
+        return CoreOutput.empty(items_of(pose, tasks), pose.rotations, moves=moves, tasks=count)
 
-    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool, found: Found | None = None) -> Found:
+    def run(pose: Pose, tasks: tuple[Task, ...], *, sequence: bool, found: CoreOutput | None = None) -> CoreOutput:
         found = found or empty(pose, tasks)
         batch = Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0, release=share)
         batch.solve(method, numbers, threads)

@@ -22,12 +22,12 @@ from ikcore.solving.tasks import Task, all_tasks, sliding_joints
 from ikcore.status import Status
 
 if TYPE_CHECKING:
-    from ikcore.solving.batch import Found
+    from ikcore.solving.batch import CoreOutput
     from ikcore.solving.single_pose import Item
 
 
 # The method of a solve, and a byte per joint: whether it may turn or slide in this solve.
-Asked = tuple[str, tuple[Goal, ...], bytes | None]
+SolveRequest = tuple[str, tuple[Goal, ...], bytes | None]
 
 
 @record
@@ -70,7 +70,7 @@ class Solution:
     history: NDArray[Any] | None
     goal_errors: NDArray[Any] | None
     _skeleton: Skeleton = field(repr=False)
-    _asked: tuple[Asked, ...] = field(repr=False)
+    _asked: tuple[SolveRequest, ...] = field(repr=False)
     _came: Pose = field(repr=False)  # the start pose, for sentences
 
     @classmethod
@@ -80,7 +80,7 @@ class Solution:
         skeleton: Skeleton,
         pose: Pose,
         goals: Sequence[Goal],
-        found: Found,
+        found: CoreOutput,
         may: bytes | None,
         *,
         strict: bool,

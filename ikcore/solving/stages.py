@@ -20,7 +20,7 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed_form
 from ikcore.solving.auto import AUTO, method_for
-from ikcore.solving.batch import Batch, Found, checked_moving, items_of
+from ikcore.solving.batch import Batch, CoreOutput, checked_moving, items_of
 from ikcore.solving.influence import whole_goals
 from ikcore.solving.registry import METHODS, arguments_of, checked_options, numbers_of
 from ikcore.solving.single_pose import solve_single
@@ -94,11 +94,11 @@ class PoseStage:
         """The poses and their flags. An item that cannot be used keeps its pose, and its flag says why."""
         raise NotImplementedError
 
-    def _with(self, skeleton: Skeleton, moving: Moving) -> _Placed:
-        return _Placed(self, self.goals_on(skeleton))
+    def _with(self, skeleton: Skeleton, moving: Moving) -> _PlacedStage:
+        return _PlacedStage(self, self.goals_on(skeleton))
 
 
-class _Placed:
+class _PlacedStage:
     """A `PoseStage` on a skeleton: its goals are judged as those of an iterative method."""
 
     options: Mapping[str, Any] = MappingProxyType({})
@@ -199,7 +199,7 @@ def stages(
         switch(name, value)
     rate = frame_rate(fps, sequence=sequence)
     threads = thread_count(workers)
-    given: list[Stage | _Placed] = [stage._with(skeleton, moving) for stage in _check_stages(stages)]
+    given: list[Stage | _PlacedStage] = [stage._with(skeleton, moving) for stage in _check_stages(stages)]
     found: list[Solution] = []
     now = _over_time(skeleton, pose, given, rate) if sequence else pose
     seconds = release_time(release, pose, now.shape) if isinstance(pose, Pose) else release
@@ -225,7 +225,7 @@ def _check_stages(stages: Sequence[Stage | PoseStage]) -> Sequence[Stage | PoseS
     return stages
 
 
-def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage | _Placed], fps: float | None) -> Pose:
+def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage | _PlacedStage], fps: float | None) -> Pose:
     """The pose with the leading axes of all stages, time first: no single stage may have all of them."""
     if not isinstance(pose, Pose):
         return pose  # the first stage refuses it
@@ -241,7 +241,7 @@ def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage | _Placed]
 def _judge(
     skeleton: Skeleton,
     pose: Pose,
-    stages: Sequence[Stage | _Placed],
+    stages: Sequence[Stage | _PlacedStage],
     found: Sequence[Solution],
     workers: int,
     *,
@@ -305,7 +305,7 @@ def _last_result(solution: Solution) -> _After:
     return _After(missed, solution.error, solution.rotation_error, solution.goal_errors)
 
 
-def _after(skeleton: Skeleton, last: Pose, stage: Stage | _Placed, workers: int, *, goal_errors: bool) -> _After:
+def _after(skeleton: Skeleton, last: Pose, stage: Stage | _PlacedStage, workers: int, *, goal_errors: bool) -> _After:
     if not stage.goals:
         nothing = np.zeros(last.shape, last.dtype)
         return _After(
@@ -328,7 +328,7 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage | _Placed, workers: int,
         return _After(status & ~_NOTES != 0, error, angle, errors)
     judged = tasks_of(skeleton, goals, last.dtype, may)
     moves = bool(sliding_joints(skeleton, judged))
-    found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
+    found = CoreOutput.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
     Batch(skeleton, last, judged, found).solve(_JUDGE, numbers, workers, judge=True)
     assert found.goal_errors is not None
     return _After(found.status & ~_NOTES != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))

@@ -139,7 +139,7 @@ _FIRST_POINT, _FIRST_ROW = (Task._fields.index(name) for name in ("offset", "pos
 assert Task._fields[_FIRST_POINT:] == (*GOAL_POINTS, *TASK_ROWS)
 
 
-class Making:
+class TaskBuilder:
     """Converts a goal to tasks: the goal, its index in the list, the skeleton, the number type."""
 
     def __init__(self, goal: Goal, index: int, skeleton: Skeleton, dtype: np.dtype[Any]) -> None:
@@ -240,7 +240,7 @@ def all_tasks(
 ) -> tuple[Task, ...]:
     """The tasks of the goals in numbers of `dtype`, in their order, with the joints that may move for them."""
     tasks = tuple(
-        task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype))
+        task for index, goal in enumerate(goals) for task in goal._tasks(TaskBuilder(goal, index, skeleton, dtype))
     )
     if may is None:
         may = _may_of_guards(skeleton, goals, tasks)

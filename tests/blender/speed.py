@@ -82,7 +82,7 @@ def redo(bpy, armature):
         job = foot_job.make_job(bpy.context, armature, request)
         worked = stage.run(feet.work(bpy.context, job, again=True))
         made = stage.run(keys.make_keys(bpy.context, job, *worked, request))
-        stage.run(feet.write(bpy.context, [feet.Made(job, worked[1], *made, worked[-1])], request))
+        stage.run(feet.write(bpy.context, [feet.BakeResult(job, worked[1], *made, worked[-1])], request))
 
     return timed(f"redo of {LONG} frames", again)
 

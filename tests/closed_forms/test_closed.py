@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import _core
-from ikcore.solving.batch import Found
+from ikcore.solving.batch import CoreOutput
 from ikcore.solving.tasks import Task
 
 NAMES = ["hips", "thigh.L", "shin.L", "foot.L", "toe.L", "thigh.R", "shin.R", "foot.R", "toe.R"]
@@ -584,7 +584,7 @@ TOE = Task("LOOK", 0, 4, 4, axis=Z_AXIS, position=AT)
     ],
 )
 def test_the_core_refuses_it_too(method: str, tasks: list[Task], sentence: str) -> None:
-    found, options = Found.empty((), BODY.rest.rotations), (None,) * len(_core.OPTIONS)
+    found, options = CoreOutput.empty((), BODY.rest.rotations), (None,) * len(_core.OPTIONS)
     goals = tuple(task.for_core() for task in tasks)
     with pytest.raises(ValueError, match=sentence):
         _core.solve(method, BODY._data, goals, BODY.rest.rotations, None, None, options, found)

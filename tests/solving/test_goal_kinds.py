@@ -932,7 +932,7 @@ def test_the_core_refuses_it_as_well(method: str, word: str) -> None:
     if word in ik.methods()[method].takes:
         return
     tasks = validate.tasks_of(skeleton, goals, np.dtype(float))
-    found = batch.Found.empty((), skeleton.rest.rotations, moves=True)
+    found = batch.CoreOutput.empty((), skeleton.rest.rotations, moves=True)
     with pytest.raises(ValueError, match=r"the method does not take( goals of this kind)?$"):
         _core.solve(
             method,
@@ -1281,7 +1281,7 @@ def test_poles_are_refused_where_the_core_refuses_them(seed: int) -> None:
     goal = ik.Reach(int(rng.integers(4)), NEAR, [None, QUARTER][rng.integers(2)], offset=offset, pole=[0, 0, 9])
     goals: list[ik.Goal] = [goal, *[ik.Reach(4, UP)] * int(rng.integers(2))]
     tasks = validate.tasks_of(body, goals, np.dtype(float))
-    outputs = batch.Found.empty((), body.rest.rotations)
+    outputs = batch.CoreOutput.empty((), body.rest.rotations)
     arguments = (body._data, tuple(task.for_core() for task in tasks), body.rest.rotations, None, None)
     try:
         validate.check_takes("dls", body, tasks, scaled=False)
@@ -1294,7 +1294,7 @@ def test_poles_are_refused_where_the_core_refuses_them(seed: int) -> None:
 
 def test_the_core_refuses_postures_alone() -> None:
     (task, _) = validate.tasks_of(ARM, [ik.Posture(1), SHARE], np.dtype(float))
-    found = batch.Found.empty((), ARM.rest.rotations)
+    found = batch.CoreOutput.empty((), ARM.rest.rotations)
     none = tuple([None] * len(_core.OPTIONS))
     with pytest.raises(ValueError, match="there is no goal but for postures"):
         _core.solve("dls", ARM._data, (task.for_core(),), ARM.rest.rotations, None, None, none, found)

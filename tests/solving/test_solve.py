@@ -373,7 +373,7 @@ def place_of(joint: int, position: Any, weight: Any = None) -> tuple[Any, ...]:
 def test_the_core_ends_where_a_byte_is_set() -> None:
     """Items that are done are written, nothing of others."""
     stop, count = bytearray(b"\1"), 20_000
-    found = batch.Found.empty((count,), ARM.rest.rotations)
+    found = batch.CoreOutput.empty((count,), ARM.rest.rotations)
     for array in found[:5]:
         assert array is not None
         array[...] = -7
@@ -634,7 +634,7 @@ def test_every_option_belongs_to_a_method() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_not_given_to_the_core_has_the_default_of_the_method(method: str) -> None:
     tasks = batch.checked_tasks(method, ARM, ARM.rest, [ik.Reach(3, [1, 1, 0.5])])
-    found = [batch.Found.empty((), ARM.rest.rotations) for _ in range(2)]
+    found = [batch.CoreOutput.empty((), ARM.rest.rotations) for _ in range(2)]
     own = ik.methods()[method].options
     given = tuple([own[name].default if name in own else None for name in _core.OPTIONS])
     for options, outputs in zip((given, NOT_GIVEN), found, strict=True):
@@ -826,7 +826,7 @@ def test_stiffness_is_for_ccd_and_dls_only(stiffness: Any) -> None:
 
 
 def test_the_core_refuses_it_too() -> None:
-    found = batch.Found.empty((), ARM.rest.rotations)
+    found = batch.CoreOutput.empty((), ARM.rest.rotations)
     knee = limited_arm(1, ik.Limit.free(stiffness=1))
     with pytest.raises(ValueError, match="solve: a limit in a goal's chain has stiffness, which the method does not"):
         _core.solve("fabrik", knee._data, (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found)
@@ -848,7 +848,7 @@ def test_to_judge_is_to_solve_nothing(method: str) -> None:
     pose, target = ik.Pose(turned), np.array([1.5, 0.5, 0.2])
     for sequence in (False, True):
         tasks = validate.tasks_of(arm, [ik.Reach(3, target, pole=[0, 9, 0] if "pole" in takes else None)], pose.dtype)
-        found = batch.Found.empty((5, 1), pose.rotations[:, np.newaxis])
+        found = batch.CoreOutput.empty((5, 1), pose.rotations[:, np.newaxis])
         given = ik.Pose(pose.rotations[:, np.newaxis])
         batch.Batch(arm, given, tasks, found, sequence=sequence).solve(method, NOT_GIVEN, 1, judge=True)
         expected = turned.copy()

@@ -15,7 +15,7 @@ from ikcore._joints import ancestors
 from ikcore.bodies.nodes.bend import joints_of
 from ikcore.bodies.nodes.gaze import LookAtNode
 from ikcore.bodies.nodes.limbs import Bend, LegNode, LimbNode
-from ikcore.bodies.nodes.node import Job, Node, NodeStage, Solved, Targets, run_in_turn
+from ikcore.bodies.nodes.node import Job, Node, NodeStage, Proposal, Targets, run_in_turn
 from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.spine import Kind, SpineNode
 from ikcore.bodies.nodes.turns import turned_by, unit_share
@@ -64,10 +64,10 @@ class ClavicleNode(Node):
         """The joints that it may move."""
         return [skeleton.index(self.clavicle)]
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         target = job.targets.get("position")
         if target is None:
-            return Solved(job.pose)
+            return Proposal(job.pose)
         arm, own = joints_of(job.skeleton, self.hand), job.skeleton.index(self.clavicle)
         world = job.skeleton.forward(job.pose)
         at, shoulder, elbow, hand = (world.positions[:, joint] for joint in (own, arm.root, arm.mid, arm.tip))
@@ -78,7 +78,7 @@ class ClavicleNode(Node):
         goal = shoulder + way * (lack / np.where(far > 0, far, 1))[:, np.newaxis]
         delta = rotations.shortest_arc(shoulder - at, goal - at)
         turned = turned_by(job.skeleton, world, np.asarray(job.pose.rotations), [own], delta[:, np.newaxis])
-        return Solved(job.pose.with_rotations(turned))
+        return Proposal(job.pose.with_rotations(turned))
 
 
 class Part(NamedTuple):
@@ -255,7 +255,7 @@ class BipedNode(Node):
         parts = self.parts(skeleton, dict.fromkeys(self.takes, 0))
         return [joint for part in parts for joint in part.node.effectors(skeleton)]
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         steps = [_step(part, part.own_targets(job.targets), workers) for part in self.parts(job.skeleton, job.targets)]
         return run_in_turn(job, steps)
 
@@ -279,7 +279,7 @@ class BipedNode(Node):
 def _step(part: Part, targets: dict[str, Array], workers: int | None) -> Any:
     """A part as a step of `run_in_turn`, which limits hold for."""
 
-    def step(now: Job) -> Solved:
+    def step(now: Job) -> Proposal:
         return part.node.solve_step(now._replace(targets=targets), workers)
 
     return step

@@ -15,7 +15,7 @@ from ikcore._arrays import size
 from ikcore._joints import ancestors
 from ikcore.bodies.nodes.bend import perpendicular
 from ikcore.bodies.nodes.limits import inside_limits, is_limited
-from ikcore.bodies.nodes.node import PARTIAL, Job, Node, Solved, run_in_turn
+from ikcore.bodies.nodes.node import PARTIAL, Job, Node, Proposal, run_in_turn
 from ikcore.bodies.nodes.turns import direction_angle, turned_by, unit_share
 from ikcore.closed_forms.aims import look_at
 from ikcore.goals import Goal, Look
@@ -56,7 +56,7 @@ def aim_joints(
     up: Array | None = None,
     pole: Array | None = None,
     workers: int | None = 1,
-) -> Solved:
+) -> Proposal:
     """Turn joints, root to tip, so that an axis carried by the last of them points at a target; limits hold."""
     skeleton, chain = job.skeleton, list(joints)
     start, way = gaze.ray(skeleton, job.pose)
@@ -83,13 +83,13 @@ def aim_joints(
         said = found.status & ~PARTIAL if number == 0 else said
         free = now.with_rotations(turned_by(skeleton, world, now.rotations, chain, found.deltas))
         if not limited:
-            return Solved(free, said)
+            return Proposal(free, said)
         if number == 0:  # the next passes aim at what this one would have reached without limits
             start, way = gaze.ray(skeleton, free)
             target, cone, influence = start + way * _far(target - start), {}, 1.0
         turned, _ = inside_limits(skeleton, np.asarray(free.rotations), np.asarray(job.pose.rotations))
         now = now.with_rotations(turned)
-    return Solved(now, said)
+    return Proposal(now, said)
 
 
 def up_in_world(skeleton: Skeleton, pose: Pose, gaze: Gaze, up: Array) -> Array:
@@ -198,10 +198,10 @@ class LookAtNode(Node):
         """The joints of its targets."""
         return [gaze.joint for gaze in self.last(skeleton)]
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         target = job.targets.get("position")
         if target is None:
-            return Solved(job.pose)
+            return Proposal(job.pose)
         skeleton = job.skeleton
         options: dict[str, Any] = {"clamp_start": self.clamp_start, "workers": workers}
         head = self.gaze(skeleton, self.head, self.offset)
@@ -209,7 +209,7 @@ class LookAtNode(Node):
         shares = None if self.spine_weights is None else np.asarray(self.spine_weights, float)
         moved = target + np.asarray(self.spine_target_offset, target.dtype)
 
-        def turn(joints: list[int], gaze: Gaze, at: Array, weight: float, **own: Any) -> Callable[[Job], Solved]:
+        def turn(joints: list[int], gaze: Gaze, at: Array, weight: float, **own: Any) -> Callable[[Job], Proposal]:
             return lambda now: aim_joints(now, joints, gaze, at, influence=weight, **own, **options)
 
         steps = []
@@ -309,10 +309,10 @@ class AimNode(Node):
         """The joints of its targets."""
         return [self.gaze(skeleton).joint]
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         target = job.targets.get("position")
         if target is None:
-            return Solved(job.pose)
+            return Proposal(job.pose)
         joints, gaze = [job.skeleton.index(joint) for joint in self.joints], self.gaze(job.skeleton)
         options: dict[str, Any] = {"weights": None if self.weights is None else np.asarray(self.weights, float)}
         options |= {"clamp": self.clamp, "clamp_start": self.clamp_start, "workers": workers}

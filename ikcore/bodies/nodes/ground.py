@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ikcore._joints import ancestors
 from ikcore.bodies.nodes.bend import joints_of
 from ikcore.bodies.nodes.limbs import LegNode
-from ikcore.bodies.nodes.node import Job, Node, Solved, run_in_turn
+from ikcore.bodies.nodes.node import Job, Node, Proposal, run_in_turn
 from ikcore.bodies.nodes.turns import unit_share
 from ikcore.feet.detect import Feet
 from ikcore.feet.foot_placer import FootPlacer
@@ -112,7 +112,7 @@ class GroundNode(Node):
         """The joints of its targets."""
         return [skeleton.index(leg.foot) for leg in self.legs(skeleton)]
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         feet, count = self.legs(job.skeleton), len(job.pose)
         placed = self._placer(count, len(feet)).step(
             leg_points(job.skeleton, job.pose, feet),
@@ -146,12 +146,12 @@ class GroundNode(Node):
 
     def _weigh_pelvis(
         self, job: Job, pose: Pose, placed: PlacedFeet, feet: Feet, said: Array, workers: int | None
-    ) -> Solved:
+    ) -> Proposal:
         """The pose with the pelvis's offset by its weights; legs reach for the places of their feet again."""
         up = placed.pelvis[:, "xyz".index(self.ground.up)]
         share = np.where(up < 0, self.lower_pelvis_weight, self.lift_pelvis_weight).astype(pose.dtype)
         if (share == 1).all() or not len(job.pose):
-            return Solved(pose, said)
+            return Proposal(pose, said)
         root = self.moves(job.skeleton)[0]
         moved = np.array(pose.translations)
         moved[:, root] -= (1 - share)[:, np.newaxis] * placed.pelvis.astype(pose.dtype)
@@ -162,7 +162,7 @@ class GroundNode(Node):
             targets = {"position": placed.ankles[:, number].astype(pose.dtype), "rotation": turns[:, foot]}
             steps.append(_reach(LegNode(foot, soften=1.0), targets, workers))
         found = run_in_turn(job.with_pose(pose.with_rotations(np.asarray(pose.rotations), moved)), steps)
-        return Solved(found.pose, np.where(share == 1, said, found.status | said & int(Status.NOT_FINITE)))
+        return Proposal(found.pose, np.where(share == 1, said, found.status | said & int(Status.NOT_FINITE)))
 
 
 def _reach(node: Node, targets: dict[str, Array], workers: int | None) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bodies.nodes import bend as bends
-from ikcore.bodies.nodes.node import Job, Node, Solved
+from ikcore.bodies.nodes.node import Job, Node, Proposal
 from ikcore.bodies.nodes.turns import angle_between, local_of, unit_share
 from ikcore.goals import Goal, Reach
 from ikcore.pose import Pose
@@ -116,12 +116,12 @@ class LimbNode(Node):
         """The joints of its targets."""
         return [skeleton.index(self.tip)]
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         limb = bends.joints_of(job.skeleton, self.tip)
         world = job.skeleton.forward(job.pose)
         came = world.positions[:, limb.tip]
         target = job.target("position", self.position_weight, came)
-        found = Solved(job.pose)
+        found = Proposal(job.pose)
         if target is not None:
             line = target - world.positions[:, limb.root]
             way = self._direction(job, limb, world, line)
@@ -130,8 +130,8 @@ class LimbNode(Node):
             goal = Reach(limb.tip, target, chain=2, pole=pole)
             options = self._options() | {"workers": workers}
             solution = METHODS["two_bone"].function(job.skeleton, job.pose, [goal], **options)
-            found = Solved(solution.pose, solution.status)
-        return Solved(self._turn_tip(job, limb, world, found.pose), found.status)
+            found = Proposal(solution.pose, solution.status)
+        return Proposal(self._turn_tip(job, limb, world, found.pose), found.status)
 
     def _options(self) -> dict[str, Any]:
         """Options of the closed form."""

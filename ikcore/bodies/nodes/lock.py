@@ -14,7 +14,7 @@ from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bodies.nodes.bend import joints_of
 from ikcore.bodies.nodes.limbs import LegNode
-from ikcore.bodies.nodes.node import Job, Solved
+from ikcore.bodies.nodes.node import Job, Proposal
 from ikcore.bodies.nodes.over_time import NodeOverTime, State
 from ikcore.bodies.nodes.turns import identities, unit_share
 from ikcore.skeleton import Skeleton
@@ -109,7 +109,7 @@ class LockNode(NodeOverTime[LockState]):
         turn = identities(count, np.dtype(float))
         return LockState(started, touched, locked, place, turn, offset, offset_speed, twist, twist_speed, last)
 
-    def _advance(self, job: Job, state: LockState, dt: float, workers: int | None) -> tuple[Solved, LockState]:
+    def _advance(self, job: Job, state: LockState, dt: float, workers: int | None) -> tuple[Proposal, LockState]:
         world, foot = job.skeleton.forward(job.pose), job.skeleton.index(self.foot)
         place, turn = world.positions[:, foot].astype(float), world.rotations[:, foot].astype(float)
         after = self._next(state, place, turn, job.targets.get("contact"), dt)
@@ -121,7 +121,7 @@ class LockNode(NodeOverTime[LockState]):
         idle = ~after.locked & ~after.offset.any(axis=-1) & ~after.twist.any(axis=-1)
         found = leg.solve_step(job._replace(targets=targets), workers)
         turned = np.where(idle[:, np.newaxis, np.newaxis], job.pose.rotations, found.pose.rotations)
-        return Solved(job.pose.with_rotations(turned), np.where(idle, 0, found.status)), after
+        return Proposal(job.pose.with_rotations(turned), np.where(idle, 0, found.status)), after
 
     def _next(self, state: LockState, place: Array, turn: Array, contact: Array | None, dt: float) -> LockState:
         """The state after a frame: offsets fade, then locks close and open."""

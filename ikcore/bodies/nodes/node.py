@@ -51,7 +51,7 @@ class NodeSolution(status.Summarized):
     error: Array
 
 
-class Solved(NamedTuple):
+class Proposal(NamedTuple):
     """A proposal of a node, for items that can be used."""
 
     pose: Pose
@@ -156,15 +156,15 @@ class Node:
         """The joints that its targets are for."""
         return []
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         """The poses at full influence."""
         raise NotImplementedError
 
-    def solve_step(self, job: Job, workers: int | None) -> Solved:
+    def solve_step(self, job: Job, workers: int | None) -> Proposal:
         """The poses at full influence within limits, as one step of several."""
         found = self._solve(job, workers)
         pose, bound = _mix(job.skeleton, job.pose, found.pose, np.ones(len(job.pose), job.pose.dtype))
-        return Solved(pose, found.status | bound * int(Status.AT_LIMIT))
+        return Proposal(pose, found.status | bound * int(Status.AT_LIMIT))
 
     def _errors(self, job: Job) -> Array | None:
         """How far the poses are from the positions; None without these."""
@@ -205,7 +205,7 @@ class Node:
         return _flat(skeleton, pose, shape, given, takes), np.broadcast_to(share, shape).reshape(-1), shape
 
     def blend(
-        self, items: Job, share: Array, solve: Callable[[Job, Array], Solved], *, always: bool = False
+        self, items: Job, share: Array, solve: Callable[[Job, Array], Proposal], *, always: bool = False
     ) -> tuple[Pose, NDArray[np.int32], Array]:
         """Poses, flags and errors of all items; `solve` gets those with an influence, or all with `always`."""
         pose = items.pose
@@ -329,11 +329,11 @@ def _mix(skeleton: Skeleton, came: Pose, solved: Pose, share: Array) -> tuple[Po
     return came.with_rotations(turned, moved), bound
 
 
-def run_in_turn(job: Job, steps: Sequence[Callable[[Job], Solved]]) -> Solved:
+def run_in_turn(job: Job, steps: Sequence[Callable[[Job], Proposal]]) -> Proposal:
     """Several solves, each from the pose of the one before; their flags together."""
     said: Any = np.zeros(len(job.pose), np.int32)
     now = job
     for step in steps:
         found = step(now)
         now, said = now.with_pose(found.pose), said | found.status
-    return Solved(now.pose, said)
+    return Proposal(now.pose, said)

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore.bodies.nodes.node import Job, Node, NodeSolution, Solved, Targets
+from ikcore.bodies.nodes.node import Job, Node, NodeSolution, Proposal, Targets
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -50,7 +50,7 @@ class NodeOverTime(Node, Generic[S]):
         """The state of a number of items before their first frame."""
         raise NotImplementedError
 
-    def _advance(self, job: Job, state: S, dt: float, workers: int | None) -> tuple[Solved, S]:
+    def _advance(self, job: Job, state: S, dt: float, workers: int | None) -> tuple[Proposal, S]:
         """The poses of a frame, and the state after it."""
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class NodeOverTime(Node, Generic[S]):
         items, share, shape = self.items(skeleton, pose, targets)
         now: S = self._start(skeleton, len(share)) if state is None else state
 
-        def solve(part: Job, chosen: Array) -> Solved:
+        def solve(part: Job, chosen: Array) -> Proposal:
             nonlocal now
             found, after = self._advance(part, now.rows(chosen), dt, workers)
             now = now.with_rows(chosen, after)

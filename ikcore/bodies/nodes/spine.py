@@ -13,7 +13,7 @@ from ikcore import rotations
 from ikcore._arrays import size
 from ikcore._joints import ancestors, path
 from ikcore.bodies.nodes.limits import is_limited, toward
-from ikcore.bodies.nodes.node import NOTES, Job, Node, Solved
+from ikcore.bodies.nodes.node import NOTES, Job, Node, Proposal
 from ikcore.bodies.nodes.turns import angle_between, identities, local_of, unit_share
 from ikcore.closed_forms.splines import spline
 from ikcore.goals import Goal, Reach
@@ -125,13 +125,13 @@ class SpineNode(Node):
         """The joints of its targets."""
         return [skeleton.index(self.pelvis), skeleton.index(self.chest)]
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         now = job.with_pose(self._move_pelvis(job))
         turned = now.with_pose(self._share_turn(now))
         target = job.target("position", self.position_weight, self._chest(now))
         joints = self.joints(job.skeleton)
         if target is None or len(joints) < 2:
-            return Solved(self._clamp(job, turned.pose))
+            return Proposal(self._clamp(job, turned.pose))
         target, softened = self._soften(turned, target)
         wanted = job.skeleton.forward(turned.pose).rotations[:, joints[-1]]
         shape = {"arc": self._arc, "fabrik": self._fabrik, "spline": self._along_curve}[self.kind]
@@ -140,7 +140,7 @@ class SpineNode(Node):
         bent = self._clamp(job, found.pose)
         if is_limited(job.skeleton, joints):
             bent = self._reach(turned, self._sweep(turned, bent, target, wanted), target, wanted, workers)
-        return Solved(bent, found.status | np.where(softened, int(Status.SOFTENED), 0))
+        return Proposal(bent, found.status | np.where(softened, int(Status.SOFTENED), 0))
 
     def _soften(self, job: Job, target: Array) -> tuple[Array, NDArray[np.bool_]]:
         """The target at its softened distance from the lowest joint, and where that is another."""
@@ -240,22 +240,22 @@ class SpineNode(Node):
         way = rotations.rotate(world.rotations[:, pelvis], own.astype(dtype))
         return np.asarray(world.positions[:, self.joints(skeleton)[0]] + way)
 
-    def _arc(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Solved:
+    def _arc(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Proposal:
         """On an arc of a circle."""
         joints = self.joints(job.skeleton)
         goal = Reach(joints[-1], target, chain=len(joints) - 1, pole=self._pole(job))
         found = METHODS["circle"].function(job.skeleton, job.pose, [goal], workers=workers)
-        return Solved(self._keep(job, found.pose, wanted), found.status)
+        return Proposal(self._keep(job, found.pose, wanted), found.status)
 
-    def _fabrik(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Solved:
+    def _fabrik(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Proposal:
         """As FABRIK bends it."""
         joints = self.joints(job.skeleton)
         goal = Reach(joints[-1], target, wanted, chain=len(joints) - 1)
         options: dict[str, Any] = {"iterations": self.iterations, "workers": workers}
         found = METHODS["fabrik"].function(job.skeleton, job.pose, [goal], **options)
-        return Solved(found.pose, found.status)
+        return Proposal(found.pose, found.status)
 
-    def _along_curve(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Solved:
+    def _along_curve(self, job: Job, target: Array, wanted: Array, workers: int | None) -> Proposal:
         """Along a curve from the pelvis to the chest; FABRIK closes the rest."""
         joints, skeleton = self.joints(job.skeleton), job.skeleton
         world = skeleton.forward(job.pose)

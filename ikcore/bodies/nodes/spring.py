@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import size
-from ikcore.bodies.nodes.node import Job, Solved
+from ikcore.bodies.nodes.node import Job, Proposal
 from ikcore.bodies.nodes.over_time import NodeOverTime, State
 from ikcore.bodies.nodes.turns import turned_by
 from ikcore.skeleton import Skeleton
@@ -105,7 +105,7 @@ class SpringNode(NodeOverTime[SpringState]):
         tips = [np.zeros((count, len(self.joints), 3)) for _ in range(3)]
         return SpringState(np.zeros(count, bool), *tips)
 
-    def _advance(self, job: Job, state: SpringState, dt: float, workers: int | None) -> tuple[Solved, SpringState]:
+    def _advance(self, job: Job, state: SpringState, dt: float, workers: int | None) -> tuple[Proposal, SpringState]:
         pose, tips, speeds, goals = job.pose, [], [], []
         for number, (joint, end) in enumerate(self._ends(job.skeleton)):
             world = job.skeleton.forward(pose)
@@ -120,7 +120,7 @@ class SpringNode(NodeOverTime[SpringState]):
             speeds.append(speed)
             goals.append(at + arm)
         after = SpringState(np.ones(len(job.pose), bool), *(np.stack(part, axis=1) for part in (tips, speeds, goals)))
-        return Solved(pose), after
+        return Proposal(pose), after
 
     def _swing(
         self, started: NDArray[np.bool_], frame: tuple[Array, Array, Array], goal: Array, dt: float

@@ -14,7 +14,7 @@ from ikcore._arrays import mean_in_order, size
 from ikcore._joints import path
 from ikcore.bodies.nodes.biped import SIDES
 from ikcore.bodies.nodes.limits import toward
-from ikcore.bodies.nodes.node import Job, Node, NodeStage, Solved, Targets
+from ikcore.bodies.nodes.node import Job, Node, NodeStage, Proposal, Targets
 from ikcore.bodies.nodes.roles import HumanRoles
 from ikcore.bodies.nodes.turns import local_of
 from ikcore.goals import Reach
@@ -95,7 +95,7 @@ class TrunkNode(Node):
         """The joints that it may move."""
         return self.spine(skeleton)
 
-    def _solve(self, job: Job, workers: int | None) -> Solved:
+    def _solve(self, job: Job, workers: int | None) -> Proposal:
         limbs, spine = self.limbs(job.skeleton, job.targets), self.spine(job.skeleton)
         turned = np.array(job.pose.rotations)
         came = job.skeleton.offsets if job.pose.translations is None else job.pose.translations
@@ -110,7 +110,7 @@ class TrunkNode(Node):
                 break
             pose = self._iterate(part, spine, limbs, {name: root[short] for name, root in roots.items()}, workers)
             turned[active], moved[active] = pose.rotations, pose.translations
-        return Solved(job.pose.with_rotations(turned, job.pose.translations if self.pinned else moved))
+        return Proposal(job.pose.with_rotations(turned, job.pose.translations if self.pinned else moved))
 
     def _roots(self, job: Job, limbs: Mapping[str, Limb]) -> tuple[dict[str, Array], Array]:
         """The places to which roots of limbs are drawn, and the largest lack of reach of an item."""
