@@ -69,12 +69,8 @@ class PlacementOptions(FrameRange):
         25,
         **FAR,
     )
-    foot_length: percentage(
-        "Foot Length", "Distance from heel to toe over which a foot measures the slope. 0: at one point", 0, **FAR
-    )
-    foot_width: percentage(
-        "Foot Width", "Distance across over which a foot measures the slope. 0: at one point", 0, **FAR
-    )
+    foot_length: percentage("Foot Length", "Length over which a foot measures the slope. 0: at one point", 0, **FAR)
+    foot_width: percentage("Foot Width", "Width over which a foot measures the slope. 0: at one point", 0, **FAR)
 
 
 LENGTHS = ("trace_above", "trace_below", "cross_radius", "foot_length", "foot_width", "ceiling")

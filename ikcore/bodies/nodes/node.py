@@ -131,9 +131,7 @@ class Node:
         strict : bool, optional
             Raise `UnusableError` if an item cannot be used, instead of one `UnusableWarning`.
         """
-        items, share, shape = self.items(skeleton, pose, targets)
-        moved, said, missed = self.blend(items, share, lambda part, _: self._solve(part, workers))
-        return self.result(moved, said, missed, shape, strict=strict)
+        return self._move(skeleton, pose, targets, workers, strict=strict)
 
     def stage(self, targets: Targets | ArrayLike | None = None) -> NodeStage:
         """The node with its targets as a stage of `solvers.stages`."""
@@ -155,6 +153,14 @@ class Node:
     def effectors(self, skeleton: Skeleton) -> list[int]:
         """The joints that its targets are for."""
         return []
+
+    def _move(
+        self, skeleton: Skeleton, pose: Pose, targets: Targets | ArrayLike | None, workers: int | None, *, strict: bool
+    ) -> NodeSolution:
+        """The poses at their influence, each by itself."""
+        items, share, shape = self.items(skeleton, pose, targets)
+        moved, said, missed = self.blend(items, share, lambda part, _: self._solve(part, workers))
+        return self.result(moved, said, missed, shape, strict=strict)
 
     def _solve(self, job: Job, workers: int | None) -> Proposal:
         """The poses at full influence."""

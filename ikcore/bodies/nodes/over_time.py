@@ -97,16 +97,10 @@ class NodeOverTime(Node, Generic[S]):
         moved, said, missed = self.blend(items, share, solve, always=True)
         return self.result(moved, said, missed, shape, strict=strict), now
 
-    def __call__(
-        self,
-        skeleton: Skeleton,
-        pose: Pose,
-        targets: Targets | ArrayLike | None = None,
-        *,
-        workers: int | None = 1,
-        strict: bool = False,
+    def _move(
+        self, skeleton: Skeleton, pose: Pose, targets: Targets | ArrayLike | None, workers: int | None, *, strict: bool
     ) -> NodeSolution:
-        """Go through the frames of a clip, axis 0 of poses and targets; see `Node`."""
+        """The frames of a clip, axis 0 of poses and targets, one after the other."""
         items, _, shape = self.items(skeleton, pose, targets)
         if not shape:
             raise ValueError("pose: expected frames as axis 0, got a single pose; `step` takes one")

@@ -10,18 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore.contacts.intervals import Mask, mask_of, runs
-from ikcore.feet.metrics import arguments, knees
+from ikcore.feet.metrics import arguments, knees, on_ground
 from ikcore.feet.metrics.fidelity import deviation
-from ikcore.feet.metrics.on_ground import (
-    NEAR,
-    beyond,
-    contact_cores,
-    floating,
-    lift_lost,
-    off_ground,
-    penetration,
-    undetected_contacts,
-)
 from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio
 from ikcore.feet.metrics.smoothness import derivative, jerk_ratio
 from ikcore.feet.metrics.track import Track
@@ -238,14 +228,15 @@ def _slides(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
 
 def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[str, Any]:
     down, flat = held.any(axis=1), held.all(axis=1)
-    deep, high, tilt = penetration(leg.heights), floating(leg.heights), leg.tilt
+    deep, high, tilt = on_ground.penetration(leg.heights), on_ground.floating(leg.heights), leg.tilt
     if source is not None:
-        deep, high = beyond(deep, penetration(source.heights)), beyond(high, floating(source.heights))
-        tilt = beyond(tilt, source.tilt)
+        deep = on_ground.beyond(deep, on_ground.penetration(source.heights))
+        high = on_ground.beyond(high, on_ground.floating(source.heights))
+        tilt = on_ground.beyond(tilt, source.tilt)
     return {
         "penetration": arguments.highest(deep[down], 95),
         "penetration_swing": arguments.highest(deep[~down]),
-        "floating": arguments.highest(high[contact_cores(down, fps=fps)], 95),
+        "floating": arguments.highest(high[on_ground.contact_cores(down, fps=fps)], 95),
         "sole_angle": arguments.highest(tilt[flat], 95),
     }
 
@@ -264,14 +255,14 @@ def _bends(leg: Track, bent: Array, were: Array, fps: float, source: Track | Non
 
 
 def _comparisons(leg: Track, bent: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
-    low, was_low = (skating_ratio(each.sole, each.heights < NEAR, fps=fps) for each in (leg, source))
+    low, was_low = (skating_ratio(each.sole, each.heights < on_ground.NEAR, fps=fps) for each in (leg, source))
     fast, was_fast = (arguments.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (bent, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     down = held.any(axis=1)
-    stands = undetected_contacts(leg.sole, source.heights, down, fps=fps)
-    lost = lift_lost(arguments.lowest(leg.heights), arguments.lowest(source.heights), down)
+    stands = on_ground.undetected_contacts(leg.sole, source.heights, down, fps=fps)
+    lost = on_ground.lift_lost(arguments.lowest(leg.heights), arguments.lowest(source.heights), down)
     return {
-        "off_ground": float(off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
+        "off_ground": float(on_ground.off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
         "skating_by_height": max(low - was_low, 0.0),
         "lift_lost": arguments.highest(lost, 50),
         "reach_violations": math.nan if _is_free(leg) else _violations(leg, source),
