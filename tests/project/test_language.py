@@ -32,7 +32,9 @@ CLAUSE_FIRST = re.compile(r"^(What|Where|With|Of|So|Else|That|By that|Whoever|Wh
 NO_SENTENCE = re.compile(r"(?m)^[ \t]*(?:(?:>>>|\.\.\.).*|-{3,}|[\w*]+(?:, [\w*]+)* : .*)$")
 # A row of a table in a comment of C: a name, two spaces or more, its text.
 ROW = re.compile(r"(?m)^(?=  +\S+(?:[ ,]+\S+){0,4}  +\S)")
-SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(])|\s*\|\|\s*")
+SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\[])|\s*\|\|\s*")
+# Items of lists: a dash, a star or a number.
+ITEM = re.compile(r"(?m)^(\s*[-*] |\s*\d+\. )")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 
 
@@ -59,7 +61,7 @@ def paragraphs_of_python(text: str) -> Iterator[tuple[int, str]]:
                 and isinstance(first.value, ast.Constant)
                 and isinstance(first.value.value, str)
             ):
-                yield from blocks(first.lineno, NO_SENTENCE.sub("", first.value.value))
+                yield from blocks(first.lineno, ITEM.sub(r"\n\1", NO_SENTENCE.sub("", first.value.value)))
     # whole lines of comments next to each other, and comments after code
     starts = starts_of_lines(text)
     for match in re.finditer(r"(?:^[ \t]*#[^\n]*\n)+|(?<=  )# [^\n]*", text, re.M):
@@ -73,13 +75,13 @@ def paragraphs_of_c(text: str) -> Iterator[tuple[int, str]]:
     for match in re.finditer(r"/\*(.*?)\*/|//([^\n]*)", text, re.S):
         said = re.sub(r"(?m)^\s*\* ?", "", match.group(1) or match.group(2) or "")
         said = ROW.sub("||", said)
-        yield from blocks(line_of(starts, match.start()), said)
+        yield from blocks(line_of(starts, match.start()), ITEM.sub(r"\n\1", said))
 
 
 def paragraphs_of_markdown(text: str) -> Iterator[tuple[int, str]]:
     """Paragraphs, items of lists and rows of tables, without code."""
     text = FENCE.sub(lambda code: "\n" * code.group().count("\n"), text)
-    text = re.sub(r"(?m)^(\s*[-*] |\s*\d+\. |\||#)", r"\n\1", text)
+    text = re.sub(r"(?m)^(\||#)", r"\n\1", ITEM.sub(r"\n\1", text))
     yield from blocks(1, re.sub(r"`[^`]*`", "Code", text))
 
 
