@@ -75,7 +75,7 @@ def look(*args, **options):
 
 def origin(text):
     """The provenance of a bake from its text; None if it is something else."""
-    from ikcore.clips.origin import Origin  # imported late, as the library does itself
+    from ikcore.clips.provenance import Origin  # imported late, as the library does itself
 
     return Origin.from_json(text)
 

@@ -16,7 +16,7 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene, in_rounds
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.human import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
+from ikcore.feet.thresholds import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Hits
 

@@ -10,8 +10,8 @@ import numpy as np
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.contacts.contacts import Contacts
-from ikcore.feet.human import DEEP, NEAR
 from ikcore.feet.soles import depth_of
+from ikcore.feet.thresholds import DEEP, NEAR
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Plane
 

@@ -13,7 +13,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.contacts.intervals import Rows
-from ikcore.feet.human import SOLE
+from ikcore.feet.thresholds import SOLE
 
 _EDGE_TIME = 0.06  # s, at most a fifth of a stance: at both ends a foot still arrives, or leaves already
 

@@ -15,8 +15,8 @@ from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
 from ikcore.bake.stances import passing
-from ikcore.feet.human import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
-from ikcore.feet.paths import spread
+from ikcore.feet.thresholds import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
+from ikcore.feet.time_series import spread
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
 

@@ -11,8 +11,8 @@ from ikcore._arrays import cross, dot, size
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import UNTURNED, Array, unit
-from ikcore.feet.human import BRIEF
-from ikcore.feet.paths import spread
+from ikcore.feet.thresholds import BRIEF
+from ikcore.feet.time_series import spread
 
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less

@@ -11,9 +11,9 @@ from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import hung, points_and_joints, world_points
+from ikcore.feet.thresholds import LEG
 
 ROUNDING = 1e-9  # metres for such a leg, and sines: what differs by no more is the same
 

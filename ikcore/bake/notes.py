@@ -17,9 +17,9 @@ from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.human import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 from ikcore.feet.note import Note
 from ikcore.feet.penetration import Penetration
+from ikcore.feet.thresholds import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
 NOWHERE = f"ground: there is none under any foot{_ELSEWHERE}"  # why a clip is refused that stands nowhere on it

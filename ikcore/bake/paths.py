@@ -22,7 +22,7 @@ from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import Rows, blocks, runs
-from ikcore.feet.human import BRIEF, STEP
+from ikcore.feet.thresholds import BRIEF, STEP
 
 
 @dataclass(frozen=True, slots=True, eq=False)

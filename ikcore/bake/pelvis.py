@@ -13,8 +13,8 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, in_rounds, tangent
 from ikcore.clips.smoothing import spline
-from ikcore.feet.human import LEG, MOMENT, STEP, WHILE
-from ikcore.feet.paths import smooth, spread
+from ikcore.feet.thresholds import LEG, MOMENT, STEP, WHILE
+from ikcore.feet.time_series import smooth, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5

@@ -26,8 +26,8 @@ from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.earlier_bake import Known
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet
+from ikcore.feet.find_pelvis import pelvis_of
 from ikcore.feet.note import Note
-from ikcore.feet.pelvis import pelvis_of
 from ikcore.feet.tips import with_tips
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.denoise import noise_of

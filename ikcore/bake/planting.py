@@ -15,7 +15,7 @@ from ikcore.bake.foot import Foot, StanceTrack, batches
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean
 from ikcore.bake.stances import headings
-from ikcore.feet.human import BRIEF
+from ikcore.feet.thresholds import BRIEF
 
 _HEEL_SOFT = 0.01  # of the length from ball to heel: a heel that is less deep than this is raised by less than that
 

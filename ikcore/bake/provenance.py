@@ -9,13 +9,13 @@ from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.partial import Part
 from ikcore.bake.scene import Scene
-from ikcore.clips import origin as records
+from ikcore.clips import provenance as records
 from ikcore.clips.clip import Clip
-from ikcore.clips.origin import Origin
+from ikcore.clips.provenance import Origin
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.earlier_bake import places
-from ikcore.feet.human import EXACT
 from ikcore.feet.leg import Sole
+from ikcore.feet.thresholds import EXACT
 
 
 def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:

@@ -11,7 +11,7 @@ from ikcore.bake.floors import height_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array
 from ikcore.contacts.contacts import Contacts
-from ikcore.feet.human import DEEP, HIGH, TRACE
+from ikcore.feet.thresholds import DEEP, HIGH, TRACE
 from ikcore.grounds.ground import Ground
 
 SourceFloor = Literal["level", "ground"] | None

@@ -14,7 +14,7 @@ from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
 from ikcore.contacts.intervals import runs
-from ikcore.feet.human import BRIEF, MOMENT, TRACE
+from ikcore.feet.thresholds import BRIEF, MOMENT, TRACE
 
 _TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
 _SPIN = 0.02  # the tangent of the largest turn on the spot that is left as it is

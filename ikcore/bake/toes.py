@@ -11,7 +11,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.clips.smoothing import spline
-from ikcore.feet.human import MOMENT, STEP
+from ikcore.feet.thresholds import MOMENT, STEP
 
 
 def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:

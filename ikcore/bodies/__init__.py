@@ -1,6 +1,7 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, nodes, many legs, hands, capsules, balance and effort."""
 
 from ikcore.bodies import nodes
+from ikcore.bodies.as_body import as_body
 from ikcore.bodies.balance import MotionBalance, StaticBalance, balance, balance_in_motion, soles, support_polygon
 from ikcore.bodies.capsules import Capsules, SeparateNode, self_collisions
 from ikcore.bodies.effort import StaticEffort, effort
@@ -12,7 +13,6 @@ from ikcore.bodies.many_legs import ManyLegsNode, many_legs
 from ikcore.bodies.momentum import Flight, Motion, flights, keep_momentum, motion_of
 from ikcore.bodies.quadruped import quadruped
 from ikcore.bodies.ranges import with_ranges
-from ikcore.bodies.ready import as_body
 from ikcore.bodies.report import BodyReport, report
 from ikcore.bodies.segments import with_masses
 

@@ -41,7 +41,7 @@ from ikcore.clips.bvh_writer import (
     without_scales,
 )
 from ikcore.clips.clip import Clip
-from ikcore.clips.origin import Origin
+from ikcore.clips.provenance import Origin
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore.clips.axes import TURNED, Turn
 from ikcore.clips.mirror import Mirror, partners_of
-from ikcore.clips.origin import Origin
+from ikcore.clips.provenance import Origin
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ikcore.clips import bvh, gltf
 from ikcore.clips.clip import Clip
-from ikcore.feet.scale import guess_units
+from ikcore.feet.guess_units import guess_units
 
 
 def read(path: str | os.PathLike[str], animation: str | None, *, up: str | None, unit: float | None) -> Clip:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ikcore import _files, rotations
-from ikcore.clips import origin
+from ikcore.clips import provenance
 from ikcore.clips.clip import FormatError
 from ikcore.clips.gltf_file import Array, File, name_list, unique_names
-from ikcore.clips.origin import Origin
+from ikcore.clips.provenance import Origin
 
 _Track = tuple[Array, Array, str]  # times of the keys, their values, interpolation
 
@@ -32,7 +32,7 @@ def animation_of(file: File, animation: str | None) -> tuple[dict[str, Any], str
 def origin_of(chosen: dict[str, Any]) -> Origin | None:
     """The origin in the extras of an animation, as text or as an object."""
     extras = chosen.get("extras")
-    said = extras.get(origin.NAME) if isinstance(extras, dict) else None
+    said = extras.get(provenance.NAME) if isinstance(extras, dict) else None
     return None if said is None else Origin.from_json(said if isinstance(said, str) else json.dumps(said))
 
 

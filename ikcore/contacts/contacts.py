@@ -15,8 +15,8 @@ from ikcore.contacts import floor, in_place, rules
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import BRIEF, LOW
-from ikcore.feet.paths import straight
+from ikcore.feet.thresholds import BRIEF, LOW
+from ikcore.feet.time_series import straight
 from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]

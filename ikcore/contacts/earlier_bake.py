@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore.clips import origin as records
+from ikcore.clips import provenance as records
 from ikcore.clips.clip import Clip
-from ikcore.clips.origin import Origin
+from ikcore.clips.provenance import Origin
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet

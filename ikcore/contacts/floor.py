@@ -11,9 +11,9 @@ from ikcore._arrays import extent, median, size
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.rules import cleaned
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import BRIEF, LOW, STEP, UNEVEN
 from ikcore.feet.leg import row
-from ikcore.feet.paths import straight
+from ikcore.feet.thresholds import BRIEF, LOW, STEP, UNEVEN
+from ikcore.feet.time_series import straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ikcore._arrays import dot, extent, median, size
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import BRIEF, LOW, MOMENT, STEP, TRACE, WHILE
-from ikcore.feet.paths import extend_rows, straight
+from ikcore.feet.thresholds import BRIEF, LOW, MOMENT, STEP, TRACE, WHILE
+from ikcore.feet.time_series import extend_rows, straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ikcore.clips.clip import Clip
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import LOWEST, Tracks
-from ikcore.feet.human import BRIEF, LOW, MOMENT
-from ikcore.feet.paths import percentile, ramp
+from ikcore.feet.thresholds import BRIEF, LOW, MOMENT
+from ikcore.feet.time_series import percentile, ramp
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -12,10 +12,10 @@ from ikcore.clips.clip import Clip
 from ikcore.contacts.intervals import blocks
 from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import DEEP, LEG, MOMENT, NEAR
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.paths import extend_rows, percentile
 from ikcore.feet.soles import points_and_joints
+from ikcore.feet.thresholds import DEEP, LEG, MOMENT, NEAR
+from ikcore.feet.time_series import extend_rows, percentile
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
 

@@ -17,7 +17,7 @@ from ikcore.clips.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.find_legs import find_legs, legs_at_rest, legs_of, upright_axis
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.rest_pose import rest_stance, stance
+from ikcore.feet.leg_structure import rest_stance, stance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 

@@ -12,8 +12,8 @@ import numpy as np
 from ikcore._arrays import dot
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, ancestors, below, under
+from ikcore.feet.leg_structure import KNOWN, Chain, Stance, chains, farthest, length, rest_stance, standing_legs
 from ikcore.feet.names import NamedLeg, by_name, side_of
-from ikcore.feet.rest_pose import KNOWN, Chain, Stance, chains, farthest, length, rest_stance, standing_legs
 from ikcore.skeleton import Skeleton
 
 APART, EVEN = 0.5, 0.2  # of a leg: least distance of front from hind legs, largest difference in height of their feet

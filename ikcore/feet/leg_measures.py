@@ -15,11 +15,11 @@ from ikcore.contacts.contacts import Contacts, with_soles
 from ikcore.contacts.tracks import surface_under
 from ikcore.feet import free_feet, metrics
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import LEG
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.moving_ground import carried_back
 from ikcore.feet.soles import points
+from ikcore.feet.thresholds import LEG
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.root_motion import add_root_motion
 

@@ -13,10 +13,10 @@ from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
 from ikcore.feet import metrics
-from ikcore.feet.human import DEEP, LEG, NEAR, UNEVEN
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import arguments
 from ikcore.feet.soles import points
+from ikcore.feet.thresholds import DEEP, LEG, NEAR, UNEVEN
 from ikcore.feet.verdicts import BOUNDS, verdict
 from ikcore.grounds.ground import Ground
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, extent, median, size
-from ikcore.feet import free_feet, rest_pose
-from ikcore.feet.human import EDGE, LEG, STEP
+from ikcore.feet import free_feet, leg_structure
 from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
-from ikcore.feet.paths import percentile
-from ikcore.feet.rest_pose import Stance
+from ikcore.feet.leg_structure import Stance
+from ikcore.feet.thresholds import EDGE, LEG, STEP
+from ikcore.feet.time_series import percentile
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -185,7 +185,7 @@ def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
     """Length of a leg from hip to foot."""
     if leg.free:
         return free_feet.length(skeleton, leg, at)
-    return rest_pose.length(at, [skeleton.index(joint) for joint in leg.bones])
+    return leg_structure.length(at, [skeleton.index(joint) for joint in leg.bones])
 
 
 def _chain(skeleton: Skeleton, leg: Leg) -> list[int]:
@@ -210,7 +210,7 @@ def _length_in(skeleton: Skeleton, leg: Leg, poses: Pose, at: Array, frame: int)
     """Length of a leg in one of several poses, with its joints at (frames, joints, 3)."""
     if leg.free:
         return free_feet.length(skeleton, leg, skeleton.forward(poses[frame]).positions)
-    return rest_pose.length(at[frame], slice(len(leg.bones)))
+    return leg_structure.length(at[frame], slice(len(leg.bones)))
 
 
 def _with_soles(

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics
-from ikcore.feet.human import LEG
 from ikcore.feet.leg_measures import Measured
 from ikcore.feet.metrics import Measure
+from ikcore.feet.thresholds import LEG
 
 Verdict = Literal["good", "fair", "poor"]
 

@@ -18,9 +18,9 @@ from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
 from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import BRIEF, LEG, TRACE
 from ikcore.feet.leg import Leg
 from ikcore.feet.soles import points_and_joints
+from ikcore.feet.thresholds import BRIEF, LEG, TRACE
 from ikcore.pose import Pose
 
 Array = NDArray[np.float64]

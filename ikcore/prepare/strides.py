@@ -24,10 +24,10 @@ from ikcore.clips.smoothing import smooth
 from ikcore.contacts.contacts import Contacts
 from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import FAR, HIGH, LEG, STEP, THICK, WHILE
 from ikcore.feet.leg import Leg
-from ikcore.feet.paths import straight
 from ikcore.feet.soles import points_and_joints
+from ikcore.feet.thresholds import FAR, HIGH, LEG, STEP, THICK, WHILE
+from ikcore.feet.time_series import straight
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics, verdicts
-from ikcore.feet.human import EDGE, EXACT, LEG, WHILE
 from ikcore.feet.leg_measures import Measured
+from ikcore.feet.thresholds import EDGE, EXACT, LEG, WHILE
 from ikcore.reports import drawing
 from ikcore.reports.drawing import LEFT, NARROW, RIGHT, WIDE, Panel, text
 from ikcore.reports.side_view import MARKS, SUNK, Array, clamp, draw_line, finite, line_with_gaps, range_of

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore.feet.human import EDGE
 from ikcore.feet.leg_measures import Measured, ground_under
 from ikcore.feet.metrics import Track
-from ikcore.feet.paths import straight
+from ikcore.feet.thresholds import EDGE
+from ikcore.feet.time_series import straight
 from ikcore.reports import drawing
 from ikcore.reports.drawing import LEFT, NARROW, RIGHT, WIDE, Panel
 from ikcore.reports.summary import moves_source

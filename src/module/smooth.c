@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "ik.h"
-#include "listener.h"
+#include "interrupt.h"
 
 static void *refused(const char *name) {
     PyErr_Format(PyExc_TypeError, "smooth: %s does not fit the job", name);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "ik.h"
-#include "listener.h"
+#include "interrupt.h"
 #include "row.h"
 #include "skeleton_object.h"
 

@@ -21,8 +21,8 @@ import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import loops
 from ikcore.contacts import intervals
-from ikcore.feet.human import SOLE
 from ikcore.feet.metrics import runs
+from ikcore.feet.thresholds import SOLE
 
 Array = NDArray[Any]
 

@@ -25,7 +25,7 @@ from ikcore.bake.legs import Bent, bend
 from ikcore.bake.paths import _smoothed
 from ikcore.bake.pelvis import _Leg, _most_with_bent_knee
 from ikcore.bake.scene import Scene
-from ikcore.feet.paths import smooth, spread
+from ikcore.feet.time_series import smooth, spread
 
 Array = NDArray[Any]
 

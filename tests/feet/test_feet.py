@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import _core
-from ikcore.feet import Sole, rest_pose, soles
+from ikcore.feet import Sole, leg_structure, soles
 
 Array = NDArray[Any]
 Places = Mapping[str, tuple[str | None, tuple[float, float, float]]]  # name: parent, place in the world at rest
@@ -629,7 +629,7 @@ def test_a_root_that_stays_where_it_is_makes_nobody_taller() -> None:
     )
     moved = np.tile(skeleton.offsets, (frames, 1, 1))
     moved[:, 1] = translations(walk)[:, 0] + np.linspace(0, 20, frames)[:, np.newaxis] * [0, 1, 0]
-    seen = rest_pose.stance(skeleton, "Y", ik.Clip(skeleton, ik.Pose(turned, moved), walk.fps))
+    seen = leg_structure.stance(skeleton, "Y", ik.Clip(skeleton, ik.Pose(turned, moved), walk.fps))
     assert np.array_equal(seen.pose.rotations, skeleton.rest.rotations)
 
 
@@ -870,8 +870,8 @@ def test_no_two_joints_are_farther_apart_than_the_bones_between_them(animated: b
     pose = ik.Pose(turns, moved)
     at = tree.forward(pose).positions
     apart = np.sqrt(((at[:, :, np.newaxis] - at[:, np.newaxis]) ** 2).sum(axis=-1))
-    assert apart.max() <= rest_pose._span(tree, pose)
+    assert apart.max() <= leg_structure._span(tree, pose)
     line = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [3, 0, 0]])
-    assert rest_pose._span(line, line.rest) == pytest.approx(3, rel=2e-3)
-    assert rest_pose._span(line, ik.Pose(line.rest.rotations, scales=np.full((3, 3), 2.0))) == np.inf
-    assert rest_pose._span(ik.Skeleton([-1, -1], np.eye(3)[:2]), ik.Pose(np.tile([1.0, 0, 0, 0], (2, 1)))) == np.inf
+    assert leg_structure._span(line, line.rest) == pytest.approx(3, rel=2e-3)
+    assert leg_structure._span(line, ik.Pose(line.rest.rotations, scales=np.full((3, 3), 2.0))) == np.inf
+    assert leg_structure._span(ik.Skeleton([-1, -1], np.eye(3)[:2]), ik.Pose(np.tile([1.0, 0, 0, 0], (2, 1)))) == np.inf

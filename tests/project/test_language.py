@@ -32,7 +32,9 @@ CLAUSE_FIRST = re.compile(r"^(What|Where|With|Of|So|Else|That|By that|Whoever|Wh
 NO_SENTENCE = re.compile(r"(?m)^[ \t]*(?:(?:>>>|\.\.\.).*|-{3,}|[\w*]+(?:, [\w*]+)* : .*)$")
 # A row of a table in a comment of C: a name, two spaces or more, its text.
 ROW = re.compile(r"(?m)^(?=  +\S+(?:[ ,]+\S+){0,4}  +\S)")
-SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(])|\s*\|\|\s*")
+SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\[])|\s*\|\|\s*")
+# Lines next to each other; items of lists, rows of tables and headings begin another block.
+BLOCK = re.compile(r"(?m)^[^\n]*\S[^\n]*(?:\n|\Z)(?:(?!\s*(?:[-*]|\d{1,2}\.) |[|#])[^\n]*\S[^\n]*(?:\n|\Z))*")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 
 
@@ -79,13 +81,12 @@ def paragraphs_of_c(text: str) -> Iterator[tuple[int, str]]:
 def paragraphs_of_markdown(text: str) -> Iterator[tuple[int, str]]:
     """Paragraphs, items of lists and rows of tables, without code."""
     text = FENCE.sub(lambda code: "\n" * code.group().count("\n"), text)
-    text = re.sub(r"(?m)^(\s*[-*] |\s*\d+\. |\||#)", r"\n\1", text)
     yield from blocks(1, re.sub(r"`[^`]*`", "Code", text))
 
 
 def blocks(line: int, text: str) -> Iterator[tuple[int, str]]:
-    """What empty lines separate, each on one line."""
-    for match in re.finditer(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+", text, re.M):
+    """Paragraphs, items of lists and rows of tables: the line where each begins, and its text on one line."""
+    for match in BLOCK.finditer(text):
         yield line + text.count("\n", 0, match.start()), " ".join(match.group().split())
 
 
@@ -140,13 +141,15 @@ def test_wording_only_becomes_plainer(folder: str) -> None:
         ("All but for one.", ["avoided"]),
         ("One " + "word " * 30 + "more.", ["long"]),
         ("What is it?", []),
+        ("One " + "word " * 15 + "ends.\n- Two " + "word " * 15 + "ends.", []),
+        ("One " + "word " * 15 + "ends. [Two](three) " + "word " * 15 + "ends.", []),
         ("One " + "word " * 15 + "ends. `Code` " + "word " * 15 + "ends.", []),
     ],
 )
 def test_what_counts(tmp_path: Path, text: str, kinds: list[str]) -> None:
     for suffix, form in ((".md", "{}\n"), (".c", "/* {} */\n"), (".py", '"""{}"""\n'), (".py", "# {}\n")):
         path = tmp_path / f"text{suffix}"
-        path.write_text(form.format(text))
+        path.write_text(form.format(text.replace("\n", "\n# ") if form.startswith("#") else text))
         assert [kind for _, kind, _ in findings(path)] == kinds, form
 
 

@@ -1,5 +1,5 @@
 /* Ctrl-C while a kernel runs: asks Python at intervals whether there was a signal. */
-#include "listener.h"
+#include "interrupt.h"
 
 #include <time.h>
 #ifdef _WIN32

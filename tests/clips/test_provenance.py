@@ -16,7 +16,7 @@ from test_gltf import everything, gltf
 
 import ikcore as ik
 from ikcore import terrain
-from ikcore.clips.origin import NAME, Origin
+from ikcore.clips.provenance import NAME, Origin
 
 Array = NDArray[Any]
 

@@ -1,6 +1,6 @@
 /* Ctrl-C while a kernel runs. */
-#ifndef IKCORE_LISTENER_H
-#define IKCORE_LISTENER_H
+#ifndef IKCORE_INTERRUPT_H
+#define IKCORE_INTERRUPT_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

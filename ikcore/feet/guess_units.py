@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ikcore.clips.clip import Clip
 from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import LEG
 from ikcore.feet.metrics import leg_length
-from ikcore.feet.paths import percentile
+from ikcore.feet.thresholds import LEG
+from ikcore.feet.time_series import percentile
 
 # Metres per unit, and the name of the unit; the last one is that of the many clips of the CMU library.
 UNITS = {1.0: "metres", 0.01: "centimetres", 0.0254: "inches", 0.001: "millimetres", 0.0254 / 0.45: "units of 0.0564 m"}

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from ikcore.feet import paths
+from ikcore.feet import time_series
 
 Array = NDArray[Any]
 
@@ -35,8 +35,8 @@ def prolonged(rows: Array, more: int, loop: bool) -> Array:
 @pytest.mark.parametrize(("frames", "more", "loop"), PATHS)
 def test_rows_go_on_at_both_ends(frames: int, more: int, loop: bool) -> None:
     rows = np.random.default_rng(frames).normal(size=(frames, 2, 3))
-    assert_allclose(paths.extend_rows(rows, more, loop), prolonged(rows, more, loop), rtol=1e-12, atol=1e-12)
-    assert_array_equal(paths.extend_rows(rows[..., 1], 0, loop), rows[..., 1])
+    assert_allclose(time_series.extend_rows(rows, more, loop), prolonged(rows, more, loop), rtol=1e-12, atol=1e-12)
+    assert_array_equal(time_series.extend_rows(rows[..., 1], 0, loop), rows[..., 1])
 
 
 def ramp(held: Array, frames: float, loop: bool) -> Array:
@@ -57,8 +57,8 @@ def test_a_mask_is_ramped_about_its_edges(loop: bool) -> None:
     for frames in (1, 2, 3, 40, 41, 200):
         for often in (0.0, 0.05, 0.5):
             held = np.logical_xor.accumulate(random.uniform(size=frames) < often)
-            assert_array_equal(paths.ramp(held, 7.5, loop), ramp(held, 7.5, loop))
-            assert_array_equal(paths.ramp(held[np.newaxis], 7.5, loop), [ramp(held, 7.5, loop)])
+            assert_array_equal(time_series.ramp(held, 7.5, loop), ramp(held, 7.5, loop))
+            assert_array_equal(time_series.ramp(held[np.newaxis], 7.5, loop), [ramp(held, 7.5, loop)])
 
 
 @pytest.mark.parametrize("many", [1, 2, 3, 40])
@@ -68,9 +68,9 @@ def test_between_knots_is_straight(many: int) -> None:
     times = np.concatenate([np.arange(-2, 63), random.uniform(-5, 70, 50), knots[::-1]])
     for values in (random.normal(size=many), random.normal(size=(many, 3)), random.normal(size=(many, 2, 3))[:, ::-1]):
         columns = [np.interp(times, knots, column) for column in values.reshape(many, -1).T]
-        found = paths.straight(times, knots, values)
+        found = time_series.straight(times, knots, values)
         assert_allclose(found.reshape(len(times), -1), np.stack(columns, axis=1), rtol=1e-12, atol=1e-12)
-        assert paths.straight(times[:0], knots, values).shape == (0, *values.shape[1:])
+        assert time_series.straight(times[:0], knots, values).shape == (0, *values.shape[1:])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 11, 500])
@@ -79,6 +79,8 @@ def test_numbers_by_their_order_are_those_of_numpy(count: int) -> None:
     drawn: list[Array] = [random.normal(size=count), np.arange(count)[::-1] * 1.0, random.integers(0, 3, count) * 1.0]
     for values in drawn:
         for percent in (0, 2, 25, 50, 98, 99.5, 100):
-            assert_allclose(paths.percentile(values, percent), np.percentile(values, percent), rtol=1e-14, atol=1e-300)
+            assert_allclose(
+                time_series.percentile(values, percent), np.percentile(values, percent), rtol=1e-14, atol=1e-300
+            )
         more = np.insert(values, [0, count // 2, count], [np.inf, np.nan, -np.inf])
-        assert paths.percentile(more, 25) == paths.percentile(values, 25)
+        assert time_series.percentile(more, 25) == time_series.percentile(values, 25)
