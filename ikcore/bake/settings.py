@@ -13,11 +13,11 @@ import numpy as np
 class BakeSettings:
     """The settings of `bake_feet`. The defaults are for people and animals that walk and run.
 
-        Lengths are in metres for a leg of 0.87 m, and scale with the leg length. Angles are in degrees.
+    Lengths are in metres for a leg of 0.87 m, and scale with the leg length. Angles are in degrees.
 
     Parameters
     ----------
-        lock : bool, default: True
+    lock : bool, default: True
         True: planted points stand still. False: feet only follow the height and the slope of the ground.
     tolerance : float, default: 0.0015
         Plant tolerance: a stance in which a point slides less than this is not changed. On ground with several levels
