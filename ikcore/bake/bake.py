@@ -52,16 +52,16 @@ class Baked:
     pelvis_offset : (frames,) array
         Upward displacement of the pelvis.
     shortfall : dict of str to (frames,) array
-        Distance of each leg's end from the wanted position of its foot, usually 0. That is too far away, or so near
-        that the leg would fold up.
+        Distance of each leg's end from the wanted position of its foot, usually 0. It is not 0 if the foot is out of
+        reach, or so near the hip that the leg would have to fold up.
     stances : int
         Number of contacts with the ground.
     notes : tuple of Note
-        Sentences, which are str. They say why nothing has changed, that ground is missing or seems to be in another
-        unit, that feet go through a wall, or that legs do not reach the wanted positions. Some have a `remedy`: a
-        function of `ikcore.prepare` that should prepare the clip first.
+        Sentences (a `Note` is a str) about remaining problems, for example missing ground, a wall in the path of a
+        foot, or a foothold out of reach. They also say why nothing has changed. Some have a `remedy`: a function of
+        `ikcore.prepare` that should prepare the clip first.
     in_place : bool
-        Whether the clip walks in place: it is measured as if it travelled.
+        True for an in-place clip: it is measured as if it travelled.
 
     Examples
     --------

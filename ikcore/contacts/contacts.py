@@ -129,14 +129,14 @@ class Contacts:
         return cls(clip.fps, weights, below, dict(zip(names, sure, strict=True)), -found.belt + 0)
 
     def planted(self, leg: str, point: str | None = None) -> Mask:
-        """In which frames a leg is in contact.
+        """The frames in which a leg is in contact.
 
         Parameters
         ----------
         leg : str
-            Its name.
+            The name of the leg.
         point : {"heel", "ball"}, optional
-            Of its sole (default: any).
+            A point of the sole (default: any).
 
         Returns
         -------

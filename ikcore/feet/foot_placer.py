@@ -80,7 +80,7 @@ class FootPlacer:
         Greatest slope of the sole, from heel to toe and across.
 
     pelvis_half_life : float, default: 0.075 s
-        Of the pelvis spring.
+        Half-life of the pelvis spring.
 
     pelvis_max_offset : float or None, default: None
         Greatest offset of the pelvis, in metres; None: no bound.
@@ -95,7 +95,7 @@ class FootPlacer:
         Share of the slope by which the body leans.
 
     lean_half_life : float, default: 0.2 s
-        Of the lean, and of the estimated velocity.
+        Half-life of the springs of the lean and of the estimated velocity.
 
     Examples
     --------
@@ -242,11 +242,11 @@ class FootPlacer:
             nothing was hit. Without ground and hits there is no ground.
 
         contacts : (count, legs) array_like, optional
-            A curve for every foot: planted above 0.5. NaN, or by default: speed and height decide.
+            A contact value for every foot: planted above 0.5. NaN, or by default: found from speed and height.
 
         landings, landing_times : (count, legs, 3) and (count, legs) array_like, optional
-            Where the toe lands next in the animation, and in how many seconds: `landings_ahead` has them from a clip.
-            NaN, or by default: from the velocity.
+            The position where the toe lands next in the animation, and the time until then in seconds. `landings_ahead`
+            has both for a clip. NaN, or by default: estimated from the velocity.
 
         hinges : (count, legs, 3) array_like, optional
             World axes of the knees, as in `two_bone`. Give them if knees may be straight.
@@ -258,7 +258,7 @@ class FootPlacer:
             Height of the ground in the animation, above the origin (default 0).
 
         velocity : (count, 3) array_like, optional
-            Of the characters (default: that of their hips, smoothed).
+            Velocity of the characters (default: the smoothed velocity of their hips).
 
         stride : float or (count,) array_like, optional
             Scale of strides along the velocity (default 1).

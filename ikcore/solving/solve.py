@@ -23,9 +23,9 @@ from ikcore.solving.validate import checked_goals, moves_joints
 
 
 def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "auto", **options: Any) -> Solution:
-    """Solve with the method of that name, like its typed function, or with the method that goals and limits need.
+    """Solve with a method given by name, or with the method that goals and limits need.
 
-    ``"auto"`` takes the first of these that takes the goals, the limits and the options:
+    ``"auto"`` chooses the first of these methods that supports the goals, the limits and the options:
 
     - `two_bone` for limbs of two bones without limits whose goals are a position and a pole;
     - `aim` for single joints that look at a position;
@@ -33,7 +33,7 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
     - `dls` for everything else, and `ccd` where joints have caps.
 
     The choice depends on the kinds of goals, the skeleton and the names of options, never on target values.
-    `Solution.method` has its name.
+    `Solution.method` is the name of the method.
 
     Parameters
     ----------
