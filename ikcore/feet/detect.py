@@ -31,7 +31,7 @@ class Feet:
     Parameters
     ----------
     legs : tuple of Leg
-        All with different names.
+        The legs. Their names differ.
 
     Examples
     --------

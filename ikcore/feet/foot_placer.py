@@ -65,7 +65,7 @@ class FootPlacer:
         How fast changes of a planned swing and errors at landing fade.
 
     clearance : float, default: 0.07 m
-        Between the path of the toe and obstacles; at least 0.03 m.
+        Distance between the path of the toe and obstacles; at least 0.03 m.
 
     max_step : float, default: 0.5 m
         Ground farther above or below the present support is ignored.
@@ -74,7 +74,7 @@ class FootPlacer:
         Steeper ground is ignored.
 
     align : float, default: 1
-        Share of the slope that the sole takes.
+        Share of the slope to which the sole turns.
 
     max_pitch, max_roll : float, default: 40 and 20 degrees in radians
         Greatest slope of the sole, from heel to toe and across.
@@ -191,12 +191,12 @@ class FootPlacer:
         Parameters
         ----------
         points, dt, **inputs
-            As of `step`, without `ground` and `hits`.
+            The arguments of `step`, without `ground` and `hits`.
 
         Returns
         -------
         FootRays
-            20 a foot; those that are not chosen need not be cast.
+            20 rays per foot; rays that are not chosen need not be cast.
         """
         job = self._job(points, dt, **inputs)
         self._run(_core.foot_rays, job, 1)
@@ -222,7 +222,7 @@ class FootPlacer:
         grounded: ArrayLike | None = None,
         workers: int | None = 1,
     ) -> PlacedFeet:
-        """Go on by one frame.
+        """Advance by one frame.
 
         Parameters
         ----------
@@ -238,8 +238,8 @@ class FootPlacer:
             The ground, whose rays are cast here.
 
         hits : (points, normals), optional
-            In its place: of the rays that `rays` returns the hits (count, legs, rays, 3), in world space; NaN if
-            nothing was hit. Without ground and hits there is no ground.
+            Hits of the rays that `rays` returns, in place of a ground: (count, legs, rays, 3), in world space, NaN
+            without a hit. Without `ground` and `hits` there is no ground.
 
         contacts : (count, legs) array_like, optional
             A contact value for every foot: planted above 0.5. NaN, or by default: found from speed and height.
@@ -264,7 +264,7 @@ class FootPlacer:
             Scale of strides along the velocity (default 1).
 
         grounded : bool or (count,) array_like, optional
-            False for characters in the air, whose feet keep to the animation (default True).
+            False for characters in the air, whose feet follow the animation (default True).
 
         workers : int or None, default: 1
             Number of threads, None for all cores. The result is the same to the bit.

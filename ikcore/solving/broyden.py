@@ -53,7 +53,7 @@ def broyden(
 ) -> tuple[Pose, Any]:
     """Solve by damped least squares whose Jacobian is learned: each step corrects it by the change that it caused.
 
-    Between two computations of the Jacobian, by Broyden's rule, ``J += (ds - J dq) dq' / |dq|^2``. A hinge or a slide
+    Between two exact Jacobians, Broyden's rule updates it: ``J += (ds - J dq) dq' / |dq|^2``. A hinge or a slide
     that would leave its range is set to its end, and the others are solved again without it. Weights do not count.
 
     Examples

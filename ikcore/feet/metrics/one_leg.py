@@ -278,7 +278,7 @@ def _comparisons(leg: Track, bent: Array, were: Array, held: Mask, fps: float, s
 
 
 def _is_free(leg: Track) -> bool:
-    """Whether it is a foot without a leg."""
+    """True for a foot without a leg."""
     return bool(leg.chain.shape[1] == 1)
 
 
