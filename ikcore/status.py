@@ -25,7 +25,7 @@ class Status(IntFlag):
 
     Flags may be set together. INPUT_OUTSIDE concerns the start pose; without other flags the goals are reached.
     NOT_FINITE and NO_LENGTH, for example, say that the input cannot be used: the output pose is then the start pose.
-    With all other flags the pose is valid.
+    The pose is valid with all other flags.
 
     Examples
     --------

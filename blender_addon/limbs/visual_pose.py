@@ -22,8 +22,8 @@ from .effect_check import COMPARED, besides_keys
 from .two_bone_bake import Counts, Found
 
 SEEN = 0.8  # progress after all frames are read
-# Tolerances, from single-precision rounding along a chain: of a rotation, in quaternions; of a location, relative to
-# the distance from the origin; of a scale, because Blender's solver makes bones 2e-5 thicker.
+# Tolerances, from single-precision rounding along a chain. TURNED: of a quaternion. MOVED: of a location, relative to
+# the distance from the origin. SCALED: of a scale, because Blender's solver makes bones 2e-5 thicker.
 TURNED, MOVED, SCALED = 5e-6, 3e-6, 5e-5
 # Report thresholds: of a position, relative to the length of the chain's bones; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
