@@ -77,7 +77,8 @@ def transpose(
     """Solve by the transpose of the Jacobian: errors act on joints like forces, with the optimal step length.
 
     No equations are solved, so it is always stable. It is slow if some directions move much farther than others, as
-    near full reach. Use `dls` to reach targets, and this method for comparisons. Residual errors are fed back before joints turn if `loops` is above 1 (feedback inverse kinematics).
+    near full reach. Use `dls` to reach targets, and this method for comparisons. Residual errors are fed back before
+    joints turn if `loops` is above 1 (feedback inverse kinematics).
 
     Examples
     --------

@@ -78,11 +78,11 @@ _DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
 class Solver:
     """A solve as a function of arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
 
-    It can be pickled. The arguments of a call are local rotations (..., joints, 4), with ``translations=True`` also local translations
-    (..., joints, 3), then an array for each ellipsis in the goals, in order. These are positions (..., 3), rotations
-    (..., 4), weights and influences (...), and poles (..., 3). A call returns local rotations (..., joints, 4), errors
-    (...) and status (...), as in `Solution`. If joints slide or bones stretch, local translations (..., joints, 3)
-    follow the rotations. The named axes are the core dimensions; all others broadcast.
+    It can be pickled. The arguments of a call are local rotations (..., joints, 4), with ``translations=True`` also
+    local translations (..., joints, 3), then an array for each ellipsis in the goals, in order. These are positions
+    (..., 3), rotations (..., 4), weights and influences (...), and poles (..., 3). A call returns local rotations (...,
+    joints, 4), errors (...) and status (...), as in `Solution`. If joints slide or bones stretch, local translations
+    (..., joints, 3) follow the rotations. The named axes are the core dimensions; all others broadcast.
 
     Parameters
     ----------
