@@ -128,7 +128,7 @@ class _Chains:
             held = self._held(n, bone, rig, Parts.of(wanted))
             above = parents if self.inside[n] is None else self.made[self.inside[n]]
             self.made[n] = inheritance.posed(bone.bone, above, held.matrices())
-            self.off.append(self._off(name, self.made[n], shown, self.frames, "no key can hold that"))
+            self.off.append(self._off(name, self.made[n], shown, self.frames, "keys cannot store it"))
             yield (n + 1) / len(self.names)
 
     def poses(self):
