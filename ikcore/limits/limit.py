@@ -348,7 +348,7 @@ class Limit:
         """The axis stays within a sequence of cones, or on the path from one to the next, and twists within a range.
 
         A path is the region between two circles that touch both its cones; it narrows with smaller cones. There is no
-        path if one cone contains the other, or if their angles add up to half a turn and they overlap.
+        path if one cone contains the other, or if their angles add up to half a turn or more: they then overlap.
 
         Parameters
         ----------
