@@ -1,8 +1,8 @@
 """How well the feet of clips stand on their own ground: `python benchmarks/clips.py [FOLDER]`, or IKCORE_MOCAP.
 
-All clips of a folder, on a floor found under their feet. `clips.json` in it, if there is one, says which axis of
-a file is up, how long its unit is, and how many frames at its start are a T-pose. A clip that ends as it begins is a
-loop. Prints Markdown, for docs/guide/metrics.md: of every measure the worst leg.
+All clips of a folder, on a floor found under their feet. The file `clips.json` in the folder is optional. It has the up
+axis and the unit of each file, and the number of T-pose frames at its start. A clip that ends as it begins is a loop.
+Prints Markdown, for docs/guide/metrics.md: of every measure the worst leg.
 """
 
 from __future__ import annotations

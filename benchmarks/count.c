@@ -1,11 +1,10 @@
-/* The program counted by benchmarks/instructions.py: `counted` solves ITEMS random limbs with one instruction set, or
-brings poses
- * with as many joints in all to the world, or solves chains by an iterative method.
+/* The program counted by benchmarks/instructions.py, for one instruction set. `counted` solves ITEMS random limbs, or
+ * computes the world poses of as many joints in all, or solves chains by an iterative method.
  *
- *   count scalar|base|avx2|avx512 f32|f64 rotations|all|forward      exit 2: this processor has no such instruction set
- *   count scalar|base|avx2|avx512 f32|f64 METHOD [BONES [CHAINS [ITERATIONS]]]
- *                     prints the iterations of all chains together and, where it is built to count them, the
- * lane-steps; with ITERATIONS no chain makes fewer or more count methods prints their names */
+ *   count ISA f32|f64 rotations|all|forward    ISA: scalar, base, avx2 or avx512; exit 2: the processor lacks it
+ *   count ISA f32|f64 METHOD [BONES [CHAINS [ITERATIONS]]]    prints the iterations of all chains together and, in
+ *                                              builds that count them, the lane-steps. Chains make ITERATIONS each.
+ *   count methods                              prints the names of the methods */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The least cost of a call from Python: functions of the limited API that take `two_bone`'s arguments as tuples of
- * floats and do nothing with them, read them, or read them and run the scalar kernel. one_call.py compiles this. */
+ * floats. They do nothing, read the tuples, or read them and run the scalar kernel. one_call.py compiles this. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>

@@ -1,9 +1,9 @@
 """Instructions a solve of `two_bone`, a joint of `forward`, and ten bones and an iteration more by every method.
 
-By valgrind: figures without noise, compared with those on record.
-`python benchmarks/instructions.py` exits 1 where a count is more than 3 % above instructions.json for this compiler, or
-where an iteration takes a larger share of one of `fabrik` than it may; `--record` writes the counts there. Valgrind has
-no AVX-512, so AVX2 is the widest that is counted.
+By valgrind: figures without noise, compared with those on record. `python benchmarks/instructions.py` exits 1 if a
+count is more than 3 % above instructions.json for this compiler. It also exits 1 if an iteration takes more than its
+allowed multiple of one of `fabrik`. `--record` writes the counts there. Valgrind has no AVX-512, so AVX2 is the widest
+that is counted.
 """
 
 from __future__ import annotations

@@ -1,13 +1,18 @@
 """How well `ikcore.bake_feet` puts feet on the ground: `python benchmarks/protocols.py [--only N] [--clip NAME]`.
 
-Clips that nobody here wrote are put on flat floors, ramps, stairs and bumps, written as BVH, read back and measured by
-judge.py, which knows nothing of ikcore's feet. IKCORE_MOCAP is the folder of the clips and their clips.json,
-IKCORE_TERRAIN that of the grounds. Prints Markdown: for docs the worst value of each measure, `--cases` one line for
-each case, which passes if all its values are within their bounds, `--rows` every value, `--failed` those not within
-their bounds, `--json` all as JSON; `--pieces SEED` judges 144 pieces of clips instead, cut anywhere by a seed. What is
-baked in protocols 1 to 3, 5, 8 and 9 is baked again on the same ground: the second pass, a case of its own, in which
-nothing may change. `--method identity` judges the clips as they come, which shows what the bounds find, and
-`--method standin` those of standin.py, which is told when feet stand.
+Captured clips are put on flat floors, ramps, stairs and bumps, written as BVH, and read back. judge.py measures them;
+it shares no code with ikcore's feet. IKCORE_MOCAP is the folder of the clips and their clips.json, IKCORE_TERRAIN that
+of the grounds. Prints Markdown: the worst value of each measure, for docs.
+
+--cases             one line for each case. A case passes if all its values are within their bounds
+--rows, --failed    every value; every value outside its bound
+--json              all as JSON
+--pieces SEED       judges 144 pieces of clips instead, cut anywhere by a seed
+--method identity   judges the unchanged clips, which shows what the bounds find
+--method standin    judges the bake of standin.py, which knows the contacts
+
+The results of protocols 1 to 3, 5, 8 and 9 are baked again on the same ground: the second pass, a case of its own, in
+which nothing may change.
 
 Every clip is turned to walk along +z, its own floor y = 0, the middle of its way above the origin, where ramps and low
 stairs begin. Clips on the spot are given the travel that makes their feet stand.

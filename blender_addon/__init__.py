@@ -4,7 +4,7 @@
 bridge.py    the only module that imports the library ikcore. Without bpy
 rig/         the armature: bones, inheritance, rotations, Rigify's limbs, IK limits, skin
 animation/   actions, curves, cycles, NLA strips, frames of the scene, clips, key reduction
-feet/        Bake Foot IK: legs, ground, contacts, options, the bake, its report and trails; Place Legs on Ground
+feet/        Bake Foot IK: legs, ground, contacts, options, bake, report, trails; Place Legs on Ground
 limbs/       Bake IK and Bake Tracking: constraints, solvers, keys, verification
 fk/          FK <-> IK: keys of IK controls from FK, and back
 pins/        Pins: a body solved for pinned bones, live or as keys

@@ -140,4 +140,4 @@ def _import_sentence(wheels, error):
 def _version_sentence(loaded, bundled, folder, stale):
     if stale:
         return f"Restart Blender: ikcore {bundled} was installed while {loaded} was in use"
-    return f"Another ikcore, {loaded} in {folder}, hides the {bundled} of this extension: remove that one"
+    return f"Another ikcore, {loaded} in {folder}, is used in place of {bundled} of this extension: remove it"

@@ -63,7 +63,7 @@ def check_wheels(wheels):
             )
     if len({wheel.name.split("-")[1] for wheel in wheels}) > 1:
         names = ", ".join(wheel.name for wheel in wheels)
-        raise SystemExit(f"build_zip: expected wheels of one version, got {names}; build them anew")
+        raise SystemExit(f"build_zip: expected wheels of one version, got {names}; build them again")
     return wheels
 
 

@@ -66,11 +66,11 @@ class Skeleton:
         Largest turn of every joint per visit in radians, for methods that turn one joint after the other, such as `ccd`
         (default: 0, unlimited).
     inertias : (joints, 3, 3) array_like, optional
-        The inertia of every mass about its centre, in the axes of the joint: symmetric, in the unit of mass times
-        length squared (default: 0, all of it is at the centre).
+        The inertia of every mass about its centre, in the axes of the joint. Symmetric matrices in units of mass times
+        length squared (default: 0, point masses).
     compliances : (joints,) array_like, optional
-        How far every joint opens under a force that pulls it apart, in length for each unit of force (default: 0, not
-        at all). For methods with masses: all others refuse it.
+        Compliance of every joint: the length by which it opens under a unit force that pulls it apart (default: 0). For
+        methods with masses: all others raise an error.
 
     Examples
     --------

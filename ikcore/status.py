@@ -23,9 +23,9 @@ _KNOWN = sum(_SENTENCES)
 class Status(IntFlag):
     """Flags of one item; 0 means that all goals are reached.
 
-    Several notable flags may be set together, and the pose is valid. INPUT_OUTSIDE concerns the input pose; alone it
-    means that the goals are reached. An unusable flag means that the input cannot be used, and the output pose is the
-    input's.
+    Flags may be set together. INPUT_OUTSIDE concerns the start pose; without other flags the goals are reached.
+    NOT_FINITE and NO_LENGTH, for example, say that the input cannot be used: the output pose is then the start pose.
+    The pose is valid with all other flags.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class UnusableWarning(RuntimeWarning):
 
 
 class UnusableError(ValueError):
-    """The same as an error, with ``strict=True``."""
+    """Some items of a batch could not be used, with ``strict=True``."""
 
 
 def count(status: NDArray[np.int32] | np.int32) -> dict[Status, int]:

@@ -1,8 +1,8 @@
 """Every kernel test holds on every instruction set of this processor, in floats and doubles; and which tests are quick.
 
-A test takes `isa` to run on each of them, its cases in turn on one or another, or `everywhere` to run once, with each
-of its solves made on all of them: the same bits carry what it finds to the others. IKCORE_ISA names the only one, for a
-machine that need not try all.
+A test with the fixture `isa` runs on each of them, its cases on one after the other. A test with `everywhere` runs once
+and makes each solve on all of them, because the same bits make its result valid for all. IKCORE_ISA names the only one,
+for a machine that need not try all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
 """Records of methods: hashes of their results, instruction counts, pictures.
 
-`python tests/records.py METHOD ...` writes all of it again for these methods, and for no others: the hashes in
-records.json, which tests compare with; the counts in benchmarks/instructions.json, if there is valgrind; the pictures
-of their pages in dist/pictures, to be looked at. Without a method it is for all. `--hashes` writes hashes alone.
+`python tests/records.py METHOD ...` writes the records of these methods again, by default of all:
+
+- the hashes in records.json, with which tests compare;
+- the counts in benchmarks/instructions.json, if there is valgrind;
+- the pictures of their pages in dist/pictures, to be looked at.
+
+`--hashes` writes hashes alone.
 """
 
 from __future__ import annotations

@@ -189,9 +189,9 @@ def swap_actions(plans):
 
 
 def retire(old, new):
-    """Keep an action that another one has replaced. Of two made by the same operation the older one is removed.
+    """Keep an action that another one has replaced, or remove it and give its name to the new one.
 
-    That happens if nobody uses it and its name is unchanged. The newer one gets its name.
+    It is removed if the same operation made both, nobody uses the old one, and its name is unchanged.
     """
     if old.users or not _alike(old, new):
         keep(old)

@@ -20,7 +20,7 @@ GROUNDS = [
     ("COLLECTION", "Collection", "All mesh objects in a collection, with their modifiers"),
 ]
 CONTACTS = [
-    ("CURVES", "Curves", "As the contact curves say. Without curves contacts are detected"),
+    ("CURVES", "Curves", "Use the contact curves. Without curves, contacts are detected"),
     ("AUTO", "Auto", "Detect contacts and ignore contact curves"),
 ]
 PELVIS_HEIGHTS = [

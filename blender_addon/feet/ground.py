@@ -68,7 +68,7 @@ def hidden_objects(context, objects, armature):
     mine = character_objects(armature)
     seen = {key[0] for key in _bodies(context.evaluated_depsgraph_get(), set(objects), mine, faces=False)}
     left_out = [item.name for item in objects if item not in mine and item.name_full not in seen]
-    return [f"{name} is hidden or has no faces: it is no ground" for name in left_out]
+    return [f"{name} is hidden or has no faces: it is not used as ground" for name in left_out]
 
 
 def _bodies(depsgraph, chosen, mine, faces=True):

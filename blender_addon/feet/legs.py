@@ -171,7 +171,7 @@ def _place(armature, item, leg, point):
     if point.name not in bridge.library.feet.leg.POINTS:
         raise CannotBakeError(f"The sole of {item.name} has no {point.name}: press Detect Sole again")
     if point.bone not in leg.chain:
-        raise CannotBakeError(f"The {point.name} of {item.name} is on no bone of that leg: press Detect Sole again")
+        raise CannotBakeError(f"The {point.name} of {item.name} is not on a bone of that leg: press Detect Sole again")
     if not np.isfinite(point.place).all():
         raise CannotBakeError(f"The {point.name} of {item.name} has no finite location: press Detect Sole again")
     return tuple(number * _scale(armature) for number in point.place)

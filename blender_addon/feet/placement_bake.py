@@ -246,7 +246,7 @@ def _away(context, job, placed, kept):
     found = []
     for leg, off in zip(job.legs, away.T, strict=True):
         if off.max() > AWAY * placed.length:
-            why = "locked channels" if kept else "its IK comes no nearer" if leg.control else "something else moves it"
+            why = "locked channels" if kept else "its IK gets no closer" if leg.control else "something else moves it"
             at = f" at frame {job.frames[few[off.argmax()]]}"
             far = foot_report.length(off.max())
             found.append(f"{foot_report.initial(leg.name)} foot is displayed {far} from its place{at}: {why}")

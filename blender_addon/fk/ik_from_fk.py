@@ -364,4 +364,4 @@ def _why(limb):
             return f"{name} has a locked IK axis or an IK limit"
     others = [each.name for name in limb.chain for each in limb.bones[name].constraints if not each.mute]
     others = [name for name in others if name != limb.constraint]
-    return f"{others[0]} also moves its bones" if others else "IK comes no nearer"
+    return f"{others[0]} also moves its bones" if others else "IK gets no closer"

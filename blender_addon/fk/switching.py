@@ -23,7 +23,7 @@ NEAR = 1e-5  # radians: tolerance of their rotation
 STEP = 0.5  # radians: largest rotation per iteration
 TITLES = {True: "FK to IK", False: "IK to FK"}
 WHY = {  # known reasons for deviations of some bones
-    TITLES[True]: "IK comes no nearer",
+    TITLES[True]: "IK gets no closer",
     TITLES[False]: "IK is stretched or out of reach",
 }
 

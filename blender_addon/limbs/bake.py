@@ -24,8 +24,8 @@ FOUND, THINNED = 0.8, 0.9  # progress after solving, and after key reduction
 def bake(context, limbs, frames, way, method, title="Baked IK", tolerance=None):
     """Bake these limbs on these frames (a sorted integer array) into new actions; `method` is for chains.
 
-    With a tolerance in world units, by as few keys as it allows. A generator that yields progress, and returns a report
-    for each armature.
+    `tolerance` is in world units; the bake then has as few keys as it allows. A generator that yields progress, and
+    returns a report for each armature.
     """
     with scene_frames.restore_after(context, list({limb.object.name: limb.object for limb in limbs}.values())):
         options = [method] if way == "LIBRARY" else []

@@ -17,7 +17,7 @@ CHAIN = 2
 AIMS = {"DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"}  # kinds of constraints that aim bones
 TRACKS = AIMS | {"SPLINE_IK"}  # or lay them
 ONLY_DISPLAYED = "use the solver As Displayed"  # the end of sentences
-HELD = "a bake cannot mute it for good"
+HELD = "a bake cannot mute it permanently"
 
 
 @dataclass(frozen=True)

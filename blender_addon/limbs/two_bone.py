@@ -3,8 +3,8 @@
 
 The constraint first rotates the whole limb rigidly. It then opens or closes the knee in the resulting plane:
 
-* with a pole, the rotation maps two directions to two others: the line root-end to the line root-goal, and `up` into
-  the half plane of the pole. up is cos(pole_angle) X + sin(pole_angle) Z of the root bone. The knee keeps its angle
+* with a pole, the rotation maps the line root-end to the line root-goal. It maps `up` into the half plane of the pole,
+  where up is cos(pole_angle) X + sin(pole_angle) Z of the root bone. The knee keeps its angle
   from `up` about that line, so a pole angle set in the rest pose puts the knee into the pole's half plane;
 
 * without a pole, Blender's iteration also bends sideways, by an amount without a formula. Its final pose is displayed

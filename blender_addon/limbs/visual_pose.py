@@ -22,8 +22,8 @@ from .effect_check import COMPARED, besides_keys
 from .two_bone_bake import Counts, PreparedBake
 
 SEEN = 0.8  # progress after all frames are read
-# Tolerances, from single-precision rounding along a chain: of a rotation, in quaternions; of a location, relative to
-# the distance from the origin; of a scale, because Blender's solver makes bones 2e-5 thicker.
+# Tolerances, from single-precision rounding along a chain. TURNED: of a quaternion. MOVED: of a location, relative to
+# the distance from the origin. SCALED: of a scale, because Blender's solver makes bones 2e-5 thicker.
 TURNED, MOVED, SCALED = 5e-6, 3e-6, 5e-5
 # Report thresholds: of a position, relative to the length of the chain's bones; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
@@ -130,11 +130,11 @@ class _Chains:
             held = self._changed_channels(n, bone, rig, Parts.of(wanted))
             above = parents if self.inside[n] is None else self.made[self.inside[n]]
             self.made[n] = inheritance.pose_matrices(bone.bone, above, held.matrices())
-            self.off.append(self._off(name, self.made[n], shown, self.frames, "no key can hold that"))
+            self.off.append(self._off(name, self.made[n], shown, self.frames, "keys cannot store it"))
             yield (n + 1) / len(self.names)
 
     def poses(self):
-        """The resulting poses of bones, and those of their parents, as in Found."""
+        """The resulting poses of bones, and those of their parents, as in `PreparedBake`."""
         above = [self.parents[:, n].astype(float) if at is None else self.made[at] for n, at in enumerate(self.inside)]
         return {name: (self.made[n], above[n]) for n, name in enumerate(self.names)}
 

@@ -81,8 +81,8 @@ class IKCORE_PG_pins(bpy.types.PropertyGroup):
     )
     balance: BoolProperty(
         name="Balance",
-        description="Keep the weight of the body over the pins with Supports Weight. Bones weigh by their skin, or "
-        "without a skin by their length",
+        description="Keep the centre of mass over the pins with Supports Weight. The mass of a bone comes from its "
+        "skin, or without a skin from its length",
         update=_tell,
     )
 

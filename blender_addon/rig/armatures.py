@@ -155,7 +155,7 @@ def evaluation_problem(context, armature, names=(), followers=()):
     """The reason why Blender does not evaluate an armature, or these bones and their relatives; or None."""
     shown = armature.evaluated_get(context.evaluated_depsgraph_get())
     if not shown.matrix_world.median_scale:
-        return f"{armature.name} has a scale of zero, so it is invisible: give it another one"
+        return f"{armature.name} has a scale of zero, so it is invisible: set another scale"
     if shown.is_evaluated and (armature.visible_get() or _follow_channels(context, armature, names, followers)):
         return None
     return f"{armature.name} or its collection is disabled in viewports: enable it in the Outliner"

@@ -42,9 +42,9 @@ class Baked:
     clip : Clip
         The motion on the ground.
     source : Clip
-        The clip that came in.
+        The clip before the bake.
     ground : Ground
-        The ground it stands on.
+        The ground.
     feet : Feet
         Its legs.
     contacts : Contacts
@@ -52,16 +52,16 @@ class Baked:
     pelvis_offset : (frames,) array
         Upward displacement of the pelvis.
     shortfall : dict of str to (frames,) array
-        Distance of each leg's end from the wanted position of its foot, usually 0. That is too far away, or so near
-        that the leg would fold up.
+        Distance of each leg's end from the wanted position of its foot, usually 0. It is not 0 if the foot is out of
+        reach, or so near the hip that the leg would have to fold up.
     stances : int
         Number of contacts with the ground.
     notes : tuple of Note
-        Sentences, which are str. They say why nothing has changed, that ground is missing or seems to be in another
-        unit, that feet go through a wall, or that legs do not reach the wanted positions. Some have a `remedy`: a
-        function of `ikcore.prepare` that should prepare the clip first.
+        Sentences (a `Note` is a str) about remaining problems, for example missing ground, a wall in the path of a
+        foot, or a foothold out of reach. They also say why nothing has changed. Some have a `remedy`: a function of
+        `ikcore.prepare` that should prepare the clip first.
     in_place : bool
-        Whether the clip walks in place: it is measured as if it travelled.
+        True for an in-place clip: it is measured as if it travelled.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Baked:
     in_place: bool = False
 
     def measured(self) -> tuple[Measured, Measured]:
-        """How the source does on the ground, and how the result does, by the contacts of the source."""
+        """Measures of the source and of the result on the ground, both with the contacts of the source."""
         source, clip, feet, ground = self.source, self.clip, self.feet, self.ground
         return before_and_after(source, clip, feet, ground, self.contacts, in_place=self.in_place)
 
@@ -95,7 +95,7 @@ class Baked:
         path : path
             The HTML file.
         title : str, optional
-            Its heading.
+            The heading of the page.
         """
         before, after = self.measured()
         report.write(path, title, after, before, notes=self.notes)
@@ -123,17 +123,16 @@ def bake_feet(
     progress: Progress | None = None,
     workers: int | None = 1,
 ) -> Baked:
-    """Put the feet of a clip on the ground: planted feet stand still on it, those that swing clear it.
+    """Put the feet of a clip on the ground: planted feet stand still, and swinging feet clear the ground.
 
-    A clip that walks on level ground follows the ground with its feet and its body, stairs and slopes alike. One that
-    was made on this ground is mended where its feet slide, sink and float. Feet that stand as they should are left as
-    they are, to the bit.
+    If the clip was made on a level floor, its feet and its pelvis follow the ground, stairs and slopes alike. If it was
+    made on this ground, feet that slide, sink or float are corrected. Correct feet stay unchanged, bit for bit.
 
     Parameters
     ----------
     clip : Clip
-        The motion. It is baked as it is: `ikcore.prepare` removes capture noise, adds root motion to an in-place
-        clip, and fits strides to stairs. A note says when one of these would help.
+        The motion. It is not prepared: `ikcore.prepare` removes capture noise, adds root motion to an in-place clip,
+        and fits strides to stairs. A note of the result says if one of these would help.
     ground : Ground
         The ground, with the up axis and the unit of the clip. Moving ground has as many frames as the clip.
     feet : Feet, optional
@@ -143,15 +142,15 @@ def bake_feet(
     settings : BakeSettings, optional
         The settings.
     source_floor : {None, "level", "ground"}, optional
-        The floor that the clip was made on: a level one, or this ground. None takes the ground if feet stand at least
-        twice as evenly above it as above a level. A note then says so.
+        The floor for which the clip was made: a level floor, or this ground. None: this ground if feet stand at least
+        twice as evenly above it as above a level floor. A note then says so.
     legs : collection of str, optional
-        The legs that change, by name (default: all). If only some do, the pelvis stays where it is.
+        Names of the legs to bake (default: all). If some legs are left out, the pelvis does not move.
     frames : (int, int), optional
-        The first frame that changes, and the first one after; at both ends what is changed fades in and out.
+        The first frame to bake, and the first one after the range. The change fades in and out at both ends.
     pelvis : str, optional
-        The joint that is moved with the body. The default carries all legs: the highest such joint near the hips. For
-        feet without legs it is the joint beside them that carries most joints.
+        The joint that moves the body. Default: the highest joint near the hips that is above all legs. For feet without
+        legs: the sibling of the feet with the most descendants.
     earlier : Clip, optional
         The result of an earlier bake of the clip. Legs, frames and a pelvis that do not change are taken from it
         (default: from the clip).

@@ -103,10 +103,11 @@ def _hung(path: FootPath, reach: Array, body: Body, scene: Scene) -> _Leg:
 
 
 def _agreed(wanted: list[Array], paths: list[FootPath]) -> tuple[Array, Array, Array]:
-    """The common wish of all legs (frames, axes); how much one stands, and how straight it is (frames,), 1 if bent.
+    """The weighted mean of the legs' pelvis targets (frames, axes), the largest stance weight, and the knee factor.
 
-    Legs count as they stand, and as knees bend for how far hips are moved, squared: 1 / (1 - (distance / length)^2).
-    One that others want to move by a step bends all the same.
+    The weight of a leg is its stance weight times its knee factor, at least 1: `_KNEE_BENT` over 1 - (distance /
+    length)^2, for the hip-ankle distance. Straight legs thus count more. The denominator grows with the square of the
+    distance from the leg's target to the mean, because such a leg bends in any case. Both numbers are (frames,).
     """
     want = np.stack(wanted)
     stands = np.maximum(np.stack([path.stands for path in paths]), _SWING_WEIGHT)

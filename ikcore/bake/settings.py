@@ -13,44 +13,45 @@ import numpy as np
 class BakeSettings:
     """The settings of `bake_feet`. The defaults are for people and animals that walk and run.
 
-    Lengths are metres for a leg of 0.87 m, and in proportion for others; angles are degrees.
+    Lengths are in metres for a leg of 0.87 m, and scale with the leg length. Angles are in degrees.
 
     Parameters
     ----------
     lock : bool, default: True
-        Whether planted points stand still. Without, feet only follow the height and the slope of the ground.
+        True: planted points stand still. False: feet only follow the height and the slope of the ground.
     tolerance : float, default: 0.0015
-        How far a planted point may slide and be left as it is. On ground that is not one level what slides by less than
-        0.0015 stands still even so, by which a second bake knows what the first has put there.
+        Plant tolerance: a stance in which a point slides less than this is not changed. On ground with several levels
+        slides below 0.0015 are removed even so, and a second bake recognises planted feet by that.
     unlock : float, default: 0.2
-        How far a plant may be from where the clip has the foot: a foot that slides farther is planted again.
+        Largest distance between a foothold and the foot in the clip: a foot that slides farther is planted again.
     blend : float, default: 0.3
-        Seconds in which a foot comes from a plant back to its own way, and to the next. Swings of less than twice that
-        go from plant to plant; those that the end of the clip cuts go on to there beside their own way.
+        Time in seconds in which a foot moves from a foothold back to its path in the clip, and from there to the next
+        foothold. Swings of less than twice this time lead from foothold to foothold. A swing that the end of the clip
+        cuts keeps its offset to the end.
     clearance : float, default: 0.02
-        How far above the ground a sole is in swing, at least, where it is that high in the clip.
+        Least height of a sole above the ground in swing, unless it is lower in the clip.
     align : float, default: 1
-        The share of the slope of the ground that soles follow.
+        Share of the slope of the ground that soles follow, 0 to 1.
     pitch, roll : float, default: 45, 20
-        The most that a sole is turned to the slope, up and down, and to the sides.
+        Largest angles by which a sole turns to match the slope: forwards or backwards, and sideways.
     toe : float, default: 40
-        The most that toes bend up on the ground.
+        Largest angle by which toes bend up on the ground.
     pelvis : {"balanced", "lowest"}, default: "balanced"
-        Height of the pelvis. "balanced": the knees of standing legs bend as in the clip, straight ones first, with
-        little more jerk of the pelvis than in the clip, within the reach of legs. "lowest": as much lower as the
-        lowest foot.
+        Height of the pelvis. "balanced": standing legs reach their footholds with the knee bend of the clip; legs that
+        are straight have priority. The jerk of the pelvis is little more than in the clip. "lowest": the pelvis moves
+        down as much as the lowest foot.
     lift, drop : float, optional
-        The most that the pelvis goes up and down with respect to the feet that stand (default: unlimited).
+        Largest distances by which the pelvis moves up and down, relative to the feet that stand (default: unlimited).
     shift : float, default: 0.1
-        The most that the pelvis goes over the ground: half of it along with feet that are moved, all of it where a leg
-        would not reach otherwise.
+        Largest horizontal distance by which the pelvis moves. Half of it is for following feet that are moved; all of
+        it is used if a leg would not reach otherwise.
     straight : float, default: 0.985
-        How straight a leg may be, as a share of its length, where it is not straighter in the clip.
+        Largest hip-ankle distance as a share of the leg length, unless the leg is straighter in the clip.
     tilt : float, optional
-        The share of the slope under all feet that the body follows, in pitch and roll (default: 0 for two legs, 1 for
+        Share of the slope under all feet that the body follows, in pitch and roll (default: 0 for two legs, 1 for
         more).
     weight : float, default: 1
-        How much of it all is done.
+        Blend weight of the whole bake: 0 is the source, 1 is the bake.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from ikcore.skeleton import Skeleton
 
 
 class FormatError(ValueError):
-    """A file is damaged, or not what its ending says: one sentence with the file, the line if it has lines, and why."""
+    """A damaged file, or one of another format than its extension. The message has the file, line and reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +33,11 @@ class Clip:
     skeleton : Skeleton
         The joints.
     pose : Pose
-        Its one leading axis is time.
+        The pose of every frame: one leading axis.
     fps : float
         Frames per second. Odd rates of files, such as 120.00048, are kept.
     loop : bool, default: False
-        Whether it repeats. The last frame of a loop equals its first one, except for the position of the root.
+        True if the clip repeats. The last frame of a loop equals its first one, except for the position of the root.
     up : {"Y", "Z"}
         The axis that points up.
     unit : float, default: 1
@@ -96,7 +96,7 @@ class Clip:
         up: str | None = "Y",
         unit: float | None = 1.0,
     ) -> Clip:
-        """Read a file, by its ending: .bvh, .gltf or .glb; see `ikcore.bvh.read` and `ikcore.gltf.read`.
+        """Read a .bvh, .gltf or .glb file, see `ikcore.bvh.read` and `ikcore.gltf.read`.
 
         Parameters
         ----------
@@ -104,25 +104,25 @@ class Clip:
         animation : str, optional
             Name of the animation in a glTF file.
         up : {"Y", "Z", None}, default: "Y"
-            The axis of the file that points up. BVH files do not say; most have Y, as glTF has. None takes the axis
-            along which the legs hang.
+            The up axis of the file. BVH files do not contain it; most have Y, as glTF has. None: guessed from the
+            direction of the legs.
         unit : float or None, default: 1
-            Metres per unit of length, which BVH files do not say either: 0.01 for centimetres, 0.0254 for inches.
-            None takes the unit that makes the legs most like a human's: metres, centimetres, inches, millimetres, or
+            Metres per unit of length: 0.01 for centimetres, 0.0254 for inches. BVH files do not contain it. None: the
+            unit with which the leg length is most like a human's, of metres, centimetres, inches, millimetres, and
             the 0.0564 m of the CMU library.
 
         Returns
         -------
         Clip
-            In the axes and units of the file; `convert` changes them. It is no loop, because files do not say;
-            ``dataclasses.replace(clip, loop=True)`` makes it one.
+            The clip in the axes and units of the file; `convert` changes them. Files do not say whether a clip is a
+            loop: ``dataclasses.replace(clip, loop=True)`` makes it one.
         """
         from ikcore.clips import formats  # imported here: its modules import Clip
 
         return formats.read(path, animation, up=up, unit=unit)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file, by its ending: .bvh, see `ikcore.bvh.write`.
+        """Write a .bvh file, see `ikcore.bvh.write`.
 
         Parameters
         ----------
@@ -158,9 +158,9 @@ class Clip:
         Parameters
         ----------
         start : float, default: 0
-            Seconds. The frame nearest to it is the first one.
+            Start time in seconds. The frame nearest to it is the first one.
         end : float, optional
-            Seconds, likewise of the last frame (default: the end).
+            End time in seconds. The frame nearest to it is the last one (default: the end).
 
         Examples
         --------

@@ -54,18 +54,18 @@ def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: fl
       right one half a stride later and a step ahead.
     - After its strike a heel stands still for 0.40 T. Ball and toe stand still from 0.12 T to 0.62 T. The foot is flat
       from 0.12 to 0.40 T. Before, it turns about the heel, and after, about the toe joint, with the toes flat.
-    - At all other times these points are above the ground, and leave and meet it gently: they are within a millimetre
-      of it for up to 0.036 T before and after their plants.
+    - At all other times these points are above the ground. They leave and meet it gently: for up to 0.036 T before and
+      after a plant they are within a millimetre of it.
     - Ankles and feet have continuous accelerations. Knees bend forward and are never straight.
 
     Parameters
     ----------
     seconds : float, default: 4
-        How long; the last frame is the last within it.
+        Duration of the clip, rounded down to whole frames.
     speed : float, default: 1.3
-        Metres a second.
+        Speed in metres per second.
     step : float, default: 0.7
-        Metres from the strike of one heel to that of the other.
+        Step length in metres, from the strike of one heel to that of the other.
     fps : float, default: 60
         Frames a second.
 

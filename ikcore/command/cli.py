@@ -90,7 +90,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_metrics(subcommands)
     _add_bake(subcommands)
 
-    command = subcommands.add_parser("demo", help="put the feet of a walk on stairs, show the rate, draw it")
+    help = "put the feet of a walk on stairs, print the speed, write a page of pictures"
+    command = subcommands.add_parser("demo", help=help)
     command.add_argument(
         "-o", "--output", type=_path, default="demo", metavar="DIR", help="the folder to write (default: demo)"
     )
@@ -99,13 +100,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_metrics(subcommands: Any) -> None:
-    command = subcommands.add_parser("metrics", help="measure how well feet stand: slide, sink, float, knees that pop")
+    help = "measure how much feet slide, sink and float, and how often knees pop"
+    command = subcommands.add_parser("metrics", help=help)
     _add_clips(command)
-    command.add_argument(
-        "--source", type=_path, metavar="CLIP", help="what they were made of: contacts are its, both are listed"
-    )
-    for option, what in (("ground", "what clips walk on"), ("source-ground", "what the source was made for")):
-        help = f"{what}, a file (default: a floor found under the feet); several are one ground"
+    help = "the clip before it was changed: its contacts are used, and both are listed"
+    command.add_argument("--source", type=_path, metavar="CLIP", help=help)
+    for option, what in (("ground", "the ground under the clips"), ("source-ground", "the ground under the source")):
+        help = f"{what}: a file (default: the floor that feet suggest). Repeat the option to add files to one ground"
         command.add_argument(f"--{option}", type=_path, metavar="FILE", action="append", default=[], help=help)
     _add_axes(command)
     help = "write a page of pictures about each clip into a folder"
@@ -117,28 +118,29 @@ def _add_metrics(subcommands: Any) -> None:
 def _add_bake(subcommands: Any) -> None:
     command = subcommands.add_parser("bake", help="put the feet of clips on the ground, and write the clips as BVH")
     _add_clips(command)
-    help = "what to stand on, an .obj, .gltf or .glb file; several are one ground"
+    help = "the ground: an .obj, .gltf or .glb file. Repeat the option to add files to one ground"
     command.add_argument("--ground", type=_path, metavar="FILE", action="append", required=True, help=help)
-    help = "the file to write, or a folder for many; never what is read"
+    help = "the file to write, or a folder for several clips. It must not be one of the clips"
     command.add_argument("-o", "--output", type=_path, metavar="OUT", required=True, help=help)
     help = "write a page of pictures about each clip into a folder"
     command.add_argument("--report", type=_path, metavar="DIR", help=help)
-    command.add_argument("--legs", type=_names, metavar="A,B", help="the legs that change, by name (default: all)")
-    help = "the first frame that changes, and the first one after (default: all)"
+    command.add_argument("--legs", type=_names, metavar="A,B", help="names of the legs to bake (default: all)")
+    help = "frames to bake: the first one, and the first one after them (default: all)"
     command.add_argument("--frames", type=_frames, metavar="A:B", help=help)
-    command.add_argument("--loop", action="store_true", help="clips are played over and over: last frame = first")
-    help = "the floor that clips were made on (default: auto, by the heights of their stances)"
+    command.add_argument("--loop", action="store_true", help="clips are loops: the last frame equals the first")
+    help = "the floor for which clips were made (default: auto, chosen by the heights of their stances)"
     command.add_argument("--source-floor", choices=("auto", "level", "ground"), default="auto", help=help)
     _add_axes(command)
     _add_work(command)
-    group = command.add_argument_group("preparation", "what is done to a clip before it is baked")
-    help = "whether in-place clips get root motion, as fast as their feet go (default: yes)"
+    group = command.add_argument_group("preparation", "changes of a clip before the bake")
+    help = "let in-place clips travel at the speed of their planted feet (default: yes)"
     group.add_argument("--root-motion", action=argparse.BooleanOptionalAction, default=True, help=help)
     group.add_argument("--denoise", action="store_true", help="remove capture noise from root and legs")
     help = "let strides change by up to this share of their length, so that feet land on treads; 0.4 suits most stairs"
     group.add_argument("--fit-strides", type=float, metavar="N", default=0.0, help=help)
-    group = command.add_argument_group("settings", "lengths are metres for a leg of 0.87 m; see docs/guide/bake.md")
-    help = "where to start from (default: default)"
+    units = "lengths are in metres for a leg of 0.87 m, angles in degrees; see docs/guide/bake.md"
+    group = command.add_argument_group("settings", units)
+    help = "values of the settings that are not given (default: default)"
     group.add_argument("--preset", choices=PRESETS, default="default", help=help)
     said = _said_of_settings()
     for field in dataclasses.fields(BakeSettings):
@@ -173,18 +175,21 @@ def _add_clips(command: argparse.ArgumentParser) -> None:
 
 
 def _add_axes(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--up", choices=("Y", "Z"), help="the axis that points up in clips (default: as legs stand)")
-    likely = "of metres, centimetres, inches, millimetres and the unit of the CMU library what suits the legs"
-    command.add_argument("--unit", type=_positive, metavar="M", help=f"metres in a unit of clips (default: {likely})")
-    command.add_argument("--ground-up", choices=("Y", "Z"), default="Y", help="the same of grounds (default: Y)")
+    command.add_argument("--up", choices=("Y", "Z"), help="up axis of clips (default: guessed from the legs)")
+    likely = "guessed from the leg length: m, cm, mm, inches, or the unit of the CMU library"
+    help = f"length unit of clips, in metres (default: {likely})"
+    command.add_argument("--unit", type=_positive, metavar="M", help=help)
+    command.add_argument("--ground-up", choices=("Y", "Z"), default="Y", help="up axis of grounds (default: Y)")
     command.add_argument(
-        "--ground-unit", type=_positive, default=1.0, metavar="M", help="the same of grounds (default: 1)"
+        "--ground-unit", type=_positive, default=1.0, metavar="M", help="length unit of grounds, in metres (default: 1)"
     )
 
 
 def _add_work(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    command.add_argument("--workers", type=_at_least_one, default=1, metavar="N", help="processes (default: 1)")
+    command.add_argument(
+        "--workers", type=_at_least_one, default=1, metavar="N", help="number of processes (default: 1)"
+    )
 
 
 def _metrics(options: argparse.Namespace) -> int:

@@ -27,25 +27,25 @@ _MODES = ("always", "never", "ground", None)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contacts:
-    """When points of the soles stand on the ground. `Contacts.detect` finds it.
+    """The contacts of points of the soles with the ground, over time. `Contacts.detect` finds them.
 
     Attributes
     ----------
     fps : float
         Frames a second.
     weights : dict of (str, str) to (frames,) array
-        By leg and point, "heel" or "ball": from 0, in the air, to 1, planted. More than 0.5 counts as contact.
+        Contact curves by leg and point ("heel" or "ball"): 0 in the air, 1 planted. More than 0.5 counts as contact.
     ground : dict of (str, str) to (frames,) array
-        How high the ground under the points is, along the up axis from 0; NaN where there is none.
+        Height of the ground below the points, along the up axis; NaN without ground.
     confidence : dict of (str, str) to float
         The share of frames without doubt: planted ones that are still and low by the measures of a clean clip, and
         others that are clearly not. All legs are in doubt while none is in contact for 0.1 s and the body does not
         fall: a contact has been missed. 1 for contacts that the user has given.
     treadmill : (frames, 3) array
-        The velocity that the root lacks in a clip that walks on the spot, horizontal, in units of length a second. It
-        is the opposite of the most frequent velocity of low points of the soles. Zeros if feet stand, the root
-        travels, the body goes over a foot that stands exactly, or the ground moves. It may vary over clips of 4 s and
-        more, if it does by more than 10 %.
+        The horizontal velocity that the root lacks in an in-place clip, in units of length per second. It is the
+        opposite of the most frequent velocity of low points of the soles. Zeros if feet stand, the root travels, the
+        body moves over a foot that stands exactly, or the ground moves. In clips of 4 s or more it varies over time if
+        it changes by more than 10 %.
 
     Examples
     --------
@@ -129,14 +129,14 @@ class Contacts:
         return cls(clip.fps, weights, below, dict(zip(names, sure, strict=True)), -found.belt + 0)
 
     def planted(self, leg: str, point: str | None = None) -> Mask:
-        """In which frames a leg is in contact.
+        """The frames in which a leg is in contact.
 
         Parameters
         ----------
         leg : str
-            Its name.
+            The name of the leg.
         point : {"heel", "ball"}, optional
-            Of its sole (default: any).
+            A point of the sole (default: any).
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Contacts:
         Returns
         -------
         (n, 2) array of int
-            Of each its first frame, and the first one after it.
+            The first frame of each interval, and the first one after it.
         """
         return runs(self.planted(leg, point))
 
@@ -177,14 +177,14 @@ class Contacts:
 
     @property
     def travel(self) -> Array:
-        """How far the root of an in-place clip should have come (frames, 3); zeros of others."""
+        """Displacement that the root of an in-place clip lacks (frames, 3); zeros for other clips."""
         if not self.treadmill.any():
             return np.zeros_like(self.treadmill)
         steps = (self.treadmill[1:] + self.treadmill[:-1]) / (2 * self.fps)
         return np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)
 
     def at_rest(self) -> Contacts:
-        """The same contacts of a clip that has got its root motion."""
+        """The same contacts for the clip with its root motion added."""
         return Contacts(self.fps, self.weights, self.ground, self.confidence, np.zeros_like(self.treadmill))
 
     def __repr__(self) -> str:

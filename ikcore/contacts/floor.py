@@ -35,9 +35,9 @@ class _Leg(NamedTuple):
 def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
     """How much higher than the level floor each leg stands (frames,): on stairs that the clip has climbed.
 
-    A foot stands elsewhere where it is still and not only hangs in the air: no other foot is lower meanwhile for 0.3 s,
-    or the body moves over it by 0.1 m.
-    Between two stances the floor rises or falls steadily, for both legs of a pair.
+    A still foot counts as standing on another level if it does not only hang in the air. This is so if no other foot is
+    lower for 0.3 s meanwhile, or if the body moves over it by 0.1 m. Between two stances the floor rises or falls
+    steadily, for both legs of a pair.
     """
     legs = [_leg(tracks, heights, still, name) for name in tracks.legs()]
     stood = {leg.name: _stances(leg, legs, tracks) for leg in legs}

@@ -29,7 +29,7 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
     Returns
     -------
     (n, 2) array of int
-        Of each its first frame, and the first one after it.
+        The first frame of each interval, and the first one after it.
 
     Examples
     --------

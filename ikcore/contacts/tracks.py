@@ -48,13 +48,13 @@ class Tracks:
     axis : int
         Which coordinate is height.
     keys : list of Key
-        For each point which contact it tells: several may tell one.
+        The contact that each point belongs to. Several points may belong to one contact.
     places : (points, frames, 3) array
-        Where they are in the world.
+        Positions of the points in the world.
     on_ground : (points, frames, 3) array
-        The same relative to what carries them; the same array on ground at rest.
+        Positions relative to the moving ground; the same array on ground at rest.
     ground : (points, frames) array
-        How high the ground under them is; NaN where there is none, 0 if none is given.
+        Height of the ground below the points: NaN without a hit, 0 if no ground is given.
     scales : (points,) array
         The length of their leg, relative to 0.87 m.
     hips : (frames, 3) array
@@ -185,9 +185,9 @@ def _stood_on(ground: Ground, clip: Clip, places: Array, scales: Array) -> tuple
 
 
 def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Array | float, *, sunk: bool = False) -> Surface:
-    """The ground under points in a clip, of legs that are so many times 0.87 m long.
+    """The ground below points of a clip. `sizes` is the leg length of each point, relative to 0.87 m.
 
-    Where there is none it is looked for higher up, if feet may have sunk far into it.
+    If feet may have sunk far into the ground (`sunk`), points without a hit are searched from higher up.
     """
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up!r}")
@@ -196,7 +196,7 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Array | floa
 
 
 def _filled(found: Surface, other: Surface) -> Surface:
-    """With another surface where nothing was found."""
+    """The surface `found`, filled up by `other` at points without a hit."""
     hit, wide = found.hit, found.hit[..., np.newaxis]
     return Surface(
         hit | other.hit,

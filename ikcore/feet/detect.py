@@ -31,7 +31,7 @@ class Feet:
     Parameters
     ----------
     legs : tuple of Leg
-        All with different names.
+        The legs. Their names differ.
 
     Examples
     --------
@@ -74,8 +74,8 @@ class Feet:
 
         Soles are measured where the feet are flat: in frames of the clip in which they are low and still, without a
         clip at rest. Paws are measured at rest if the rest pose stands, because no clip shows which way they point. The
-        height of the lowest joint decides where the floor is, for a leg of 0.87 m: up to 0.08 m it is at height 0, from
-        0.16 m on it is as far below that joint as at rest, with a gradual transition. Heel and sides have usual
+        height of the lowest joint decides where the floor is. Up to 0.08 m, for a leg of 0.87 m, the floor is at height
+        0. From 0.16 m on it is as far below that joint as at rest. The transition is gradual. Heel and sides have usual
         proportions unless there are vertices. An animal that walks on its toes has no heel.
 
         Parameters

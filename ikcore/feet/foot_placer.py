@@ -65,7 +65,7 @@ class FootPlacer:
         How fast changes of a planned swing and errors at landing fade.
 
     clearance : float, default: 0.07 m
-        Between the path of the toe and obstacles; at least 0.03 m.
+        Distance between the path of the toe and obstacles; at least 0.03 m.
 
     max_step : float, default: 0.5 m
         Ground farther above or below the present support is ignored.
@@ -74,13 +74,13 @@ class FootPlacer:
         Steeper ground is ignored.
 
     align : float, default: 1
-        Share of the slope that the sole takes.
+        Share of the slope to which the sole turns.
 
     max_pitch, max_roll : float, default: 40 and 20 degrees in radians
         Greatest slope of the sole, from heel to toe and across.
 
     pelvis_half_life : float, default: 0.075 s
-        Of the pelvis spring.
+        Half-life of the pelvis spring.
 
     pelvis_max_offset : float or None, default: None
         Greatest offset of the pelvis, in metres; None: no bound.
@@ -95,7 +95,7 @@ class FootPlacer:
         Share of the slope by which the body leans.
 
     lean_half_life : float, default: 0.2 s
-        Of the lean, and of the estimated velocity.
+        Half-life of the springs of the lean and of the estimated velocity.
 
     Examples
     --------
@@ -191,12 +191,12 @@ class FootPlacer:
         Parameters
         ----------
         points, dt, **inputs
-            As of `step`, without `ground` and `hits`.
+            The arguments of `step`, without `ground` and `hits`.
 
         Returns
         -------
         FootRays
-            20 a foot; those that are not chosen need not be cast.
+            20 rays per foot; rays that are not chosen need not be cast.
         """
         job = self._job(points, dt, **inputs)
         self._run(_core.foot_rays, job, 1)
@@ -222,7 +222,7 @@ class FootPlacer:
         grounded: ArrayLike | None = None,
         workers: int | None = 1,
     ) -> PlacedFeet:
-        """Go on by one frame.
+        """Advance by one frame.
 
         Parameters
         ----------
@@ -238,15 +238,15 @@ class FootPlacer:
             The ground, whose rays are cast here.
 
         hits : (points, normals), optional
-            In its place: of the rays that `rays` returns the hits (count, legs, rays, 3), in world space; NaN if
-            nothing was hit. Without ground and hits there is no ground.
+            Hits of the rays that `rays` returns, in place of a ground: (count, legs, rays, 3), in world space, NaN
+            without a hit. Without `ground` and `hits` there is no ground.
 
         contacts : (count, legs) array_like, optional
-            A curve for every foot: planted above 0.5. NaN, or by default: speed and height decide.
+            A contact value for every foot: planted above 0.5. NaN, or by default: found from speed and height.
 
         landings, landing_times : (count, legs, 3) and (count, legs) array_like, optional
-            Where the toe lands next in the animation, and in how many seconds: `landings_ahead` has them from a clip.
-            NaN, or by default: from the velocity.
+            The position where the toe lands next in the animation, and the time until then in seconds. `landings_ahead`
+            has both for a clip. NaN, or by default: estimated from the velocity.
 
         hinges : (count, legs, 3) array_like, optional
             World axes of the knees, as in `two_bone`. Give them if knees may be straight.
@@ -258,13 +258,13 @@ class FootPlacer:
             Height of the ground in the animation, above the origin (default 0).
 
         velocity : (count, 3) array_like, optional
-            Of the characters (default: that of their hips, smoothed).
+            Velocity of the characters (default: the smoothed velocity of their hips).
 
         stride : float or (count,) array_like, optional
             Scale of strides along the velocity (default 1).
 
         grounded : bool or (count,) array_like, optional
-            False for characters in the air, whose feet keep to the animation (default True).
+            False for characters in the air, whose feet follow the animation (default True).
 
         workers : int or None, default: 1
             Number of threads, None for all cores. The result is the same to the bit.

@@ -84,7 +84,7 @@ class Leg:
 
     @property
     def free(self) -> bool:
-        """Whether it is a foot without a leg."""
+        """True for a foot without a leg."""
         return self.hip is None
 
     @property

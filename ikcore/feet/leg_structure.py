@@ -195,8 +195,8 @@ def _lies_flat(skeleton: Skeleton, seen: Stance, limb: list[int]) -> bool:
 def _free(skeleton: Skeleton, seen: Stance, flat: list[list[int]]) -> list[Chain]:
     """The feet among limbs that lie flat: the first joint called a foot, as others may be controls; else the first.
 
-    If none lie flat on one side, for example because a foot is lifted at rest, a left and a right joint called foot are
-    taken if their parents carry all joints of such names.
+    A foot that is lifted at rest, for example, does not lie flat. If no limb of one side lies flat, a left and a right
+    joint called foot are taken. Their parents have to carry all joints of such names.
     """
     called = [joint for joint, name in enumerate(skeleton.names) if not _FOOT.isdisjoint(words(name))]
     feet = [next((joint for joint in limb if joint in called), limb[0]) for limb in flat]

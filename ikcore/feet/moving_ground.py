@@ -22,7 +22,7 @@ def carried_back(
     Parameters
     ----------
     ground : Ground
-        With the same frames.
+        The ground, with the frames of the clip.
     surface : Surface
         The ground below the points.
     sole : (frames, points, 3) array

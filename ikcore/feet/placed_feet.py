@@ -1,4 +1,4 @@
-"""What a foot placer returns: rays to cast, and placed feet."""
+"""The results of a foot placer: rays to cast, and placed feet."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class FootRays:
     Attributes
     ----------
     origins : (count, legs, rays, 3) array
-        Where they start, in world space.
+        Start points of the rays, in world space.
 
     lengths : (count, legs, rays) array
-        How far they reach.
+        Lengths of the rays.
 
     chosen : (count, legs, rays) array of bool
         True if this frame needs the ray.

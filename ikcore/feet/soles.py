@@ -23,8 +23,8 @@ from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 
-# Shares of the horizontal distance from the ankle to the tip of the toe (anthropometric tables: the ankle is above a
-# fifth of the foot, the ball at two thirds, and a foot is about 0.36 of its length wide).
+# Shares of the horizontal distance from the ankle to the tip of the toe. Anthropometric tables have the ankle above a
+# fifth of the foot length and the ball at two thirds. A foot is about 0.36 of its length wide.
 _HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22  # heel behind the ankle, ball in front of it, half of the width
 _TIPTOE = 2.0  # least height of the ankle above the ball, over their horizontal distance, of a foot on its toes
 _STANDS, _SEEN = 8, 200  # a foot is taken to be flat in one frame of so many; at most so many frames are used

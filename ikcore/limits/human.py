@@ -21,7 +21,7 @@ def human_arm(side: str) -> dict[str, Limit]:
     Parameters
     ----------
     side : {"left", "right"}
-        Which arm.
+        Side of the arm.
 
     Returns
     -------

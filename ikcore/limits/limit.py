@@ -49,14 +49,16 @@ class Limit:
     lowest, highest : tuple of 3 floats
         For an Euler box: the bounds of the angle about each of `axes`.
     stiffness : tuple of 3 floats
-        About the axes of the frame: 0 moves freely, 1 does not move. For ``dls`` and ``ccd``.
+        Resistance to turns about the axes of the frame: 0 none, 1 the joint does not turn. For ``dls``, its relatives,
+        ``full_body`` and ``ccd``.
     position : tuple of 2 tuples of 3 floats, or None
         If given, the joint slides. Lowest and highest translation relative to its offset, in the space of its parent;
         an infinite one is no bound. None: the translation stays as in the pose.
     speed : tuple of 2 floats
-        Largest speed of the joint, in radians a second, and of its sliding, in lengths a second; infinite: unlimited.
+        Largest speed of the joint: of its rotation in radians per second, and of its translation in lengths per second.
+        Infinite: unlimited.
     acceleration : tuple of 2 floats
-        Largest change of these in a second.
+        Largest change of these speeds per second.
     cones : tuple of pairs
         For a kusudama: the direction of the middle of every cone, 3 floats, in the frame, and the angle from there to
         its side.
@@ -116,7 +118,7 @@ class Limit:
 
     @property
     def is_timed(self) -> bool:
-        """Whether a speed or an acceleration bounds it.
+        """True if the limit has a speed or an acceleration.
 
         >>> Limit.free(speed=2).is_timed, Limit.free().is_timed
         (True, False)
@@ -138,17 +140,17 @@ class Limit:
         Parameters
         ----------
         stiffness : float or (3,) array_like, default: 0
-            Resistance of the joint to motion about each axis of the limit: 0 none, 1 it does not move. For ``dls``,
-            which distributes motion, and ``ccd``; other methods refuse it. It does not change what is allowed.
+            Resistance of the joint to turns about each axis of the limit: 0 none, 1 the joint does not turn. It does
+            not change which rotations are allowed. For ``dls``, its relatives, ``full_body`` and ``ccd``; other methods
+            raise an error.
         position : (2, 3) array_like, optional
             If given, the joint slides. Lowest and highest translation relative to its offset, in the space of its
             parent; an axis with equal bounds is fixed. It is never relative to the input pose: for a root without an
-            offset this is a range in the world. Infinite: unlimited. For ``fabrik``, ``ccd`` and ``dls``; others refuse
-            it.
+            offset it is a range in the world. Infinite: unlimited. Methods without sliding joints raise an error.
         speed, acceleration : float or (float, float), optional
-            Largest speed of the joint from frame to frame, in radians a second, and its largest change in a second. The
-            second of a pair is the same for sliding, in lengths; one number is for both. They hold in sequences with
-            ``fps`` and are no part of what is allowed.
+            Largest speed of the joint in radians per second, and largest change of the speed per second. The second of
+            a pair is for the translation of a sliding joint, in lengths; one number is for both. They hold between
+            the frames of a sequence with ``fps``, and do not change which rotations are allowed.
 
         Examples
         --------
@@ -262,8 +264,8 @@ class Limit:
     ) -> Limit:
         """The axis leans by different angles to four sides, and twists within a range.
 
-        Between the sides, the sine of half the angle is bounded by an ellipse. The axis is brought back to the nearest
-        point of it.
+        Between the four directions, the sine of half the angle is bounded by an ellipse. An axis outside is moved to
+        the nearest point of the ellipse.
 
         Parameters
         ----------
@@ -345,8 +347,8 @@ class Limit:
     ) -> Limit:
         """The axis stays within a sequence of cones, or on the path from one to the next, and twists within a range.
 
-        A path is the region between two circles that touch both its cones; it narrows with smaller cones. If one cone
-        contains the other, there is none. If both together span half a turn, the cones overlap.
+        A path is the region between two circles that touch both its cones; it narrows with smaller cones. There is no
+        path if one cone contains the other, or if their angles add up to half a turn or more: they then overlap.
 
         Parameters
         ----------
@@ -386,7 +388,7 @@ class Limit:
     def project(self, q: ArrayLike) -> Array:
         """The nearest allowed rotations.
 
-        Allowed rotations, and those outside by no more than rounding, keep their bits. Projecting twice is therefore
+        Allowed rotations keep their bits, and so do those outside by round-off only. Projecting twice gives the bits of
         projecting once. The result has the same sign as the input. A ball and a kusudama keep the twist as near as
         possible first, then the swing. All other kinds give the rotation that is fewest radians away. After a swing of
         half a turn, a joint counts as not twisted.
@@ -433,7 +435,7 @@ class Limit:
         return projected, violation
 
     def parameters(self) -> tuple[float, ...]:
-        """The numbers, in the order of an ik_limit (ik.h), and the number of cones.
+        """The numbers of the limit in the order of ik_limit (ik.h), and the number of cones.
 
         >>> Limit.locked().parameters()[:5]
         (1, 1.0, 0.0, 0.0, 0.0)
@@ -474,7 +476,7 @@ class Limit:
     def sample(self, n: int, seed: int = 0) -> Array:
         """Draw allowed rotations uniformly: equal volumes of rotations are equally likely.
 
-        A rotation of an Euler box that two sets of angles in it describe is twice as likely. The numbers are the same
+        In an Euler box, a rotation with two sets of angles in the box is twice as likely. The numbers are the same
         on every machine and with every version of NumPy.
 
         Parameters

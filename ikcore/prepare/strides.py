@@ -2,8 +2,9 @@
 
 A person on stairs takes steps as long as one tread, or two. A walk made on a level floor keeps its own step length:
 feet land on edges, some strides climb two steps and others none, and the body surges. Here every footfall is moved
-along the path of the body. Among all choices that change no stride by more than the allowed share, the best is found
-exactly, as the cost of a footfall depends only on itself and the one before (R. Bellman, "Dynamic Programming", 1957).
+along the path of the body. Strides change by at most the allowed share. The best choice is found exactly by dynamic
+programming, because the cost of a footfall depends only on itself and the one before (R. Bellman, "Dynamic
+Programming", 1957).
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ class FittedStrides:
     Attributes
     ----------
     clip : Clip
-        With the new step lengths; the same object as before if none changed.
+        The clip with the new step lengths; the given object if none changed.
     shares : (strides,) array
         The new length of each stride relative to the old one.
     drag : float
-        How far planted feet are dragged at most, for a leg of 0.87 m. The bake plants them again, if `unlock` of its
-        settings allows more by that.
+        Largest distance in metres by which planted feet slide in the new clip, for a leg of 0.87 m. Add it to `unlock`
+        of the settings, so that the bake plants these feet again.
 
     Examples
     --------

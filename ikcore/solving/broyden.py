@@ -23,11 +23,17 @@ from ikcore.solving.validate import tasks_of
 Array = NDArray[Any]
 
 _OPTIONS = (
-    Option("iterations", 200, 0, 1_000_000, "how many steps at most"),
-    Option("refresh", 5, 1, 1_000_000, "steps between two Jacobians from the pose; None: one at the start", True),
-    Option("damping", 0.07, 1e-6, 1e3, "of a step, as a share of the longest reach"),
-    Option("max_error", 0.15, 1e-6, 1e3, "how much of an error counts in a step, as a share of the longest reach"),
-    Option("max_step", np.pi / 4, 1e-6, np.pi, "how far a step turns a joint, radians"),
+    Option("iterations", 200, 0, 1_000_000, "largest number of iterations"),
+    Option("refresh", 5, 1, 1_000_000, "iterations between two exact Jacobians; None: one at the start", True),
+    Option("damping", 0.07, 1e-6, 1e3, "damping of a step, as a share of the longest reach"),
+    Option(
+        "max_error",
+        0.15,
+        1e-6,
+        1e3,
+        "largest error per iteration, as a share of the longest reach: others are cut",
+    ),
+    Option("max_step", np.pi / 4, 1e-6, np.pi, "largest turn of a joint per iteration, in radians"),
 )
 
 
@@ -47,7 +53,7 @@ def broyden(
 ) -> tuple[Pose, Any]:
     """Solve by damped least squares whose Jacobian is learned: each step corrects it by the change that it caused.
 
-    Between two computations of the Jacobian, by Broyden's rule, ``J += (ds - J dq) dq' / |dq|^2``. A hinge or a slide
+    Between two exact Jacobians, Broyden's rule updates it: ``J += (ds - J dq) dq' / |dq|^2``. A hinge or a slide
     that would leave its range is set to its end, and the others are solved again without it. Weights do not count.
 
     Examples

@@ -39,9 +39,9 @@ Proposal = Pose | tuple[Pose, Any]
 def custom_method(
     *, takes: Collection[str], reaches: bool = False, clip: bool = False, options: Sequence[Option] = ()
 ) -> Callable[[Callable[..., Proposal]], Callable[..., Solution]]:
-    """Enter a Python function into the table of methods, under its name, for `solve`, `Solver` and `stages`.
+    """Add a Python function to the table of methods, under its name, for `solve`, `Solver` and `stages`.
 
-    A second method of the same name replaces the first. A process that unpickles a `Solver` must have entered it too.
+    A second method of the same name replaces the first. A process that unpickles a `Solver` must have added it too.
 
     The function is called as ``name(skeleton, pose, goals, **own)``. The pose has one leading axis, the items; with
     ``clip=True`` two, frames and items. The arrays of the goals have the same leading axes. No item has a NaN.
@@ -52,8 +52,9 @@ def custom_method(
     Parameters
     ----------
     takes : collection of str
-        The goals and limits that the method takes, in the words of `Method.takes`: ``"Reach position"``, ``"limit"``.
-        All others are refused. Limits hold in any case: rotations outside are moved to the nearest allowed ones.
+        The goals and limits that the method supports, in the words of `Method.takes`: ``"Reach position"``,
+        ``"limit"``. All others raise an error. Limits hold in any case: rotations outside are moved to the nearest
+        allowed ones.
     reaches : bool, optional
         Whether it reaches all goals that can be reached.
     clip : bool, optional

@@ -56,8 +56,8 @@ def follow(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpa
 def circle(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], **shared: Unpack[SharedOptions]) -> Solution:
     """Lay a chain on the arc from its base to the target: all joints on one circle, reached to rounding.
 
-    For one chain without limits. It is bent to the side where it is bent now, or to that of the goal's pole; how else
-    it comes in does not matter. Iterations end when the arc is closed, usually after four, whatever the tolerance.
+    For one chain without limits. The result depends only on the bend direction of the start pose, or on the pole of the
+    goal. Iterations end when the arc is closed, usually after four, for any tolerance.
 
     Examples
     --------
@@ -86,10 +86,11 @@ def spring(
     root_ratio: float = 0.5,
     **shared: Unpack[IteratedOptions],
 ) -> Solution:
-    """Solve by springs along the bones of a chain, and where wanted from its joints to tip and base, which shape it.
+    """Shape a chain by springs along its bones, and optional springs from its joints to tip and base.
 
-    For one chain without limits. The more bones, the more iterations, about the square. Springs to tip and base bring
-    it near the target, but usually not onto it; another method can do the rest (`stages`).
+    For one chain without limits. The number of iterations grows with about the square of the number of bones. Springs
+    to tip and base bring the tip near the target, but usually not onto it. Another method can reach it afterwards
+    (`stages`).
 
     Examples
     --------
@@ -126,9 +127,9 @@ def ccd(
     bounce: bool = False,
     **shared: Unpack[IteratedOptions],
 ) -> Solution:
-    """Solve by cyclic coordinate descent: one joint after the other turns what it carries to the target.
+    """Solve by cyclic coordinate descent: one joint after the other turns its effectors towards their targets.
 
-    Each turn is the best that one joint can do. Curls from the tip, and near full reach it is slow.
+    Each turn is the best one for that joint. The method curls chains from the tip, and is slow near full reach.
 
     Examples
     --------

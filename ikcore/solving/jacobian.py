@@ -74,11 +74,11 @@ def transpose(
     project: bool = False,
     **shared: Unpack[IteratedOptions],
 ) -> Solution:
-    """Solve by the transpose of the Jacobian: errors pull at joints like forces; the step length is the best one.
+    """Solve by the transpose of the Jacobian: errors act on joints like forces, with the optimal step length.
 
     No equations are solved, so it is always stable. It is slow if some directions move much farther than others, as
-    near full reach. Use `dls` to reach targets, and this method for comparisons. Several `loops` make it feedback
-    inverse kinematics: residual errors pull again before joints turn.
+    near full reach. Use `dls` to reach targets, and this method for comparisons. Residual errors are fed back before
+    joints turn if `loops` is above 1 (feedback inverse kinematics).
 
     Examples
     --------
@@ -209,7 +209,7 @@ def sdls(
     project: bool = False,
     **shared: Unpack[WithNullSpace],
 ) -> Solution:
-    """Solve by selectively damped least squares: each singular vector turns joints no farther than it helps.
+    """Solve by selectively damped least squares: each singular vector has a damping of its own.
 
     The step is full where joints work together, and nearly 0 where they work against each other, as near singular
     poses. It needs no damping constant, follows targets out of reach without jitter, and takes more iterations than
@@ -244,10 +244,10 @@ def gauss_seidel(
     max_error: float | None = None,
     **shared: Unpack[IteratedOptions],
 ) -> Solution:
-    """Solve by projected Gauss-Seidel: one turn after the other takes its best value for the present other ones.
+    """Solve by projected Gauss-Seidel: one turn after the other is set to its best value, with the others fixed.
 
-    It solves the equations of `dls` without building them. Limits and `max_step` are bounds of the step, so that a
-    joint at its limit leaves the rest to others. Without limits it is plain Gauss-Seidel (Kenwright).
+    It solves the equations of `dls` without building them. Limits and `max_step` are bounds of the step, so that
+    other joints replace the motion of a joint at its limit. Without limits it is plain Gauss-Seidel (Kenwright).
 
     Examples
     --------
@@ -325,8 +325,8 @@ def newton(
 ) -> Solution:
     """Solve by Newton's method: like `dls`, but with all second derivatives of the squared position error.
 
-    If an error remains, beyond reach or between goals in conflict, its last steps converge as fast as those of `dls` do
-    where all goals are reached. A Newton step that would increase the error is replaced by a step of `dls`.
+    It converges fast even if an error remains, for targets out of reach or goals in conflict. There `dls` converges
+    slowly. A Newton step that would increase the error is replaced by a step of `dls`.
 
     Examples
     --------

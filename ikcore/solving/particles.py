@@ -25,9 +25,9 @@ from ikcore.solving.validate import tasks_of
 Array = NDArray[Any]
 
 _OPTIONS = (
-    Option("iterations", 60, 0, 1_000_000, "how many steps"),
-    Option("count", 500, 2, 1_000_000, "how many particles an item has"),
-    Option("seed", 0, 0, 2**31 - 1, "another seed gives other noise"),
+    Option("iterations", 60, 0, 1_000_000, "number of iterations"),
+    Option("count", 500, 2, 1_000_000, "number of particles per item"),
+    Option("seed", 0, 0, 2**31 - 1, "seed of the noise"),
 )
 # First and last iteration; the values in between are a geometric sequence.
 _SPREAD = (0.15, 0.005)  # standard deviation of the noise, as a share of a coordinate's range

@@ -58,7 +58,7 @@ class Option:
         return None if value is None and self.may_be_none else self.number(value)
 
     def number(self, value: Any) -> float:
-        """The same of a value that is not None."""
+        """The value for the core of a value that is not None."""
         number = _number_of(self.kind, value)
         or_none = " or None" * self.may_be_none
         if number is None:
@@ -227,8 +227,8 @@ workers : int or None, optional
 """,
     "sequence": """\
 sequence : bool, optional
-    Axis 0 is time: each frame starts from the correction of the frame before, added to the animated pose. The
-    correction fades where no goal asks for it (see `release`). Limits of speed and acceleration hold.
+    Axis 0 is time: each frame starts from the animated pose plus the correction of the frame before. The correction
+    fades if no goal needs it (see `release`). Limits of speed and acceleration hold.
 """,
     "fps": """\
 fps : float, optional
@@ -236,10 +236,9 @@ fps : float, optional
 """,
     "release": """\
 release : float, optional
-    In a sequence, the seconds in which a correction falls to a tenth where no goal asks for it: a released hand returns
-    to the animated pose, with a thousandth left after three times that. 0: each frame starts from the animated pose.
-    ``math.inf``: corrections stay. Default: 0.25 if the pose has frames of its own; infinite if one pose is given for
-    all frames. Without `fps` it is 30 frames per second.
+    In a sequence, the time in seconds after which a tenth of a correction is left if no goal needs it: a released hand
+    returns to the animated pose. 0: each frame starts from the animated pose. ``math.inf``: corrections stay. Default:
+    0.25 if the pose has a frame axis; infinite if one pose is given for all frames. `fps` is taken as 30 if not given.
 """,
     "history": """\
 history : bool, optional

@@ -23,9 +23,9 @@ from ikcore.solving.validate import checked_goals, moves_joints
 
 
 def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "auto", **options: Any) -> Solution:
-    """Solve with the method of that name, like its typed function, or with the method that goals and limits need.
+    """Solve with a method given by name, or with the method that goals and limits need.
 
-    ``"auto"`` takes the first of these that takes the goals, the limits and the options:
+    ``"auto"`` chooses the first of these methods that supports the goals, the limits and the options:
 
     - `two_bone` for limbs of two bones without limits whose goals are a position and a pole;
     - `aim` for single joints that look at a position;
@@ -33,7 +33,7 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
     - `dls` for everything else, and `ccd` where joints have caps.
 
     The choice depends on the kinds of goals, the skeleton and the names of options, never on target values.
-    `Solution.method` has its name.
+    `Solution.method` is the name of the method.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ _DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
 class Solver:
     """A solve as a function of arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
 
-    It pickles. A call takes local rotations (..., joints, 4), with ``translations=True`` local translations
-    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
-    and influences (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide or bones
-    stretch local translations (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named
-    here are the core dimensions, all others broadcast.
+    It can be pickled. The arguments of a call are local rotations (..., joints, 4), with ``translations=True`` also
+    local translations (..., joints, 3), then an array for each ellipsis in the goals, in order. These are positions
+    (..., 3), rotations (..., 4), weights and influences (...), and poles (..., 3). A call returns local rotations (...,
+    joints, 4), errors (...) and status (...), as in `Solution`. If joints slide or bones stretch, local translations
+    (..., joints, 3) follow the rotations. The named axes are the core dimensions; all others broadcast.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ class Solver:
     method : str, optional
         One of `methods`, or ``"auto"``, as in `solve`. The attribute has the name of the chosen method.
     translations : bool, optional
-        Whether poses have translations.
+        True if poses have translations.
     **options
-        Those of the method.
+        Options of the method.
 
     Examples
     --------

@@ -162,10 +162,10 @@ def stages(
         Axis 0 is time. In iterative stages each frame starts from the correction of the frame before, added to the
         animated pose.
     fps : float, optional
-        Frames per second, for `release` and for limits of speed or acceleration. Closed forms do not keep such limits:
-        in a sequence they may not move joints that have them.
+        Frames per second, for `release` and for limits of speed or acceleration. Closed forms do not support such
+        limits: in a sequence they may not move joints that have them.
     release : float, optional
-        Seconds in which a correction falls to a tenth where no goal asks for it, as in iterative methods.
+        Time in seconds after which a tenth of a correction is left if no goal needs it, as in iterative methods.
     goal_errors : bool, optional
         Return the errors of every goal.
     strict : bool, optional
@@ -175,8 +175,8 @@ def stages(
     Returns
     -------
     Solution
-        The pose after the last stage. Errors are the largest over the goals of all stages, iterations the sum over all
-        stages, and there is one status.
+        The pose after the last stage. Errors are the largest over the goals of all stages. Iterations are the sum
+        over all stages. There is one status.
 
     Examples
     --------

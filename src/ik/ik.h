@@ -821,8 +821,8 @@ typedef struct ik_options {
       "share by which joints return to their preferred rotation (usually rest) per iteration, as far as goals leave "  \
       "them free")                                                                                                     \
     X(manipulability, 0, 0, 1,                                                                                         \
-      "how far joints turn, as far as goals leave them free, to where they move the goals best: radians for a slope "  \
-      "of 1 of the logarithm of manipulability")                                                                       \
+      "how far joints turn to increase manipulability, as far as goals leave them free: radians per unit slope "       \
+      "of its logarithm")                                                                                              \
     X(settle, 0, 0, 1,                                                                                                 \
       "iterate until posture and manipulability converge too: closed paths of targets give closed paths of "           \
       "joints (extended Jacobian)")
@@ -835,14 +835,14 @@ typedef struct ik_options {
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_transpose(X)                                                                                     \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(loops, 1, 1, 1000000, "how often residual errors pull again before joints turn (feedback, without any inverse)") \
+    X(loops, 1, 1, 1000000, "number of times that residual errors are fed back before joints turn")                    \
     IK_STEPS(X, 0.5)                                                                                                   \
     IK_GAIN(X)                                                                                                         \
     IK_PROJECT(X)
 #define IK_OPTIONS_OF_pinv(X)                                                                                          \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(truncation, 0.01, 0, 1, "singular values below this share of the largest one are left out, or damped")           \
-    X(filtering, 0, 0, 1e6, "damping of the smallest of these, in mean bones; 0: they are left out")                   \
+    X(truncation, 0.01, 0, 1, "singular values below this share of the largest are dropped, or damped")                \
+    X(filtering, 0, 0, 1e6, "damping of the smallest singular values, in mean bones; 0: they are dropped")             \
     IK_STEPS(X, 0.5)                                                                                                   \
     IK_GAIN(X)                                                                                                         \
     IK_PROJECT(X)                                                                                                      \
@@ -863,14 +863,14 @@ typedef struct ik_options {
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_gauss_seidel(X)                                                                                  \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(sweeps, 20, 1, 1000000, "sweeps per iteration, in which every turn takes its best value for the other ones")     \
+    X(sweeps, 20, 1, 1000000, "sweeps per iteration; each sets every turn to its best value, others fixed")            \
     X(damping, 0, 0, 1e6, "damping, in mean bones; 0: chosen in every iteration (Nielsen)")                            \
     IK_STEPS(X, 1)
 #define IK_OPTIONS_OF_sns(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(scaling, 1, 0, 1,                                                                                                \
-      "if limits prevent the whole step, go less far but straight to the targets. Otherwise as near as possible "      \
-      "(IKTC)")                                                                                                        \
+      "if limits prevent the whole step, take a shorter step straight to the targets. Otherwise take the step that "   \
+      "comes nearest (IKTC)")                                                                                          \
     IK_STEPS(X, 0.5)                                                                                                   \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_newton(X)                                                                                        \
@@ -887,14 +887,14 @@ typedef struct ik_options {
     X(sweeps, 20, 0, 1000000,                                                                                          \
       "number of sweeps over goals, joints and limits, before the finish by damped least squares")                     \
     X(sub_sweeps, 0, 0, 1000000,                                                                                       \
-      "number of sweeps over every single limb, up to its branching joint, before each of these")                      \
+      "number of sweeps over every single limb, up to its branching joint, before each sweep")                         \
     X(relaxation, 1.3, 0.1, 1.9,                                                                                       \
       "share of its error that each goal, joint and limit removes at a time (over-relaxation above 1)")                \
-    X(max_angle, 0.5235987755982988, 1e-6, 4, "largest turn of a body by one of these, in radians")                    \
+    X(max_angle, 0.5235987755982988, 1e-6, 4, "largest turn of a body by a goal, joint or limit, in radians")          \
     X(inertia, 10, 1e-3, 1e6, "factor of the inertia of all bodies; chains become stiffer with it")                    \
     X(pre_pull, 1, 0, 1, "share of the mean offset to the goals by which a sliding root moves at first")               \
-    X(pre_pull_turn, 0, 0, 1, "share of the turn that brings all effectors nearest to their goals, likewise")          \
-    X(pull_chain, 0, 0, 1, "share of its turn towards its goal that every limb makes at first")                        \
+    X(pre_pull_turn, 0, 0, 1, "share of the turn that brings all effectors nearest to their goals, at first")          \
+    X(pull_chain, 0, 0, 1, "share of the turn towards its goal that every limb makes at first")                        \
     IK_STEPS(X, 1)
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \

@@ -423,7 +423,7 @@ def test_ground_that_is_not_there(tmp_path, capfd):
     assert bpy.ops.ikcore.bake_feet(**options) == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked" in text
-    assert "Step 2 is hidden or has no faces: it is no ground. Empty is hidden" in text
+    assert "Step 2 is hidden or has no faces: it is not used as ground. Empty is hidden" in text
 
 
 def test_back_to_the_original_is_a_change(tmp_path, capfd):

@@ -140,7 +140,7 @@ REFUSALS = {
     "empty collection": (empty_collection, {"ground": "COLLECTION", "ground_collection": "Stage"}, "is empty"),
     "flat normal": (nothing, {"ground": "PLANE", "plane_normal": (0, 0, 0)}, "expected three numbers with a length"),
     "unknown pelvis": (nothing, {"pelvis_bone": "x"}, "walk has no pelvis bone x"),
-    "foreign sole": (foreign_sole, {}, "The heel of left is on no bone of that leg: press Detect Sole again"),
+    "foreign sole": (foreign_sole, {}, "The heel of left is not on a bone of that leg: press Detect Sole again"),
     "strange sole": (strange_sole, {}, "The sole of left has no thumb: press Detect Sole again"),
     "sole nowhere": (sole_nowhere, {}, "The heel of left has no finite location: press Detect Sole again"),
     "constraint": (constraint, PLANE, "LeftLeg has constraint Limit: mute or apply it first"),

@@ -363,5 +363,5 @@ def test_another_ikcore_in_the_way(archive, tmp_path):
     (other / "__init__.py").write_text('__version__ = "0.0.1"\n')
     prelude = "" if bpy.app.module else f"sys.path.insert(0, {str(other.parent)!r}); "  # the program ignores PYTHONPATH
     found = blender(tmp_path, f"{prelude}install({str(archive)!r}); say(**seen())", path=str(other.parent))
-    assert found["problem"].startswith(f"Another ikcore, 0.0.1 in {other}, hides the ")
+    assert found["problem"].startswith(f"Another ikcore, 0.0.1 in {other}, is used in place of ")
     assert found["enabled"]

@@ -339,6 +339,6 @@ def test_an_armature_of_no_size(solver):
     rigs.leg().scale = (0, 0, 0)
     bpy.context.view_layer.update()
     before = rigs.state()
-    with pytest.raises(RuntimeError, match="Leg has a scale of zero, so it is invisible: give it another one"):
+    with pytest.raises(RuntimeError, match="Leg has a scale of zero, so it is invisible: set another scale"):
         bpy.ops.ikcore.bake_ik(solver=solver)
     assert rigs.state() == before

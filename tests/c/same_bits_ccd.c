@@ -1,7 +1,7 @@
-/* same_bits.c for cyclic coordinate descent: prints, for every instruction set of this processor, hashes of all bytes
- * that are written for a free chain, for trees whose joints have limits of every kind and stiffness, from the tips and
- * from the root, with rotations and looks, with feedback, caps and only as many joints as are needed, and for joints
- * that slide; targets ordinary, out of reach and not finite. */
+/* same_bits.c for cyclic coordinate descent: prints hashes of all output bytes for every instruction set of this
+ * processor. The problems are a free chain, trees with limits of every kind and stiffness, and joints that slide.
+ * Sweeps go from the tips and from the root. Goals have rotations and looks; `feedback`, caps and `bounce` are on in
+ * some. Targets are ordinary, out of reach and not finite. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +19,7 @@ static double offsets[3 * JOINTS], rests[4 * JOINTS];
 static ik_limit limits[JOINTS];
 static ik_joint caps[JOINTS];
 
-/* What is solved. The first goal is a place; with more the second is another, or the rotation there, the third a look.
- */
+/* A problem. The first goal is a position. A second goal is another position, or a rotation; a third is a look. */
 typedef struct {
     const char *name;
     const int *parents;

@@ -1,6 +1,6 @@
-/* same_bits.c for FABRIK with frames: prints, for every instruction set of this processor, a hash of all bytes that are
- * written for a tree whose joints have limits of every kind, with targets ordinary, out of reach and not finite; and at
- * last with two levels of goals. */
+/* same_bits.c for FABRIK with frames: prints a hash of all output bytes for every instruction set of this processor.
+ * The problem is a tree with limits of every kind, and targets that are ordinary, out of reach and not finite. The last
+ * one has two levels of goals. */
 #include <stdio.h>
 #include <string.h>
 

@@ -63,7 +63,7 @@ def solved(found: ik.Solution, ends: Any) -> Any:
 def test_the_published_problem_takes_as_long_as_published() -> None:
     """Published: with a Jacobian from every fifth pose 60 of 60 in 13.6, third 10.9, each 9.3; from the first alone 47.
 
-    What is solved without is a matter of rounding: 40 by the linkage of the tests, 44 here.
+    The number solved without it depends on rounding: 40 by the linkage of the tests, 44 here.
     """
     skeleton, start, goals, ends = published(60)
     reach = float(skeleton.reach(goals[0].joint).outer)

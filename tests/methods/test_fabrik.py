@@ -583,7 +583,7 @@ def test_a_rotation_for_what_does_not_turn_is_reached_by_what_carries_it() -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_floats_reach_as_much_as_doubles(kind: str) -> None:
-    """What turns a joint is compared by squares of angles, which floats do not see where they see the angle."""
+    """Turns are compared by squares of angles: in floats the square of a small angle is lost, the angle is not."""
     skeleton, start, positions, _ = chain(kind, 5)
     wide, narrow = (
         np.count_nonzero(ik.fabrik(skeleton, ik.Pose(start.astype(d)), [ik.Reach(5, positions[:, 5])]).status == 0)

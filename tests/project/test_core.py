@@ -26,8 +26,8 @@ MODULE = sorted(map(str, (ROOT / "src/module").glob("*.c")))
 WARNINGS = ["-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror"]
 RELEASE = ["-std=c17", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", *WARNINGS, "-Wpedantic"]
 PACKAGE = package_flags()  # what gcc has compiled with these for a wheel, ccache has for these tests
-# -g would double the time to compile, and -g1 has lines and functions. So would watching in line, and for what ends a
-# program anyway.
+# -g would double the time to compile, and -g1 has lines and functions. Inline checks would double it too, and so would
+# checks of errors that end a program anyway.
 SANITIZED = ["-g1", "-O1", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 SANITIZED += ["--param", "asan-instrumentation-with-call-threshold=0", "-fno-sanitize=null,object-size"]
 MODULE_MACROS = ["-DPy_LIMITED_API=0x030B0000", "-DNPY_TARGET_VERSION=NPY_1_23_API_VERSION", '-DIKCORE_VERSION="0"']

@@ -1,7 +1,7 @@
 """The contract of a method is open: three kinds that the core does not have are added by CONTRIBUTING alone.
 
-The toys of tests/c/toys are put into a copy of the core: a header each in methods/, a row and options in ik.h, an
-include in the header of the family. Nothing of the frame is touched.
+The toys of tests/c/toys are added to a copy of the core. Each is a header in methods/, a row and options in ik.h, and
+an include in the header of the family. The frame is unchanged.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class NodeOverTime(Node, Generic[S]):
         workers: int | None = 1,
         strict: bool = False,
     ) -> tuple[NodeSolution, S]:
-        """Go on by one frame.
+        """Advance by one frame.
 
         Parameters
         ----------

@@ -65,7 +65,7 @@ def agreement(contact: ArrayLike, truth: ArrayLike) -> float:
     Parameters
     ----------
     contact, truth : (...) array_like of bool
-        Of one shape.
+        Detected and true contacts, in arrays of the same shape.
 
     Returns
     -------

@@ -63,8 +63,8 @@ def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)
     """Frames in which a knee pops, as happens if a nearly straight leg gets a moved foot.
 
     In such a frame the second difference of its angle between frames is more than three times the 99th percentile of
-    the source, and more than `least`. A jump of the angle is found in two frames, a spike in three, at any frame rate:
-    this is the only measure that is not divided by the time between frames.
+    the source, and more than `least`. A jump of the angle shows in two frames, and a spike in three, at any frame rate.
+    Therefore this measure alone is not divided by the time between frames.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def extension(hips: ArrayLike, ankles: ArrayLike, length: ArrayLike) -> Array:
     Parameters
     ----------
     hips, ankles : (..., 3) array_like
-        Their positions. With the targets of the ankles, more than 1 is out of reach.
+        Positions of hips and ankles. The extension of a target of the ankle is above 1 if the target is out of reach.
     length : (...) array_like
         The leg length, the sum of its bones.
 

@@ -33,9 +33,9 @@ BESIDE = (
 class Measure:
     """All measures of a leg. Lengths are in metres, angles in radians; NaN if there is nothing to measure.
 
-    With a source, skating, penetration, floating, the sole angle and flips are differences from it (`beyond`); `BEYOND`
-    has their names. Without a source, measures that compare with it are NaN; `BESIDE` has their names. A percentile is
-    one of the values, the next one above: for few stances the 95th percentile is the largest value.
+    If there is a source, skating, penetration, floating, the sole angle and flips are differences from it (`beyond`);
+    `BEYOND` has their names. Without a source, measures that compare with it are NaN; `BESIDE` has their names. A
+    percentile is one of the values, the next one above: for few stances the 95th percentile is the largest value.
 
     Attributes
     ----------
@@ -280,7 +280,7 @@ def _comparisons(leg: Track, bent: Array, were: Array, held: Mask, fps: float, s
 
 
 def _is_free(leg: Track) -> bool:
-    """Whether it is a foot without a leg."""
+    """True for a foot without a leg."""
     return bool(leg.chain.shape[1] == 1)
 
 

@@ -91,10 +91,10 @@ def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Arr
 def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: float = 0.5) -> float:
     """The share of steps, from one frame to the next, in which a foot skates.
 
-    A point skates in a step if it is in contact before and after, and is faster than `speed` over the ground, both in
-    this step and on average over the 1/4 s around it (beyond the clip it is at rest). With ``heights < 0.05`` of the
-    toe joints as `contact`, this is the measure of K. Karunratanakul et al., "Guided motion diffusion", 2023. By height
-    alone, swinging toes also count as contact, so that a clean walk is not at 0; with known contacts it is.
+    A point skates in a step if it is in contact before and after, and faster than `speed` over the ground. It has to be
+    faster both in this step and on average over the 1/4 s around it (before and after the clip it is at rest). K.
+    Karunratanakul et al., "Guided motion diffusion", 2023, use ``heights < 0.05`` of the toe joints as `contact`. By
+    height alone, swinging toes also count as contact, so a clean walk has a ratio above 0. Known contacts give 0.
 
     Parameters
     ----------

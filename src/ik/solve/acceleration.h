@@ -1,11 +1,11 @@
 /* Acceleration of a fixed-point method: after each of its steps all joints go on.
  *
- * Steps creep along valleys of the sum of squares. So all joints first go on by a stride: a multiple of what the step
- * has turned, twice as far each time that this makes the errors less. Where it does not, more directions are known:
- * what the step has turned, and what each of the last steps has. How much each changed the errors is known as well. To
- * first order this gives the point of the least sum of squares along all of them, a least square of a few unknowns (D.
- * G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12, 1965). Joints go there,
- * until that makes the errors no less; then strides are used again.
+ * Steps creep along valleys of the sum of squares. Therefore all joints first repeat the turns of the step, times a
+ * stride that doubles as long as the errors decrease. If they do not, the turns of the last steps are more directions,
+ * and the change of the errors by each is known. To first order this gives the point of the least sum of squares along
+ * all of them, a least squares problem of a few unknowns (D. G. Anderson, "Iterative procedures for nonlinear integral
+ * equations", Journal of the ACM 12, 1965). Joints move to this point, as long as the errors decrease. Then strides
+ * are used again.
  *
  *   acceleration         the first columns that a method has for this: of a record, and of a step
  *   accelerate_columns   how many of a record

@@ -12,10 +12,12 @@
  *   rows_turn, rows_slide_by   W times the pull at a joint
  *   rows_release    last of all: releases what the step has held */
 
-/* Columns of a step, after those of turns.h. rows_fixed: whether a joint is held. rows_pinned: the same for each axis
- * of its slide. rows_moment: mass times position of the descendants of every node, as a share of the total mass.
- * rows_active, for one-sided tasks: 1 if the task counts in this step, 2 if it no longer does. Then the system: right
- * sides, additional wanted values, the matrix, and room for another one. */
+/* Columns of a step, after those of turns.h. The system comes last: right sides, additional wanted values, the matrix,
+ * and room for another one.
+ *   rows_fixed    1 if a joint is held
+ *   rows_pinned   the same for each axis of its slide
+ *   rows_moment   mass times position of the descendants of every node, as a share of the total mass
+ *   rows_active   of one-sided tasks: 1 if the task counts in this step, 2 if it no longer does */
 ik_inline int rows_fixed(const ik_plan *plan, int slot) { return step_columns(plan) + slot; }
 ik_inline int rows_pinned(const ik_plan *plan, int slot) { return rows_fixed(plan, plan->slots) + 3 * slot; }
 ik_inline int rows_moment(const ik_plan *plan, int slot) {

@@ -25,9 +25,10 @@ ik_inline int joint_end(const ik_plan *plan, int task) { return joint_task(plan,
 /* The mean bone: an angle counts as an arc of it, and sliding by it counts like turning by a radian. */
 ik_inline int joint_lever(const ik_plan *plan) { return joint_end(plan, plan->outside ? plan->task_count : 0); }
 
-/* Columns of plans with limits, slides or postures. joint_angle: the angle of a hinge from rest. joint_above: the world
- * rotation of a fixed parent, in the order of such slots. joint_posture: the wanted local rotation and its share.
- */
+/* Columns of plans with limits, slides or postures.
+ *   joint_angle     the angle of a hinge from rest
+ *   joint_above     the world rotation of a fixed parent, in the order of such slots
+ *   joint_posture   the wanted local rotation and its share */
 ik_inline int joint_angle(const ik_plan *plan, int slot) { return joint_lever(plan) + 1 + slot; }
 ik_inline int joint_above(const ik_plan *plan, int base) { return joint_angle(plan, plan->slots) + 4 * base; }
 ik_inline int joint_posture(const ik_plan *plan, int slot) { return joint_above(plan, plan->bases) + 5 * slot; }

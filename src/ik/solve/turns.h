@@ -12,8 +12,8 @@
  * in the world; of a hinge the angle alone. A slide is along the axes of the parent.
  */
 
-/* Columns of a step, per joint: the effect of all turns on its rotation and its position, its own turn and slide, and
- * its axes of rotation if these are not those of the world. A stored pose follows, which outlives the step. */
+/* Columns of a step, per joint: the effect of all turns on its rotation and its position, then its own turn and slide.
+ * Axes of rotation follow if they are not those of the world. Last is a stored pose, which outlives the step. */
 ik_inline int step_turn(const ik_plan *plan, int slot) { return plan->work + 4 * slot; }
 ik_inline int step_place(const ik_plan *plan, int slot) { return step_turn(plan, plan->slots) + 3 * slot; }
 ik_inline int step_own(const ik_plan *plan, int slot) { return step_place(plan, plan->slots) + 3 * slot; }

@@ -1,5 +1,6 @@
 /* Three kinds of methods that are not in the core: physical (xpbd.h), learned (nearest.h), and over a whole
- * clip. tests/solving/test_contract.py adds the two headers to a copy of the core, as CONTRIBUTING says, and runs this.
+ * clip. The test
+ * tests/solving/test_contract.py adds the two headers to a copy of the core, as CONTRIBUTING says, and runs this.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A toy: extended position based dynamics (Macklin et al. 2016) of a chain, joints being particles with masses. It
- * shows what a physical method takes of the frame: all joints and a root that moves, masses and compliances of joints,
- * and a state (places and velocities) from frame to frame. No gravity, a frame is a unit of time. */
+ * shows what a physical method uses of the frame. These are all joints, a root that moves, masses and compliances of
+ * joints, and a state (positions and velocities) from frame to frame. No gravity, a frame is a unit of time. */
 
 /* Columns: places, scaled, and the origin are the result; then the state, in the world; then what else an item has. */
 ik_inline int xpbd_place_of(int slot) { return OWN + 3 * slot; }

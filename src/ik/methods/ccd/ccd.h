@@ -28,8 +28,8 @@
  *
  *   - strides;
  *   - a chain without limits and with one target out of reach is laid straight towards it;
- *   - unless the step is restricted: a chain with its target just within reach is curved so that it ends there
- *     (chain.h), and a long chain is first turned towards its target as a whole;
+ *   - a chain with its target just within reach is curved so that it ends there (chain.h), and a long chain is first
+ *     turned towards its target as a whole. Both need an unrestricted step;
  *   - a straight chain in line with its target is bent first, because no joint could turn towards it;
  *   - joints of a chain that makes no progress are perturbed, as in solve/kicks.h;
  *   - a turn that a limit has changed is made only if it brings the effectors nearer. */
