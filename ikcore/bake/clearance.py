@@ -138,13 +138,13 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     """In frames that are each beside the one before."""
     scene, motion, names = foot.scene, foot.motion, list(foot.motion.soles)
     scale, clear = motion.scale, scene.settings.clearance * motion.scale
-    points = np.stack([path.sole(name, frames) for name in names], axis=1)
+    points = path.soles(names, frames)
     origin = (motion.reference[frames] + path.shift[frames])[:, np.newaxis]
     look = _level if height_of(scene.ground) is not None else _made_here if scene.on_ground else _swept
     points, heights = look(foot, points, origin, frames)
-    above = np.stack([foot.above(name, frames) for name in names], axis=1)
+    above = foot.above(frames)
     high = np.maximum(above, np.minimum(-2 * EDGE * scale - above, 0))  # a point deep in its floor comes to another
-    thick = np.array([foot.floor.thick[name] for name in names])
+    thick = np.array([*foot.floor.thick.values()])
     lack = heights + thick + np.minimum(high, clear) - points[..., scene.axis]
     if motion.toe is not None and "toe" in names:
         lack[:, names.index("toe")] -= EDGE * scale  # toes bend

@@ -46,11 +46,11 @@ class Foot:
     @property
     def lowest(self) -> Array:
         """The height of its lowest point above where that stands, (frames,)."""
-        return np.asarray(np.minimum.reduce([self.above(point) for point in self.motion.soles]))
+        return np.asarray(np.minimum.reduce(self.above(), axis=1))
 
-    def above(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """The height of a point of the sole in the source above where it stands."""
-        return np.asarray(self.motion.soles[point][frames, self.scene.axis] - self.floor.stood[point][frames])
+    def above(self, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """The heights of the points of the sole in the source above where they stand, (frames, points)."""
+        return np.asarray(self.motion.points[frames, :, self.scene.axis] - self.floor.stood[frames])
 
     @property
     def keeps_heel(self) -> bool:
@@ -141,10 +141,7 @@ class StanceTrack:
         own = [self.rows.frames[self.of_foot(leg)] for leg in range(len(feet))]
         points = [foot.motion.points.take(frames, axis=0) for foot, frames in zip(feet, own, strict=True)]
         self.points = np.concatenate(list(map(self._padded, points)))
-        stood = [
-            np.stack([foot.floor.stood[name].take(frames, axis=0) for name in foot.motion.soles], axis=1)
-            for foot, frames in zip(feet, own, strict=True)
-        ]
+        stood = [foot.floor.stood[frames] for foot, frames in zip(feet, own, strict=True)]
         rise = self.each(np.array([each.rise for each in stances]))
         self.heights = self.points[..., self.scene.axis] - np.concatenate(list(map(self._padded, stood)))
         self.heights -= rise[:, np.newaxis]

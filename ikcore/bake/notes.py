@@ -212,7 +212,7 @@ def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], sce
     if not holds:
         return {}
     scale, up, ground = path.motion.scale, scene.up, scene.ground.still(frames)
-    sole = np.stack([path.sole(name, frames) for name in path.motion.soles if name != "joint"], axis=1)
+    sole = path.soles([name for name in path.motion.soles if name != "joint"], frames)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
     over = middle + THICK * scale * up
     above = ground.cast(over, up, length=TALL * scale, workers=scene.workers)

@@ -21,7 +21,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
 from ikcore.clips.smoothing import spline
-from ikcore.contacts.intervals import Rows, blocks, runs
+from ikcore.contacts.intervals import Rows, blocks
 from ikcore.feet.human import BRIEF, STEP
 
 
@@ -44,13 +44,17 @@ class FootPath:
         turn = None if self.motion.leg.ankle is None else self.turn[frames]
         return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
 
-    def sole(self, name: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """The new positions of a point of the sole."""
-        points = self.motion.soles[name][frames]
-        if not self.motion.on_toes(name):
-            return self.carried(points, frames)
-        turn = quaternions.multiply(self.toes[frames], self.turn[frames])
-        return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
+    def soles(self, names: list[str], frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """The new positions of points of the sole, (frames, names, 3)."""
+        motion, turn = self.motion, self.turn[frames]
+        origin, shift = motion.reference[frames], self.shift[frames]
+        on_toes = [motion.on_toes(name) for name in names]
+        bent = quaternions.multiply(self.toes[frames], turn) if any(on_toes) else turn
+        found = np.empty((len(turn), len(names), 3))
+        for at, (name, bends) in enumerate(zip(names, on_toes, strict=True)):
+            by = bent if bends else None if motion.leg.ankle is None else turn
+            found[:, at] = _core.displaced(motion.soles[name][frames], origin, shift, by)
+        return found
 
     @property
     def ankle(self) -> Array:
@@ -191,29 +195,27 @@ def _laid(steps: Steps, planted: Planted) -> Mask:
 
 
 def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
-    time = max(scene.settings.blend / 3, 1 / scene.fps)
-    low, high, pull = np.empty((3, len(curves[0][0]), len(curves), 3))
-    for at, (values, pinned) in enumerate(curves):
-        _bound(values, pinned, scene.blend, 1 / (time * time * time * time), low[:, at], high[:, at], pull[:, at])
-    return list(spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
+    """Curves in swing: between 0 and the values at both ends for `blend` frames after a stance and before one, else 0.
 
-
-def _bound(values: Array, pinned: Mask, blend: int, pull: float, low: Array, high: Array, pulls: Array) -> None:
-    """Write the bounds of values in swing, and the pull to 0: only where the clip begins or ends in a swing.
-
-    Values are free, between 0 and the values at both ends, for `blend` frames after a stance and before one. Without
-    bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
+    Without bounds, a foot that moves ever faster at the end of its stance would continue so in its swing. Only curves
+    of which the clip cuts a swing are drawn to 0 there.
     """
-    low[:], high[:], pulls[:] = values, values, 0
-    for start, stop in runs(~pinned.all(axis=1)).tolist():
-        cut = start == 0, stop == len(values)
-        edges = [at for at, beyond in zip((start - 1, stop), cut, strict=True) if not beyond]
-        ends = np.where(pinned[edges], values[edges], 0.0)
-        free = ~pinned[start:stop]
-        free[0 if cut[0] else blend : None if cut[1] else max(stop - blend - start, 0)] = False
-        low[start:stop] = np.where(free, ends.min(axis=0, initial=0.0), low[start:stop])
-        high[start:stop] = np.where(free, ends.max(axis=0, initial=0.0), high[start:stop])
-        pulls[start:stop] = pull * any(cut)
+    time = max(scene.settings.blend / 3, 1 / scene.fps)
+    values = np.stack([each for each, _ in curves], axis=1)
+    pinned = np.stack([np.broadcast_to(each, values[:, 0].shape) for _, each in curves], axis=1)
+    frames, whole = len(values), pinned[..., 0] & pinned[..., 1] & pinned[..., 2]
+    at, columns = np.arange(frames)[:, np.newaxis], np.arange(len(curves))
+    last = np.maximum.accumulate(np.where(whole, at, -1))
+    following = np.minimum.accumulate(np.where(whole, at, frames)[::-1])[::-1]
+    ends = np.zeros((frames + 2, *values.shape[1:]))  # with none before the first frame and after the last one
+    ends[1:-1] = np.where(pinned, values, 0.0)
+    near = ((last >= 0) & (at - last <= scene.blend)) | ((following < frames) & (following - at <= scene.blend))
+    free, before, after = near[..., np.newaxis] & ~pinned, ends[last + 1, columns], ends[following + 1, columns]
+    low = np.where(free, np.minimum(np.minimum(before, after), 0.0), values)
+    high = np.where(free, np.maximum(np.maximum(before, after), 0.0), values)
+    pull = np.where((last < 0) | (following == frames), 1 / (time * time * time * time), 0.0)
+    pull = np.broadcast_to(pull[..., np.newaxis], values.shape)
+    return list(spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:

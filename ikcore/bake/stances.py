@@ -73,14 +73,14 @@ def _stances(leg: int, foot: Foot, held: dict[str, Mask], spans: list[Span]) -> 
     """The stances in these frames, as if the foot stood still in all of them."""
     ball, on_ball, found = foot.motion.ball, _on_ball(foot, held), []
     level = functools.reduce(np.logical_and, held.values()) if len(held) > 1 else None
-    above = {point: foot.above(point) for point in foot.motion.soles}
+    names, above = list(foot.motion.soles), foot.above()
     for start, stop in spans:
         pivots = _pivots(foot, held, start, stop, on_ball)
         main = max(range(len(pivots)), key=lambda at: (pivots[at].point == ball, pivots[at].stop - pivots[at].start))
         flat = np.arange(pivots[main].start, pivots[main].stop)
         if level is not None and level[start:stop].any():
             flat = start + level[start:stop].nonzero()[0]
-        rise = median(above[pivots[main].point][flat])
+        rise = median(above[flat, names.index(pivots[main].point)])
         found.append(Stance(leg, start, stop, pivots, main, flat, np.zeros((stop - start, 3)), rise, planted=True))
     return found
 
@@ -94,7 +94,8 @@ def _on_ball(foot: Foot, held: dict[str, Mask]) -> Mask:
         return np.full(len(foot.motion.chain), "heel" not in foot.motion.soles)
     if "heel" not in held:
         return held["ball"]
-    return np.asarray(held["ball"] | (foot.above(foot.motion.ball) < foot.above("heel")))
+    names, above = list(foot.motion.soles), foot.above()
+    return np.asarray(held["ball"] | (above[:, names.index(foot.motion.ball)] < above[:, names.index("heel")]))
 
 
 def _pivots(foot: Foot, held: dict[str, Mask], start: int, stop: int, on_ball: Mask) -> tuple[Pivot, ...]:
