@@ -193,7 +193,7 @@ def bake_feet(
     turned, moves, short = _turned(start.clip, plan, start.scene)
     say(0.9)
     moves, shift = taken(start.clip, plan.pelvis, plan.body, moves), plan.body.shift
-    plan = plan.without_paths() if part.whole else plan
+    plan = plan if plan.feet is None else plan.without_paths()
     baked = written(start.clip, plan.pelvis, shift, turned, moves)
     baked = loops.closed(baked, clip) if clip.loop else baked
     rise = shift[:, start.scene.axis].copy()

@@ -97,17 +97,17 @@ def over_time(
     chains = _chains(skeleton, pose, legs)
     scale = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True)) / LEG
     feet = [chain[:, _foot(leg)] for leg, chain in zip(legs, chains, strict=True)]
-    resting = at_rest(skeleton, seen, legs, vertices)
-    if all(leg.soles for leg in resting) and (
-        len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)
-    ):
+    still = len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)
+    paws = [leg for leg in legs if leg.ball is None and leg.toe is None]
+    resting = at_rest(skeleton, seen, legs, vertices) if still or paws else tuple(legs)
+    if still and all(leg.soles for leg in resting):
         return resting
     heights = [np.asarray(dot(foot.swapaxes(0, 1), seen.up)).T for foot in feet]  # contiguous over time for each joint
     low = [_low(height.min(axis=1)) for height in heights]
     depths = _depths(legs, low, scale, _low_at_rest(skeleton, seen, legs))
     found = []
     for leg, at_ease, depth, chain, height in zip(legs, resting, depths, chains, heights, strict=True):
-        if leg.ball is None and leg.toe is None and at_ease.soles:
+        if leg in paws and at_ease.soles:
             found.append(at_ease)
             continue
         frames = _flat(_steps(chain[:, _foot(leg)]), height, _EQUAL * scale)
