@@ -15,7 +15,7 @@ from ikcore.contacts import floor, in_place, rules
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
-from ikcore.feet.human import BRIEF, LOW
+from ikcore.feet.human import BRIEF
 from ikcore.feet.paths import straight
 from ikcore.grounds.ground import Ground
 
@@ -279,6 +279,8 @@ class _Detection:
         The velocity of the ground of an in-place clip.
     ground : (points, frames) array
         How high the ground is under each point.
+    still : (points, 1) array
+        The speed below which each point is still.
     """
 
     def __init__(self, tracks: Tracks, given: bool) -> None:
@@ -288,24 +290,25 @@ class _Detection:
         self.speeds = tracks.speeds(_travel(self.belt, clip))
         slid = tracks.speeds(_travel(self.belt + slide, clip)) if slide.any() else self.speeds
         self.over_ground, self.ground = slid, tracks.ground
+        self.still = rules.stillness(slid, heights, tracks.scales)
         if not given:
-            still = rules.stillness(slid, heights < LOW * tracks.scales[:, np.newaxis], tracks.scales)
-            raised = floor.elevations(tracks, heights, tracks.speeds(level=False) < still)
+            raised = floor.elevations(tracks, heights, tracks.speeds(level=False) < self.still)
             up = np.stack([raised[leg] for leg, _ in tracks.keys])
             heights, self.ground = heights - up, tracks.sole_level + up
+            self.still = rules.stillness(slid, heights, tracks.scales) if up.any() else self.still
         self.heights = heights
 
     def held(self, names: list[Key], modes: Mapping[str, Mode]) -> Mask:
         """When each contact holds (names, frames): when any point that tells it is down."""
         tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
         speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
-        still = rules.stillness(speeds, self.heights < LOW * tracks.scales[:, np.newaxis], tracks.scales)
-        down = rules.contact(self.heights, speeds, still, tracks.scales, tracks.clip)
+        down = rules.contact(self.heights, speeds, self.still, tracks.scales, tracks.clip)
         found = np.stack([down[[key == each for key in tracks.keys]].any(axis=0) for each in names])
         for leg in modes:
             own = [name == leg for name, _ in names]
             found[own] = rules.bridged(found[own], tracks.clip)
-        found &= np.isfinite(tracks.places).all(axis=(0, 2))
+        if not (finite := np.isfinite(tracks.places)).all():
+            found &= finite.all(axis=(0, 2))
         for at, (leg, _) in enumerate(names):
             if modes[leg] in ("always", "never"):
                 found[at] = modes[leg] == "always"
@@ -329,7 +332,8 @@ class _Detection:
 
     def _hovers(self, held: Mask) -> Mask:
         """When nothing carries the body for long though it does not fall: a contact is missing."""
-        found, falls = np.asarray(~held.any(axis=0)), self.tracks.falls
+        found = np.asarray(~held.any(axis=0))
+        falls = self.tracks.falls if found.any() else found
         for start, stop in runs(found).tolist():
             brief = stop - start < BRIEF * self.tracks.clip.fps
             found[start:stop] = not brief and 2 * np.count_nonzero(falls[start:stop]) < stop - start

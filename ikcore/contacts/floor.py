@@ -39,7 +39,12 @@ def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
     or the body moves over it by 0.1 m.
     Between two stances the floor rises or falls steadily, for both legs of a pair.
     """
-    legs = [_leg(tracks, heights, still, name) for name in tracks.legs()]
+    own = [tracks.of(name) for name in tracks.legs()]
+    stands = np.stack([still[points].any(axis=0) for points in own])
+    legs = [
+        _Leg(name, float(tracks.scales[points[0]]), heights[points].min(axis=0), stays, tracks.places[points[0]])
+        for name, points, stays in zip(tracks.legs(), own, cleaned(stands, stands, tracks.clip), strict=True)
+    ]
     stood = {leg.name: _stances(leg, legs, tracks) for leg in legs}
     climbing = {row(leg.name) for leg in legs if stood[leg.name][2]}
     frames, found = np.arange(len(tracks.hips)), {}
@@ -48,18 +53,6 @@ def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
         climbs = row(leg.name) in climbing and knots
         found[leg.name] = straight(frames, np.array(knots), np.array(levels)) if climbs else np.zeros(len(frames))
     return found
-
-
-def _leg(tracks: Tracks, heights: Array, still: Mask, name: str) -> _Leg:
-    own = tracks.of(name)
-    stands = np.asarray(still[own].any(axis=0))
-    return _Leg(
-        name,
-        float(tracks.scales[own[0]]),
-        heights[own].min(axis=0),
-        cleaned(stands, stands, tracks.clip),
-        tracks.places[own[0]],
-    )
 
 
 def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], list[float], bool]:

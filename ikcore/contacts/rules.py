@@ -35,8 +35,9 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
     return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
 
 
-def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
-    """The speed (points, 1) below which each point is still."""
+def stillness(speeds: Array, heights: Array, scales: Array) -> Array:
+    """The speed (points, 1) below which each point is still, from speeds and heights (points, frames)."""
+    low = heights < LOW * scales[:, np.newaxis]
     slowest = [percentile(each[near], _SLOW) for each, near in zip(speeds, low, strict=True)]
     sliding = np.minimum(_SLIDING * np.nan_to_num(np.array(slowest)), _FASTEST * scales)
     return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
