@@ -94,10 +94,6 @@ class Stance:
         """Its main pivot."""
         return self.pivots[self.main].point
 
-    def beside(self, number: int) -> int:
-        """The frame nearest to a pivot of that next to it, nearer to the main one: the foot turns about both there."""
-        return self.pivots[number].stop if number < self.main else self.pivots[number].start - 1
-
     @property
     def middle(self) -> int:
         """The frame in which it is at its place."""
@@ -136,6 +132,9 @@ class StanceTrack:
         self.parts = Rows([(pivot.start, pivot.stop) for *_, pivot in pivots])
         self.names = [list(foot.motion.soles) for foot in feet]
         self.point = np.array([self.names[stances[of].leg].index(pivot.point) for of, _, pivot in pivots], np.intp)
+        # the row nearest to a pivot of that next to it, nearer to the main one: the foot turns about both there
+        self.beside = np.where(self.from_main < 0, self.parts.stop, self.parts.start - 1)
+        self.beside += (self.rows.first - self.rows.start)[self.of]
         self._edges = np.searchsorted(self.each(self.leg), np.arange(len(feet) + 1)).tolist()
         self._wide = max(map(len, self.names))
         own = [self.rows.frames[self.of_foot(leg)] for leg in range(len(feet))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -104,23 +103,25 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
 
 
 def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
-    stances, frames = [], len(planted.shift)
+    stands, frames = np.zeros(len(planted.shift), bool), len(planted.shift)
     for hold in steps.holds:
         start, stop = hold.stance.start, hold.stance.stop
         edge = int(edge_of(stop - start, scene))  # within the clip a foot still arrives there, or leaves already
-        stances.append((start + edge * (start > 0), stop - edge * (stop < frames)))
-    stands, plain = _standing(stances, frames, scene.fps * BRIEF), planted.shift[:, scene.axis].copy()
-    return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, stands)
+        stands[start + edge * (start > 0) : stop - edge * (stop < frames)] = True
+    last, following = _nearest(stands)
+    at = np.arange(frames)
+    away = np.minimum(np.where(last < 0, np.inf, at - last), np.where(following == frames, np.inf, following - at))
+    much = 1 - eased(np.minimum(away / (scene.fps * BRIEF), 1))
+    plain = planted.shift[:, scene.axis].copy()
+    return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, much)
 
 
-def _standing(stances: list[tuple[int, int]], frames: int, ramp: float) -> Array:
-    """1 in stances, and from there to 0 within a ramp."""
-    away = np.full(frames, np.inf)
-    for start, stop in stances:
-        near = slice(max(math.floor(start - ramp), 0), min(math.ceil(stop + ramp), frames))
-        at = np.arange(near.start, near.stop)
-        away[near] = np.minimum(away[near], np.maximum(np.maximum(start - at, at - (stop - 1)), 0))
-    return 1 - eased(np.minimum(away / ramp, 1))
+def _nearest(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The last frame up to each, and the first one from each, that is known (frames, ...); -1 and `frames` if none is."""
+    frames = len(known)
+    at = np.arange(frames).reshape(-1, *[1] * (known.ndim - 1))
+    last = np.maximum.accumulate(np.where(known, at, -1))
+    return last, np.minimum.accumulate(np.where(known, at, frames)[::-1])[::-1]
 
 
 def _swings(steps: Steps) -> list[tuple[int, int]]:
@@ -205,8 +206,7 @@ def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
     pinned = np.stack([np.broadcast_to(each, values[:, 0].shape) for _, each in curves], axis=1)
     frames, whole = len(values), pinned[..., 0] & pinned[..., 1] & pinned[..., 2]
     at, columns = np.arange(frames)[:, np.newaxis], np.arange(len(curves))
-    last = np.maximum.accumulate(np.where(whole, at, -1))
-    following = np.minimum.accumulate(np.where(whole, at, frames)[::-1])[::-1]
+    last, following = _nearest(whole)
     ends = np.zeros((frames + 2, *values.shape[1:]))  # with none before the first frame and after the last one
     ends[1:-1] = np.where(pinned, values, 0.0)
     near = ((last >= 0) & (at - last <= scene.blend)) | ((following < frames) & (following - at <= scene.blend))
@@ -221,8 +221,8 @@ def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
     """How far up a foot goes that follows the plane of a foothold, each row that of its own."""
     lifts = np.array([hold.lift for hold in holds])
-    planes = np.array([(hold.place, scene.slope(hold.normal), scene.slope(hold.floor)) for hold in holds])
-    place, ground, floor = planes.take(of, axis=0).swapaxes(0, 1)
+    places, *normals = np.array([(hold.place, hold.normal, hold.floor) for hold in holds]).swapaxes(0, 1)
+    place, ground, floor = (each.take(of, axis=0) for each in (places, *map(scene.slope, normals)))
     return np.asarray(lifts[of] + dot(source + moved - place, ground) - dot(source - place, floor))
 
 

@@ -13,7 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.foot import Foot, StanceTrack, batches
 from ikcore.bake.footholds import Foothold
-from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean
+from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean, unturned
 from ikcore.bake.stances import headings
 from ikcore.feet.human import BRIEF
 
@@ -36,8 +36,7 @@ def planted_on(feet: list[Foot], holds: list[Foothold]) -> list[Planted]:
     frames = len(feet[0].motion.chain)
     found = []
     for _ in feet:
-        turn, toes = np.tile(UNTURNED, (2, frames, 1))
-        found.append(Planted(np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool)))
+        found.append(Planted(np.zeros((frames, 3)), unturned(frames), unturned(frames), np.zeros(frames, bool)))
     moved = sorted((hold for hold in holds if not hold.copied), key=lambda hold: (hold.stance.leg, hold.stance.start))
     for some in batches(moved):
         _Planting(feet, some).write(found)
@@ -67,8 +66,6 @@ class _Planting(StanceTrack):
     def __init__(self, feet: list[Foot], holds: Sequence[Foothold]) -> None:
         super().__init__(feet, [hold.stance for hold in holds])
         self.axis, rows = self.scene.axis, self.rows
-        self.beside = np.array([self.stances[of].beside(at) for of, at in zip(self.of, self.number, strict=True)])
-        self.beside += (rows.first - rows.start)[self.of]  # as a row
         self.planted = np.array([each.planted for each in self.stances])
         # the planes of footholds: where they are, how high there, and how much higher along each axis
         self.aside, self.normals, self.floors, self.places = np.array(
@@ -124,7 +121,7 @@ class _Planting(StanceTrack):
 
     def _lain(self, turn: Array) -> tuple[Array, Mask]:
         """How toes lie (stances, 4), and in which: as they are turned while the foot is flat, or on its ball."""
-        toes, found = self._toe_turns(), np.tile(UNTURNED, (len(self.stances), 1))
+        toes, found = self._toe_turns(), unturned(len(self.stances))
         has = np.array([foot.motion.toe_turn is not None for foot in self.feet])[self.leg] & ~self.planted
         if toes is None or not self.scene.settings.lock:
             return found, np.zeros_like(has)
@@ -136,16 +133,18 @@ class _Planting(StanceTrack):
         none = np.bincount(self.rows.of, flat) == 0
         chosen = (np.where(self.each(none), on_ball, flat) & self.each(has)).nonzero()[0]
         turned, of = quaternions.multiply(turn.take(chosen, axis=0), toes.take(chosen, axis=0)), self.rows.of[chosen]
+        if not len(of):
+            return found, np.zeros_like(has)
         edges = [0, *((of[1:] != of[:-1]).nonzero()[0] + 1).tolist(), len(of)]
-        for first, last in pairwise(edges if len(of) else ()):
-            own = turned[first:last]
-            sign = np.where((own * own[0]).sum(axis=1) < 0, -1.0, 1.0)
-            found[of[first]] = mean(own * sign[:, np.newaxis])
+        apart = (turned * turned.take(edges[:-1], axis=0).repeat(np.diff(edges), axis=0)).sum(axis=1) < 0
+        turned *= np.where(apart, -1.0, 1.0)[:, np.newaxis]
+        for first, last in pairwise(edges):
+            found[of[first]] = mean(turned[first:last])
         return quaternions.normalize(found), np.bincount(of, minlength=len(has)) > 0
 
     def _lying(self, lain: tuple[Array, Mask], turn: Array) -> tuple[Array, Mask]:
         """Toes that lie as long as the foot turns about its ball, and then turn with it; and when they do."""
-        toes, lies, source = np.tile(UNTURNED, (len(turn), 1)), np.zeros(len(turn), bool), self._toe_turns()
+        toes, lies, source = unturned(len(turn)), np.zeros(len(turn), bool), self._toe_turns()
         if source is None or not lain[1].any():
             return toes, lies
         down = self._of_pivots(self.ball & lain[1][self.of])

@@ -74,6 +74,13 @@ class Scene:
         return found
 
 
+def unturned(count: int) -> Array:
+    """So many rotations by nothing, (count, 4)."""
+    found = np.zeros((count, 4))
+    found[:, 0] = 1.0
+    return found
+
+
 def unit(vectors: Array) -> Array:
     """Their directions; zero has none and stays."""
     length = size(vectors)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping
 
 import numpy as np
 
-from ikcore._arrays import cross, dot, size
+from ikcore._arrays import cross, dot, extent, size
 from ikcore.bake import quaternions
 from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches
 from ikcore.bake.motion import LegMotion
@@ -54,7 +55,7 @@ def passing(leg: int, foot: Foot, frame: int) -> Stance:
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
     """A stance in which the foot slides too far is several, with a gap between them to step."""
     far, at = scene.settings.unlock * motion.scale, scene.gone(motion.reference[start:stop], slice(start, stop))
-    if not scene.settings.lock or size(np.maximum.reduce(at) - np.minimum.reduce(at)) <= far:
+    if not scene.settings.lock or size(extent(at)) <= far:
         return [(start, stop)]
     step, first = max(1, round(scene.fps * MOMENT)), 0
     found: list[Span] = []
@@ -134,11 +135,15 @@ def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot) -> int:
 
 def _slipping(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> list[Stance]:
     """The same, those that move beyond the plant tolerance with what they slip; not the ones that stay as they are."""
-    still = [each for some in batches(stances) for each in _are_still(StanceTrack(feet, some)).tolist()]
-    return [
-        each if stay or planted or _is_cut(feet[each.leg], each) else _with_slips(feet[each.leg], each)
-        for each, stay, planted in zip(stances, stays, still, strict=True)
-    ]
+    found: list[Stance] = []
+    for some in batches(stances):
+        track = StanceTrack(feet, some)
+        still, slips, rows = _are_still(track).tolist(), _slips(track), track.rows
+        for at, each in enumerate(some):
+            moves = not (stays[len(found)] or still[at] or _is_cut(feet[each.leg], each))
+            own = slips[rows.first[at] :][: rows.count[at]].copy()
+            found.append(dataclasses.replace(each, slips=own, planted=False) if moves else each)
+    return found
 
 
 def _is_cut(foot: Foot, stance: Stance) -> bool:
@@ -147,16 +152,17 @@ def _is_cut(foot: Foot, stance: Stance) -> bool:
     return brief and (stance.start == 0) != (stance.stop == len(foot.motion.chain))
 
 
-def _with_slips(foot: Foot, stance: Stance) -> Stance:
-    """How far pivots are moved to stand still, the main one at its mean place."""
-    found = np.zeros((stance.stop - stance.start, 3))
-    for number, pivot in enumerate(stance.pivots if foot.scene.settings.lock else ()):
-        at = foot.over(pivot.point, slice(pivot.start, pivot.stop))
-        cut, frame = len(at) // _ENDS, stance.beside(number)
-        kept = mean(at[cut : len(at) - cut]) if number == stance.main else foot.over(pivot.point, np.array([frame]))[0]
-        found[pivot.start - stance.start : pivot.stop - stance.start] = kept - at
-    pivots, main, flat = stance.pivots, stance.main, stance.flat
-    return Stance(stance.leg, stance.start, stance.stop, pivots, main, flat, found, stance.rise, planted=False)
+def _slips(track: StanceTrack) -> Array:
+    """How far pivots are moved to stand still (rows, 3): to where they are beside the next one, the main to its mean."""
+    parts, scene, frames = track.parts, track.scene, track.rows.frames
+    if not scene.settings.lock:
+        return np.zeros((len(frames), 3))
+    at = scene.gone(track.placed(track.point[parts.of], np.arange(len(frames))), frames)
+    kept = scene.gone(track.placed(track.point, track.beside), frames.take(track.beside))
+    for main in np.flatnonzero(track.from_main == 0).tolist():
+        first, count = int(parts.first[main]), int(parts.count[main])
+        kept[main] = mean(at[first + count // _ENDS : first + count - count // _ENDS])
+    return np.asarray(kept.take(parts.of, axis=0) - at)
 
 
 def _are_still(track: StanceTrack) -> Mask:
