@@ -79,13 +79,14 @@ def smoothed(values: Array, reach: float, fps: float) -> Array:
 
 
 def spread(values: Array, reach: float, fps: float) -> Array:
-    """The largest nearer than so many seconds to every frame."""
-    count = min(max(math.ceil(reach * fps) - 1, 0), len(values))
-    found = np.full(len(values) + 2 * count, -np.inf)
-    found[count : count + len(values)] = values
+    """The largest of values (..., frames) nearer than so many seconds to every frame."""
+    frames = values.shape[-1]
+    count = min(max(math.ceil(reach * fps) - 1, 0), frames)
+    found = np.full((*values.shape[:-1], frames + 2 * count), -np.inf)
+    found[..., count : count + frames] = values
     wide, most = 1, 2 * count + 1
     while wide < most:  # the largest of so many frames from each on, twice as many in each turn
         step = min(wide, most - wide)
-        found = np.maximum(found[:-step], found[step:])
+        found = np.maximum(found[..., :-step], found[..., step:])
         wide += step
     return found
