@@ -183,7 +183,7 @@ def bake_feet(
     checked(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     settings = settings or BakeSettings()
-    known = known_of(clip, ground, dataclasses.asdict(settings), contacts)
+    known = known_of(clip, ground, settings._values, contacts)
     if known is not None and known.whole and earlier in (None, clip):
         return _unchanged(clip, ground, known, feet, contacts)
     start = start_of(clip, ground, feet, contacts, settings, workers, say, source_floor, known)

@@ -60,7 +60,9 @@ class _Legs:
     hip: Array
     ankle: Array
     own: Array  # (legs, frames): the distance of these in the source
-    height: Array  # (legs, frames): how high hips are over ankles there, as the body tilts
+    # (legs, frames): how high hips are over ankles there, as the body tilts, and how far aside
+    height: Array
+    aside: Array
     over: Array  # (legs, frames): how much feet are lifted over obstacles
     # (legs, frames): how far from its hip a leg may end, and how much it stands
     reach: Array
@@ -110,7 +112,8 @@ def _hung(paths: list[FootPath], reach: Array, body: Body, scene: Scene) -> _Leg
     height = np.stack([top[:, axis] - ankle[:, axis] for top, ankle in zip(tops, ankles, strict=True)])
     own, stands = np.stack([_length(path) for path in paths]), np.stack([path.stands for path in paths])
     long = np.array([[path.motion.size] for path in paths])
-    return _Legs(carried, np.stack([path.ankle for path in paths]), own, height, over, reach, stands, long)
+    ends = np.stack([path.ankle for path in paths])
+    return _Legs(carried, ends, own, height, size(scene.level(ends - carried)), over, reach, stands, long)
 
 
 def _agreed(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
@@ -172,8 +175,7 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
 
 def _until(legs: _Legs, height: Array, length: Array, side: Array | float, scene: Scene) -> Array:
     """How far up a hip goes until it is as far from an ankle of some height as a length, above it or below."""
-    flat = size(scene.level(legs.ankle - legs.hip))
-    up = np.sqrt(np.maximum(length * length - flat * flat, 0))
+    up = np.sqrt(np.maximum(length * length - legs.aside * legs.aside, 0))
     return np.asarray(height - legs.hip[..., scene.axis] + side * np.maximum(up, _KEPT_HEIGHT * side * legs.height))
 
 
@@ -275,9 +277,9 @@ def _aside(along: Array, legs: _Legs, rise: Array, paths: list[FootPath], scene:
     """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
     flat, up = scene.level(legs.ankle - legs.hip), legs.ankle[..., scene.axis] - (legs.hip[..., scene.axis] + rise)
     may = np.sqrt(np.maximum(legs.reach * legs.reach - up * up, 0))
-    lack = _summed(flat * np.clip(1 - may / np.maximum(size(flat), 1e-12), 0, 1)[..., np.newaxis])
+    lack = _summed(flat * np.clip(1 - may / np.maximum(legs.aside, 1e-12), 0, 1)[..., np.newaxis])
     found = along.copy()
-    for axis in range(3 if lack.any() else 0):
+    for axis in [axis for axis in range(3) if lack[:, axis].any()]:
         ahead, back = (spread(np.maximum(each, 0), WHILE, scene.fps) for each in (lack[:, axis], -lack[:, axis]))
         found[:, axis] += smoothed(ahead - back, WHILE, scene.fps)
     most, far = scene.settings.shift * max(path.motion.scale for path in paths), size(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -91,6 +91,11 @@ class BakeSettings:
             raise TypeError(f"lock: expected True or False, got {self.lock!r}")
         if self.pelvis not in ("balanced", "lowest"):
             raise ValueError(f"pelvis: expected 'balanced' or 'lowest', got {self.pelvis!r}")
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        """All of them by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def preset(cls, name: str) -> BakeSettings:

@@ -303,7 +303,7 @@ class _Detection:
         tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
         speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
         down = rules.contact(self.heights, speeds, self.still, tracks.scales, tracks.clip)
-        found = np.stack([down[[key == each for key in tracks.keys]].any(axis=0) for each in names])
+        found = np.stack([down[tracks.telling(each)].any(axis=0) for each in names])
         for leg in modes:
             own = [name == leg for name, _ in names]
             found[own] = rules.bridged(found[own], tracks.clip)
@@ -321,7 +321,7 @@ class _Detection:
         sure = rules.clear(by_point, self.heights, self.speeds, tracks.scales)
         clear = np.stack(
             [
-                np.where(now, *(both(sure[[key == each for key in tracks.keys]], axis=0) for both in (np.any, np.all)))
+                np.where(now, *(both.reduce(sure[tracks.telling(each)]) for both in (np.logical_or, np.logical_and)))
                 for each, now in zip(names, held, strict=True)
             ]
         )

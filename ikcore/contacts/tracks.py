@@ -91,6 +91,10 @@ class Tracks:
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * float(self.scales.mean()))
 
+    def telling(self, key: Key) -> list[int]:
+        """The numbers of the points that tell a contact."""
+        return [at for at, each in enumerate(self.keys) if each == key]
+
     def of(self, leg: str) -> NDArray[np.intp]:
         """The numbers of the points of a leg."""
         return np.flatnonzero([key[0] == leg for key in self.keys])
