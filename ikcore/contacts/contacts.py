@@ -333,10 +333,9 @@ class _Detection:
     def _hovers(self, held: Mask) -> Mask:
         """When nothing carries the body for long though it does not fall: a contact is missing."""
         found = np.asarray(~held.any(axis=0))
-        falls = self.tracks.falls if found.any() else found
         for start, stop in runs(found).tolist():
             brief = stop - start < BRIEF * self.tracks.clip.fps
-            found[start:stop] = not brief and 2 * np.count_nonzero(falls[start:stop]) < stop - start
+            found[start:stop] = not brief and 2 * np.count_nonzero(self.tracks.falls[start:stop]) < stop - start
         return found
 
 

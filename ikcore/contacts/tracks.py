@@ -59,6 +59,8 @@ class Tracks:
         The length of their leg, relative to 0.87 m.
     hips : (frames, 3) array
         The middle of the hips.
+    falls : (frames,) array of bool
+        When the body accelerates downwards as in the air.
     sole_level : float
         The height of a level floor under the soles.
     """
@@ -71,6 +73,7 @@ class Tracks:
     ground: Array
     scales: Array
     hips: Array
+    falls: Mask
     sole_level: float
 
     @property
@@ -82,14 +85,6 @@ class Tracks:
     def heights(self) -> Array:
         """Above the ground (points, frames)."""
         return np.asarray(self.places[..., self.axis] - self.ground)
-
-    @property
-    def falls(self) -> Mask:
-        """In which frames the body accelerates downwards as in the air (frames,)."""
-        span = max(1, round(MOMENT * self.clip.fps))
-        height = prolonged(np.ascontiguousarray(self.hips[:, self.axis]), span, self.clip.loop)
-        bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
-        return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * float(self.scales.mean()))
 
     def telling(self, key: Key) -> list[int]:
         """The numbers of the points that tell a contact."""
@@ -154,7 +149,16 @@ def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
     under, relative = np.zeros(places.shape[:2]), places
     if ground is not None:
         under, relative = _stood_on(ground, clip, places, scales)
-    return Tracks(clip, axis, names, places, relative, under, scales, middle, level)
+    falls = _falls(np.ascontiguousarray(middle[:, axis]), float(scales.mean()), clip)
+    return Tracks(clip, axis, names, places, relative, under, scales, middle, falls, level)
+
+
+def _falls(height: Array, scale: float, clip: Clip) -> Mask:
+    """When a body at some height accelerates downwards as in the air (frames,)."""
+    span = max(1, round(MOMENT * clip.fps))
+    height = prolonged(height, span, clip.loop)
+    bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
+    return np.asarray(bent * (clip.fps / span) ** 2 < -_FALL * scale)
 
 
 def _followed(leg: Leg, point: str) -> list[Sole]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -112,7 +113,7 @@ def over_time(
             continue
         frames = _flat(_steps(chain[:, _foot(leg)]), height, _EQUAL * scale)
         here = chain[frames]
-        ups = np.full((len(frames), 3), seen.up)
+        ups = seen.up[np.newaxis].repeat(len(frames), axis=0)
         found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
     return tuple(found)
 
@@ -140,7 +141,7 @@ def _steps(points: Array) -> Array:
     """The largest step of points (frames, n, 3) into each frame, and out of the last one."""
     if len(points) < 2:
         return np.zeros(len(points) + 1)
-    far = np.maximum.reduce(size(points[1:] - points[:-1]), axis=1)
+    far = functools.reduce(np.maximum, size(points[1:] - points[:-1]).T)
     return np.concatenate([far[:1], far, far[-1:]])
 
 
