@@ -14,7 +14,7 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.clearance import clearance_of, lifted
-from ikcore.bake.foot import Foot, batches, edge_of
+from ikcore.bake.foot import Foot, Stance, batches, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
@@ -88,11 +88,14 @@ class Steps:
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. A loop has three rounds; its obstacles are those of the second."""
-    stood = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
-    released = _released(steps, stood, scene)
+    planted = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
+    source = np.stack([each.foot.motion.reference for each in steps])
+    moved, toes = _released(steps, planted, source, scene)
+    _swing(steps, planted, source, moved, scene)
+    plain, stands = planted.shift[..., scene.axis].copy(), _stands(steps, planted.lies.shape, scene)
     paths = [
-        _path(each, _swung(each, planted, *moved, scene), scene)
-        for each, planted, moved in zip(steps, stood, released, strict=True)
+        FootPath(steps[at].foot.motion, *each)
+        for at, each in enumerate(zip(planted.shift, planted.turn, toes, planted.lies, plain, stands, strict=True))
     ]
     swings = [_swings(each) for each in steps]
     needs = [
@@ -102,26 +105,23 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     return lifted(paths, needs, scene)
 
 
-def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
-    stands, frames = np.zeros(len(planted.shift), bool), len(planted.shift)
-    for hold in steps.holds:
-        start, stop = hold.stance.start, hold.stance.stop
-        edge = int(edge_of(stop - start, scene))  # within the clip a foot still arrives there, or leaves already
-        stands[start + edge * (start > 0) : stop - edge * (stop < frames)] = True
-    last, following = _nearest(stands)
-    at = np.arange(frames)
+def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
+    """How much feet stand (feet, frames): 1 within stances, and from there to 0 within the shortest of stances."""
+    inside, frames = np.zeros(shape, bool), shape[1]
+    for each in [hold.stance for foot in steps for hold in foot.holds]:
+        edge = int(edge_of(each.stop - each.start, scene))  # within the clip a foot still arrives, or leaves already
+        inside[each.leg, each.start + edge * (each.start > 0) : each.stop - edge * (each.stop < frames)] = True
+    (last, following), at = _nearest(inside), np.arange(frames)
     away = np.minimum(np.where(last < 0, np.inf, at - last), np.where(following == frames, np.inf, following - at))
-    much = 1 - eased(np.minimum(away / (scene.fps * BRIEF), 1))
-    plain = planted.shift[:, scene.axis].copy()
-    return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, much)
+    return 1 - eased(np.minimum(away / (scene.fps * BRIEF), 1))
 
 
 def _nearest(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The last frame up to each, and the first one from each, that is known (frames, ...); -1 and `frames` if none is."""
-    frames = len(known)
-    at = np.arange(frames).reshape(-1, *[1] * (known.ndim - 1))
-    last = np.maximum.accumulate(np.where(known, at, -1))
-    return last, np.minimum.accumulate(np.where(known, at, frames)[::-1])[::-1]
+    """The last frame up to each, and the first one from each, that is known (..., frames); -1 and `frames` if none."""
+    frames = known.shape[-1]
+    at = np.arange(frames)
+    last = np.maximum.accumulate(np.where(known, at, -1), axis=-1)
+    return last, np.minimum.accumulate(np.where(known, at, frames)[..., ::-1], axis=-1)[..., ::-1]
 
 
 def _swings(steps: Steps) -> list[tuple[int, int]]:
@@ -142,80 +142,76 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
 # --- in swing --------------------------------------------------------------------------------------------------------
 
 
-def _released(steps: list[Steps], stood: list[Planted], scene: Scene) -> list[tuple[Array, Array]]:
+def _released(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> tuple[Array, Array]:
     """Changes of feet and toes by stances, blended smoothly through swings: offsets, and rotations of toes.
 
     They fade to 0 towards an end of the clip that comes before the blend ends.
     """
-    offsets = [_offset(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
-    bent = [(quaternions.log(planted.toes), _laid(each, planted)) for each, planted in zip(steps, stood, strict=True)]
-    curves = [*offsets, *bent]
-    free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
-    whole = free and len(list(blocks(len(curves[0][0])))) == 1  # of a long clip one by one, as that takes memory
-    found = [values for values, _ in curves]
+    (offsets, fixed), laid = _offsets(steps, planted, source, scene), _laid(steps, planted)
+    values = np.concatenate([offsets, quaternions.log(planted.toes)])
+    pinned = np.concatenate([fixed, np.broadcast_to(laid, fixed.shape)])
+    free = [at for at in range(len(values)) if values[at].any() and not pinned[at].all()]
+    whole = free and len(list(blocks(values.shape[1]))) == 1  # of a long clip one by one, as that takes memory
     for some in [free] if whole else [[at] for at in free]:
-        for at, smoothed in zip(some, _smoothed([curves[at] for at in some], scene), strict=True):
-            found[at] = smoothed
-    toes = [
-        np.where(pinned, planted.toes, quaternions.exp(values)) if pinned.any() else planted.toes
-        for planted, (_, pinned), values in zip(stood, bent, found[len(steps) :], strict=True)
-    ]
-    return list(zip(found[: len(steps)], toes, strict=True))
+        values[some] = _smoothed(values[some], pinned[some], scene)
+    toes = np.where(laid, planted.toes, quaternions.exp(values[len(steps) :])) if laid.any() else planted.toes
+    return values[: len(steps)], toes
 
 
-def _offset(steps: Steps, planted: Planted, scene: Scene) -> tuple[Array, Mask]:
-    """Offset of a foot by its stances, apart from that by the ground, and the frames that fix it, along each axis.
+def _rows(stances: list[Stance], frames: int) -> Rows:
+    """Their frames, of the frames of all feet one after the other."""
+    return Rows([(each.leg * frames + each.start, each.leg * frames + each.stop) for each in stances])
+
+
+def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> tuple[Array, Mask]:
+    """Offsets of feet by their stances, apart from those by the ground, and the frames that fix them, along each axis.
 
     A swing that the end of the clip soon cuts goes on beside its way along the ground: it would hurry back.
     """
-    reference, frames = steps.foot.motion.reference, len(planted.shift)
-    moved, pinned = np.zeros((frames, 3)), np.zeros((frames, 3), bool)
-    rows = Rows([(hold.stance.start, hold.stance.stop) for hold in steps.holds])
-    own = rows.frames
-    if len(own):
-        shift = planted.shift.take(own, axis=0)
-        followed = _followed(steps.holds, rows.of, reference.take(own, axis=0), scene.level(shift), scene)
-        shift[:, scene.axis] -= followed
-        moved[own], pinned[own] = shift, True
-    known, along = np.flatnonzero(pinned[:, scene.axis]), np.arange(3) != scene.axis
-    if len(known):
-        first, last = int(known[0]), int(known[-1])
-        for cut, near in ((slice(0, first), first), (slice(last + 1, frames), last)):
-            if 0 < cut.stop - cut.start < 2 * scene.blend:
-                moved[cut, along], pinned[cut, along] = moved[near, along], True
+    moved, pinned, frames = np.zeros(source.shape), np.zeros(source.shape, bool), source.shape[1]
+    if holds := [hold for each in steps for hold in each.holds]:
+        rows = _rows([hold.stance for hold in holds], frames)
+        shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, source))
+        shift[:, scene.axis] -= _followed(holds, rows.of, there, scene.level(shift), scene)
+        moved.reshape(-1, 3)[rows.frames], pinned.reshape(-1, 3)[rows.frames] = shift, True
+    along = np.arange(3) != scene.axis
+    for leg, each in enumerate(steps):
+        if each.holds:
+            first, last = each.holds[0].stance.start, each.holds[-1].stance.stop - 1
+            for cut, near in ((slice(0, first), first), (slice(last + 1, frames), last)):
+                if 0 < cut.stop - cut.start < 2 * scene.blend:
+                    moved[leg][cut, along], pinned[leg][cut, along] = moved[leg][near, along], True
     return moved, pinned
 
 
-def _laid(steps: Steps, planted: Planted) -> Mask:
-    """When toes turn as they should, (frames, 1), if they are made to lie anywhere."""
+def _laid(steps: list[Steps], planted: Planted) -> Mask:
+    """When toes turn as they should, (feet, frames, 1), if they are made to lie anywhere."""
     pinned = planted.lies.copy()
-    if pinned.any():
-        for hold in steps.holds:
-            pinned[hold.stance.frames] |= hold.stance.planted
-    return pinned[:, np.newaxis]
+    for leg in np.flatnonzero(pinned.any(axis=1)).tolist():
+        for hold in steps[leg].holds:
+            pinned[leg, hold.stance.frames] |= hold.stance.planted
+    return pinned[..., np.newaxis]
 
 
-def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
-    """Curves in swing: between 0 and the values at both ends for `blend` frames after a stance and before one, else 0.
+def _smoothed(values: Array, pinned: Mask, scene: Scene) -> Array:
+    """Curves (n, frames, 3): between 0 and the values at both ends for `blend` frames after a stance and before one.
 
-    Without bounds, a foot that moves ever faster at the end of its stance would continue so in its swing. Only curves
-    of which the clip cuts a swing are drawn to 0 there.
+    They are 0 in the rest of a swing. Without bounds, a foot that moves ever faster at the end of its stance would
+    continue so in its swing. Only curves of which the clip cuts a swing are drawn to 0 there.
     """
-    time = max(scene.settings.blend / 3, 1 / scene.fps)
-    values = np.stack([each for each, _ in curves], axis=1)
-    pinned = np.stack([np.broadcast_to(each, values[:, 0].shape) for _, each in curves], axis=1)
-    frames, whole = len(values), pinned[..., 0] & pinned[..., 1] & pinned[..., 2]
-    at, columns = np.arange(frames)[:, np.newaxis], np.arange(len(curves))
-    last, following = _nearest(whole)
-    ends = np.zeros((frames + 2, *values.shape[1:]))  # with none before the first frame and after the last one
-    ends[1:-1] = np.where(pinned, values, 0.0)
+    time, frames = max(scene.settings.blend / 3, 1 / scene.fps), values.shape[1]
+    last, following = _nearest(pinned[..., 0] & pinned[..., 1] & pinned[..., 2])
+    ends = np.zeros((len(values), frames + 2, 3))  # with none before the first frame and after the last one
+    ends[:, 1:-1] = np.where(pinned, values, 0.0)
+    at, curve = np.arange(frames), np.arange(len(values))[:, np.newaxis]
     near = ((last >= 0) & (at - last <= scene.blend)) | ((following < frames) & (following - at <= scene.blend))
-    free, before, after = near[..., np.newaxis] & ~pinned, ends[last + 1, columns], ends[following + 1, columns]
+    free, before, after = near[..., np.newaxis] & ~pinned, ends[curve, last + 1], ends[curve, following + 1]
     low = np.where(free, np.minimum(np.minimum(before, after), 0.0), values)
     high = np.where(free, np.maximum(np.maximum(before, after), 0.0), values)
     pull = np.where((last < 0) | (following == frames), 1 / (time * time * time * time), 0.0)
-    pull = np.broadcast_to(pull[..., np.newaxis], values.shape)
-    return list(spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
+    pulls = np.broadcast_to(pull[..., np.newaxis], values.shape)
+    low, high, pulls = (each.swapaxes(0, 1) for each in (low, high, pulls))
+    return spline(0.0, fps=scene.fps, pull=pulls, lower=low, upper=high).swapaxes(0, 1)
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
@@ -226,51 +222,55 @@ def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, mo
     return np.asarray(lifts[of] + dot(source + moved - place, ground) - dot(source - place, floor))
 
 
-def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Scene) -> Planted:
-    """The path with its swings, without obstacles: from the plane that a foot leaves to the next one.
+def _swing(steps: list[Steps], planted: Planted, source: Array, moved: Array, scene: Scene) -> None:
+    """Write the swings of all paths, without obstacles: from the plane that a foot leaves to the next one.
 
     A foot follows a passed plane in its own frame only, and none before the first plane and after the last.
     """
-    shift, turn, axis, reference = planted.shift, planted.turn, scene.axis, steps.foot.motion.reference
-    swings = np.ones(len(shift), bool)
-    for hold in steps.holds:
-        swings[hold.stance.frames] = False
-    shift[swings] = moved[swings]
-    for hold in steps.passed:
-        turn[hold.stance.frames] = quaternions.shortest_arc(hold.floor, hold.normal)
-    planes = sorted(
-        [*((hold, True) for hold in steps.holds), *((hold, False) for hold in steps.passed)],
-        key=lambda plane: plane[0].stance.middle,
-    )
-    gaps = [each for each in pairwise(planes) if each[0][0].stance.stop < each[1][0].stance.start]
+    frames, swings = source.shape[1], np.ones(source.shape[:2], bool)
+    passed, gaps = [hold for each in steps for hold in each.passed], list[tuple[Plane, Plane]]()
+    for leg, each in enumerate(steps):
+        for hold in each.holds:
+            swings[leg, hold.stance.frames] = False
+        planes = [*((hold, True) for hold in each.holds), *((hold, False) for hold in each.passed)]
+        planes.sort(key=lambda plane: plane[0].stance.middle)
+        gaps += [each for each in pairwise(planes) if each[0][0].stance.stop < each[1][0].stance.start]
+    planted.shift[swings] = moved[swings]
+    shift, turn, source = planted.shift.reshape(-1, 3), planted.turn.reshape(-1, 4), source.reshape(-1, 3)
+    own = _rows([hold.stance for hold in passed], frames).frames
+    for at, hold in zip(own.tolist(), passed, strict=True):
+        turn[at] = quaternions.shortest_arc(hold.floor, hold.normal)
+    scales = np.array([each.foot.motion.scale for each in steps])
     for some in batches(gaps):
-        _between(reference, shift, turn, some, steps.foot.motion.scale, scene)
-    if steps.passed:
-        own = np.array([hold.stance.start for hold in steps.passed])
-        shift[own, axis] += _followed(steps.passed, np.arange(len(own)), reference[own], shift[own], scene)
-    shift[steps.copied], turn[steps.copied] = 0.0, UNTURNED
-    return Planted(shift, turn, toes, planted.lies)
+        _between(source, shift, turn, some, scales, frames, scene)
+    if passed:
+        shift[own, scene.axis] += _followed(passed, np.arange(len(own)), source[own], shift[own], scene)
+    for leg, each in enumerate(steps):
+        planted.shift[leg, each.copied], planted.turn[leg, each.copied] = 0.0, UNTURNED
 
 
 Plane = tuple[Foothold, bool]  # and whether a foot stands on it
 
 
 def _between(
-    reference: Array, shift: Array, turn: Array, gaps: Sequence[tuple[Plane, Plane]], scale: float, scene: Scene
+    source: Array, shift: Array, turn: Array, gaps: Sequence[tuple[Plane, Plane]], scales: Array, frames: int, scene: Scene
 ) -> None:
     """Write the frames between planes: by the distance that the foot has moved, or by time if that is small."""
     leaves, comes = [each[0][0] for each in gaps], [each[1][0] for each in gaps]
-    rows = Rows([(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)])
+    legs = np.array([hold.stance.leg for hold in leaves], np.intp)
+    spans = [(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)]
+    rows = Rows(np.array(spans) + (legs * frames)[:, np.newaxis])
     # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside
     edges = [(not each[0][1], not each[1][1]) for each in gaps]
     first, end = np.array(edges, np.intp).T
-    at, moved, source = scene.level(reference + shift), *(each.take(rows.frames, axis=0) for each in (shift, reference))
+    at = scene.level(source + shift)
     chord = at[rows.stop - 1 + end] - at[rows.start - first]
     way = at.take(rows.frames, axis=0) - at[rows.start - first].take(rows.of, axis=0)
     far, timed = size(chord), eased((rows.at + 1) / (rows.count + 1)[rows.of])
-    travels = eased(np.minimum(far / (STEP * scale), 1))[rows.of]
+    travels = eased(np.minimum(far / (STEP * scales[legs]), 1))[rows.of]
     done = np.clip(dot(way, chord.take(rows.of, axis=0)) / np.maximum(far * far, 1e-300)[rows.of], 0, 1)
-    low, high = (_followed(holds, rows.of, source, moved, scene) for holds in (leaves, comes))
+    there, moved = source.take(rows.frames, axis=0), shift.take(rows.frames, axis=0)
+    low, high = (_followed(holds, rows.of, there, moved, scene) for holds in (leaves, comes))
     shift[rows.frames, scene.axis] += low + (timed + travels * (done - timed)) * (high - low)
-    before, after = (turn[frames].take(rows.of, axis=0) for frames in (rows.start - 1, rows.stop))
+    before, after = (turn[edge].take(rows.of, axis=0) for edge in (rows.start - 1, rows.stop))
     turn[rows.frames] = quaternions.slerp(before, after, timed)

@@ -22,26 +22,24 @@ _HEEL_SOFT = 0.01  # of the length from ball to heel: a heel that is less deep t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planted:
-    """How a foot departs from the source, over all frames."""
+    """How feet depart from the source, over all frames."""
 
-    shift: Array  # (frames, 3): of its reference point
-    # (frames, 4): world rotations: of the foot about that point, and of its toes before that
+    shift: Array  # (feet, frames, 3): of their reference points
+    # (feet, frames, 4): world rotations: of feet about these points, and of their toes before that
     turn: Array
     toes: Array
-    lies: Mask  # (frames,): when its toes are made to lie
+    lies: Mask  # (feet, frames): when toes are made to lie
 
 
-def planted_on(feet: list[Foot], holds: list[Foothold]) -> list[Planted]:
+def planted_on(feet: list[Foot], holds: list[Foothold]) -> Planted:
     """The paths of feet on footholds; elsewhere, and where a foot is copied, it does not depart from the source."""
-    frames = len(feet[0].motion.chain)
-    found = []
-    for _ in feet:
-        found.append(Planted(np.zeros((frames, 3)), unturned(frames), unturned(frames), np.zeros(frames, bool)))
+    shape = len(feet), len(feet[0].motion.chain)
+    found = Planted(np.zeros((*shape, 3)), unturned(*shape), unturned(*shape), np.zeros(shape, bool))
     moved = sorted((hold for hold in holds if not hold.copied), key=lambda hold: (hold.stance.leg, hold.stance.start))
     for some in batches(moved):
         _Planting(feet, some).write(found)
     for hold in moved:
-        _ride(feet[hold.stance.leg], hold, found[hold.stance.leg])
+        _ride(feet[hold.stance.leg], hold, found)
     return found
 
 
@@ -51,10 +49,11 @@ def _ride(foot: Foot, hold: Foothold, planted: Planted) -> None:
         return
     frames, whole = hold.stance.frames, foot.scene.ground.parts[hold.part]
     part, then, source = whole.still(frames), whole.still(hold.stance.middle), foot.motion.reference[frames]
-    planted.shift[frames] = part.world(then.local(source + planted.shift[frames])) - source
+    own = hold.stance.leg, frames
+    planted.shift[own] = part.world(then.local(source + planted.shift[own])) - source
     if part.rotations is not None and then.rotations is not None:
         turned = quaternions.multiply(part.rotations, quaternions.conjugate(then.rotations))
-        planted.turn[frames] = quaternions.multiply(turned, planted.turn[frames])
+        planted.turn[own] = quaternions.multiply(turned, planted.turn[own])
 
 
 class _Planting(StanceTrack):
@@ -82,18 +81,15 @@ class _Planting(StanceTrack):
         self.turns = np.array([foot.turns for foot in feet])[self.leg]
         self.ball = self.at("reference")
 
-    def write(self, planted: list[Planted]) -> None:
+    def write(self, planted: Planted) -> None:
         """How feet depart from the source, into all of their frames."""
         turn, free = self._turned(), self._free()
         lain, rise = self._lain(turn), self._rise(free)
         turn = self._raised_heel(turn, rise, free)
         toes, lies = self._lying(lain, turn)
-        shift = self._shift(rise, turn, toes)
-        for number, each in enumerate(planted):
-            own = self.of_foot(number)
-            frames = self.rows.frames[own]
-            each.shift[frames], each.turn[frames] = shift[own], turn[own]
-            each.toes[frames], each.lies[frames] = toes[own], lies[own]
+        own = self.each(self.leg), self.rows.frames
+        planted.shift[own], planted.turn[own] = self._shift(rise, turn, toes), turn
+        planted.toes[own], planted.lies[own] = toes, lies
 
     def _of_pivots(self, which: Mask) -> NDArray[np.intp]:
         """The rows of some pivots."""

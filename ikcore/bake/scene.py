@@ -74,10 +74,10 @@ class Scene:
         return found
 
 
-def unturned(count: int) -> Array:
-    """So many rotations by nothing, (count, 4)."""
-    found = np.zeros((count, 4))
-    found[:, 0] = 1.0
+def unturned(*shape: int) -> Array:
+    """Rotations by nothing, (*shape, 4)."""
+    found = np.zeros((*shape, 4))
+    found[..., 0] = 1.0
     return found
 
 
