@@ -10,12 +10,10 @@ import numpy as np
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.contacts.contacts import Contacts
-from ikcore.feet.human import DEEP, NEAR
+from ikcore.feet.human import BRIEF, DEEP, NEAR
 from ikcore.feet.soles import depth_of
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Plane
-
-_BRIEFLY = 0.15  # s: a foot that is flat for less says little of its sole
 
 
 @dataclass(slots=True, eq=False)
@@ -70,9 +68,9 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
 
 
 def _floor(motion: LegMotion, known: dict[str, Mask], contacts: Contacts, ground: Ground | None, scene: Scene) -> Floor:
-    """The heights of the points of a sole above what they stand on, where the foot is flat."""
+    """The heights of the points of a sole above what they stand on, where the foot is flat, or else where it stands."""
     flat = functools.reduce(np.logical_and, known.values())
-    lies = np.count_nonzero(flat) >= _BRIEFLY * scene.fps
+    lies = np.count_nonzero(flat) >= BRIEF * scene.fps
     floor = Floor(np.empty((len(motion.soles), len(flat))).T, {})
     for number, (point, at) in enumerate(motion.soles.items()):
         nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts

@@ -13,9 +13,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.contacts.intervals import Rows
-from ikcore.feet.human import SOLE
-
-_EDGE_TIME = 0.06  # s, at most a fifth of a stance: at both ends a foot still arrives, or leaves already
+from ikcore.feet.human import MOMENT, SOLE
 
 Rowed = NDArray[np.intp]
 T = TypeVar("T")
@@ -186,5 +184,5 @@ class StanceTrack:
 
 
 def edge_of(count: int | Rowed, scene: Scene) -> Rowed:
-    """The number of frames at each end of a stance in which a foot arrives or leaves, for the length of the stance."""
-    return np.asarray(np.minimum(round(_EDGE_TIME * scene.fps), count // 5))
+    """The number of frames at each end of a stance in which a foot arrives or leaves: at most a fifth of the stance."""
+    return np.asarray(np.minimum(round(MOMENT * scene.fps), count // 5))

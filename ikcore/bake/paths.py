@@ -75,6 +75,10 @@ class FootPath:
         return FootPath(motion, shift, turn, toes, self.lies[frames], self.plain[frames], self.stands[frames])
 
 
+Plane = tuple[Foothold, bool]  # and whether a foot stands on it
+Gap = tuple[Plane, Plane]  # between which a foot swings
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
     """The footholds of a foot."""
@@ -228,7 +232,7 @@ def _swing(steps: list[Steps], planted: Planted, source: Array, moved: Array, sc
     A foot follows a passed plane in its own frame only, and none before the first plane and after the last.
     """
     frames, swings = source.shape[1], np.ones(source.shape[:2], bool)
-    passed, gaps = [hold for each in steps for hold in each.passed], list[tuple[Plane, Plane]]()
+    passed, gaps = [hold for each in steps for hold in each.passed], list[Gap]()
     for leg, each in enumerate(steps):
         for hold in each.holds:
             swings[leg, hold.stance.frames] = False
@@ -249,11 +253,8 @@ def _swing(steps: list[Steps], planted: Planted, source: Array, moved: Array, sc
         planted.shift[leg, each.copied], planted.turn[leg, each.copied] = 0.0, UNTURNED
 
 
-Plane = tuple[Foothold, bool]  # and whether a foot stands on it
-
-
 def _between(
-    source: Array, shift: Array, turn: Array, gaps: Sequence[tuple[Plane, Plane]], scales: Array, frames: int, scene: Scene
+    source: Array, shift: Array, turn: Array, gaps: Sequence[Gap], scales: Array, frames: int, scene: Scene
 ) -> None:
     """Write the frames between planes: by the distance that the foot has moved, or by time if that is small."""
     leaves, comes = [each[0][0] for each in gaps], [each[1][0] for each in gaps]

@@ -19,12 +19,10 @@ from ikcore.feet.paths import smoothed, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
-_RISE_TIME = 0.075  # seconds: a pelvis that would rise and fall faster is smoothed, if no knee is straight
 _MORE_JERK = 1.2  # of its own jerk: more is too much
 _TRIES = 5  # how often it is tried to have less
 _LESS_BEND, _SOFT_BEND = 0.02, 0.1  # sines of half a knee's bend: what a moment may take off; enough in any case
 _SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
-_TILT = 30.0  # degrees: the most that the body leans with the slope
 _KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: going down brings them little nearer to a foot aside
 
 Bounds = tuple[Array, Array]  # of a height, from below and from above
@@ -254,8 +252,8 @@ def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
 
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
-    """Near to what is wanted, by a share, and within bounds."""
-    return spline(wanted, fps=scene.fps, pull=share / _RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
+    """Near to what is wanted, by a share, and within bounds; faster rises and falls are smoothed."""
+    return spline(wanted, fps=scene.fps, pull=share / MOMENT**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------
@@ -307,7 +305,7 @@ def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
     slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, WHILE, scene.fps) * share
     slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, WHILE, scene.fps) * share
     steep = size(slope)
-    slope *= (np.minimum(steep, tangent(_TILT)) / np.maximum(steep, 1e-12))[:, np.newaxis]
+    slope *= (np.minimum(steep, tangent(scene.settings.pitch)) / np.maximum(steep, 1e-12))[:, np.newaxis]
     return quaternions.shortest_arc(scene.up, scene.up - slope)
 
 

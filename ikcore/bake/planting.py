@@ -9,15 +9,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import dot, size
+from ikcore._arrays import dot
 from ikcore.bake import quaternions
 from ikcore.bake.foot import Foot, StanceTrack, batches
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean, unturned
 from ikcore.bake.stances import headings
-from ikcore.feet.human import BRIEF
-
-_HEEL_SOFT = 0.01  # of the length from ball to heel: a heel that is less deep than this is raised by less than that
+from ikcore.feet.human import BRIEF, TRACE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,7 +194,8 @@ class _Planting(StanceTrack):
             self.heights[at, ball] - self.heights[at, heel] - rise,
         )
         deep = np.where(self.each(some), np.maximum(deep, 0), 0.0)
-        deep = deep * (deep / np.maximum(deep + _HEEL_SOFT * size(arm), 1e-300)) * (1 - free)
+        soft = self.each(TRACE * np.array([foot.motion.scale for foot in self.feet])[self.leg])
+        deep = deep * (deep / (deep + soft)) * (1 - free)  # within the plant tolerance it is raised by less
         arrives = eased(_share((rows.at + 1) / self.each(2 * self.ramps)))
         deep = np.where(self.each(rows.start > 0), deep * arrives, deep)
         less = 1 - eased(_share((parts.at + 1) / self.each(self.ramps)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ikcore._arrays import cross, dot, extent, size
 from ikcore.bake import quaternions
-from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches
+from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches, edge_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
 from ikcore.contacts.intervals import runs
@@ -20,7 +20,6 @@ from ikcore.feet.human import BRIEF, MOMENT, TRACE
 _TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
 _SPIN = 0.02  # the tangent of the largest turn on the spot that is left as it is
 _MEANT = 0.94  # cosine of the yaw in the inside of a stance that is meant; a quarter turn at its ends is too
-_ENDS = 8  # one of so many frames at either end of a phase says nothing of where its pivot is
 
 Span = tuple[int, int]
 
@@ -153,7 +152,7 @@ def _is_cut(foot: Foot, stance: Stance) -> bool:
 
 
 def _slips(track: StanceTrack) -> Array:
-    """How far pivots are moved to stand still (rows, 3): to where they are beside the next one, the main to its mean."""
+    """How far pivots are moved to stand still (rows, 3): to where they are beside the next, the main to its mean."""
     parts, scene, frames = track.parts, track.scene, track.rows.frames
     if not scene.settings.lock:
         return np.zeros((len(frames), 3))
@@ -161,7 +160,8 @@ def _slips(track: StanceTrack) -> Array:
     kept = scene.gone(track.placed(track.point, track.beside), frames.take(track.beside))
     for main in np.flatnonzero(track.from_main == 0).tolist():
         first, count = int(parts.first[main]), int(parts.count[main])
-        kept[main] = mean(at[first + count // _ENDS : first + count - count // _ENDS])
+        edge = int(edge_of(count, scene))
+        kept[main] = mean(at[first + edge : first + count - edge])
     return np.asarray(kept.take(parts.of, axis=0) - at)
 
 

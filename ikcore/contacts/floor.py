@@ -11,15 +11,12 @@ from ikcore._arrays import extent, median, size
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.rules import cleaned
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.human import BRIEF, LOW, STEP, UNEVEN
+from ikcore.feet.human import BRIEF, LOW, STEP, UNEVEN, WHILE
 from ikcore.feet.leg import row
 from ikcore.feet.paths import straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-_RESTS = 0.3  # s: no foot hangs still in the air for so long while nothing else carries the body
 
 
 class _Leg(NamedTuple):
@@ -35,8 +32,8 @@ class _Leg(NamedTuple):
 def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
     """How much higher than the level floor each leg stands (frames,): on stairs that the clip has climbed.
 
-    A foot stands elsewhere where it is still and not only hangs in the air: no other foot is lower meanwhile for 0.3 s,
-    or the body moves over it by 0.1 m.
+    A foot stands elsewhere where it is still and not only hangs in the air: no other foot is lower for 0.25 s of that
+    time, or the body moves over it by 0.1 m.
     Between two stances the floor rises or falls steadily, for both legs of a pair.
     """
     own = [tracks.of(name) for name in tracks.legs()]
@@ -83,4 +80,4 @@ def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: 
     travel[:, tracks.axis] = 0.0
     if size(extent(travel)) >= STEP * leg.scale:
         return bool(time >= BRIEF)
-    return bool(time_alone >= _RESTS)
+    return bool(time_alone >= WHILE)

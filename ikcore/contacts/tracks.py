@@ -25,7 +25,6 @@ Key = tuple[str, str]
 
 POINTS = ("heel", "ball")  # the toe counts as part of the ball
 LOWEST = 5.0  # percentile of heights: the lowest level of a point, and where a level floor is
-_SPEED_TIME = 1 / 30  # s: speeds are means over this time, at least two frames
 _FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
 _VERTICAL = 0.5  # share of vertical speed that counts: knees give, and captured floors are not rigid
 
@@ -116,7 +115,7 @@ def speeds_of(places: Array, clip: Clip) -> Array:
     A loop goes on at its ends; elsewhere the first and the last such speed count there.
     """
     frames = places.shape[1]
-    step = min(max(1, round(_SPEED_TIME * clip.fps)), frames - 1)
+    step = min(max(1, round(MOMENT / 2 * clip.fps)), frames - 1)
     if step == 0:
         return np.zeros(places.shape[:2])
     if clip.loop:
