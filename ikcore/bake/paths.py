@@ -94,12 +94,15 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. A loop has three rounds; its obstacles are those of the second."""
     planted = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
     source = np.stack([each.foot.motion.reference for each in steps])
-    moved, toes = _released(steps, planted, source, scene)
-    _swing(steps, planted, source, moved, scene)
+    _release(steps, planted, source, scene)
+    _swing(steps, planted, source, scene)
+    del source  # of a long clip it takes much memory
     plain, stands = planted.shift[..., scene.axis].copy(), _stands(steps, planted.lies.shape, scene)
     paths = [
         FootPath(steps[at].foot.motion, *each)
-        for at, each in enumerate(zip(planted.shift, planted.turn, toes, planted.lies, plain, stands, strict=True))
+        for at, each in enumerate(
+            zip(planted.shift, planted.turn, planted.toes, planted.lies, plain, stands, strict=True)
+        )
     ]
     swings = [_swings(each) for each in steps]
     needs = [
@@ -146,20 +149,26 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
 # --- in swing --------------------------------------------------------------------------------------------------------
 
 
-def _released(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> tuple[Array, Array]:
-    """Changes of feet and toes by stances, blended smoothly through swings: offsets, and rotations of toes.
+def _release(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
+    """Blend changes of feet and toes by stances smoothly through swings: offsets, and rotations of toes.
 
     They fade to 0 towards an end of the clip that comes before the blend ends.
     """
-    (offsets, fixed), laid = _offsets(steps, planted, source, scene), _laid(steps, planted)
-    values = np.concatenate([offsets, quaternions.log(planted.toes)])
-    pinned = np.concatenate([fixed, np.broadcast_to(laid, fixed.shape)])
+    count, laid = len(steps), _laid(steps, planted)
+    values, pinned = np.zeros((2 * count, *source.shape[1:])), np.zeros((2 * count, *source.shape[1:]), bool)
+    _offsets(steps, planted, source, scene, values[:count], pinned[:count])
+    values[count:], pinned[count:] = quaternions.log(planted.toes), laid
     free = [at for at in range(len(values)) if values[at].any() and not pinned[at].all()]
     whole = free and len(list(blocks(values.shape[1]))) == 1  # of a long clip one by one, as that takes memory
-    for some in [free] if whole else [[at] for at in free]:
+    for some in [free] if whole else [slice(at, at + 1) for at in free]:
         values[some] = _smoothed(values[some], pinned[some], scene)
-    toes = np.where(laid, planted.toes, quaternions.exp(values[len(steps) :])) if laid.any() else planted.toes
-    return values[: len(steps)], toes
+    for leg, each in enumerate(steps):
+        swings = np.ones(values.shape[1], bool)
+        for hold in each.holds:
+            swings[hold.stance.frames] = False
+        planted.shift[leg, swings] = values[leg, swings]
+        if laid[leg].any():
+            planted.toes[leg] = np.where(laid[leg], planted.toes[leg], quaternions.exp(values[count + leg]))
 
 
 def _rows(stances: list[Stance], frames: int) -> Rows:
@@ -167,12 +176,12 @@ def _rows(stances: list[Stance], frames: int) -> Rows:
     return Rows([(each.leg * frames + each.start, each.leg * frames + each.stop) for each in stances])
 
 
-def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> tuple[Array, Mask]:
-    """Offsets of feet by their stances, apart from those by the ground, and the frames that fix them, along each axis.
+def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene, moved: Array, pinned: Mask) -> None:
+    """Write offsets of feet by their stances, apart from those by the ground, and the frames that fix them.
 
     A swing that the end of the clip soon cuts goes on beside its way along the ground: it would hurry back.
     """
-    moved, pinned, frames = np.zeros(source.shape), np.zeros(source.shape, bool), source.shape[1]
+    frames = source.shape[1]
     if holds := [hold for each in steps for hold in each.holds]:
         rows = _rows([hold.stance for hold in holds], frames)
         shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, source))
@@ -185,7 +194,6 @@ def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene) 
             for cut, near in ((slice(0, first), first), (slice(last + 1, frames), last)):
                 if 0 < cut.stop - cut.start < 2 * scene.blend:
                     moved[leg][cut, along], pinned[leg][cut, along] = moved[leg][near, along], True
-    return moved, pinned
 
 
 def _laid(steps: list[Steps], planted: Planted) -> Mask:
@@ -198,24 +206,32 @@ def _laid(steps: list[Steps], planted: Planted) -> Mask:
 
 
 def _smoothed(values: Array, pinned: Mask, scene: Scene) -> Array:
-    """Curves (n, frames, 3): between 0 and the values at both ends for `blend` frames after a stance and before one.
-
-    They are 0 in the rest of a swing. Without bounds, a foot that moves ever faster at the end of its stance would
-    continue so in its swing. Only curves of which the clip cuts a swing are drawn to 0 there.
-    """
-    time, frames = max(scene.settings.blend / 3, 1 / scene.fps), values.shape[1]
+    """Smooth curves (n, frames, 3) in swing. Only those of which the clip cuts a swing are drawn to 0 there."""
     last, following = _nearest(pinned[..., 0] & pinned[..., 1] & pinned[..., 2])
+    low, high = (each.swapaxes(0, 1) for each in _bounds(values, pinned, last, following, scene.blend))
+    time = max(scene.settings.blend / 3, 1 / scene.fps)
+    pull = np.where((last < 0) | (following == values.shape[1]), 1 / (time * time * time * time), 0.0)
+    pull = np.broadcast_to(pull[..., np.newaxis], values.shape).swapaxes(0, 1)
+    return spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1)
+
+
+def _bounds(
+    values: Array, pinned: Mask, last: NDArray[np.intp], following: NDArray[np.intp], blend: int
+) -> tuple[Array, Array]:
+    """Bounds of curves in swing: 0 and the values at its ends for `blend` frames after a stance and before one, else 0.
+
+    Without bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
+    """
+    frames = values.shape[1]
     ends = np.zeros((len(values), frames + 2, 3))  # with none before the first frame and after the last one
-    ends[:, 1:-1] = np.where(pinned, values, 0.0)
+    np.copyto(ends[:, 1:-1], values, where=pinned)
     at, curve = np.arange(frames), np.arange(len(values))[:, np.newaxis]
-    near = ((last >= 0) & (at - last <= scene.blend)) | ((following < frames) & (following - at <= scene.blend))
+    near = ((last >= 0) & (at - last <= blend)) | ((following < frames) & (following - at <= blend))
     free, before, after = near[..., np.newaxis] & ~pinned, ends[curve, last + 1], ends[curve, following + 1]
-    low = np.where(free, np.minimum(np.minimum(before, after), 0.0), values)
-    high = np.where(free, np.maximum(np.maximum(before, after), 0.0), values)
-    pull = np.where((last < 0) | (following == frames), 1 / (time * time * time * time), 0.0)
-    pulls = np.broadcast_to(pull[..., np.newaxis], values.shape)
-    low, high, pulls = (each.swapaxes(0, 1) for each in (low, high, pulls))
-    return spline(0.0, fps=scene.fps, pull=pulls, lower=low, upper=high).swapaxes(0, 1)
+    low, high = np.minimum(before, after), np.maximum(before, after)
+    del ends, before, after  # of a long clip they take much memory
+    low, high = np.where(free, np.minimum(low, 0.0, out=low), values), np.maximum(high, 0.0, out=high)
+    return low, np.where(free, high, values)
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
@@ -226,20 +242,16 @@ def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, mo
     return np.asarray(lifts[of] + dot(source + moved - place, ground) - dot(source - place, floor))
 
 
-def _swing(steps: list[Steps], planted: Planted, source: Array, moved: Array, scene: Scene) -> None:
+def _swing(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
     """Write the swings of all paths, without obstacles: from the plane that a foot leaves to the next one.
 
     A foot follows a passed plane in its own frame only, and none before the first plane and after the last.
     """
-    frames, swings = source.shape[1], np.ones(source.shape[:2], bool)
-    passed, gaps = [hold for each in steps for hold in each.passed], list[Gap]()
-    for leg, each in enumerate(steps):
-        for hold in each.holds:
-            swings[leg, hold.stance.frames] = False
+    frames, passed, gaps = source.shape[1], [hold for each in steps for hold in each.passed], list[Gap]()
+    for each in steps:
         planes = [*((hold, True) for hold in each.holds), *((hold, False) for hold in each.passed)]
         planes.sort(key=lambda plane: plane[0].stance.middle)
-        gaps += [each for each in pairwise(planes) if each[0][0].stance.stop < each[1][0].stance.start]
-    planted.shift[swings] = moved[swings]
+        gaps += [gap for gap in pairwise(planes) if gap[0][0].stance.stop < gap[1][0].stance.start]
     shift, turn, source = planted.shift.reshape(-1, 3), planted.turn.reshape(-1, 4), source.reshape(-1, 3)
     own = _rows([hold.stance for hold in passed], frames).frames
     for at, hold in zip(own.tolist(), passed, strict=True):
@@ -264,13 +276,12 @@ def _between(
     # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside
     edges = [(not each[0][1], not each[1][1]) for each in gaps]
     first, end = np.array(edges, np.intp).T
-    at = scene.level(source + shift)
-    chord = at[rows.stop - 1 + end] - at[rows.start - first]
-    way = at.take(rows.frames, axis=0) - at[rows.start - first].take(rows.of, axis=0)
+    there, moved = source.take(rows.frames, axis=0), shift.take(rows.frames, axis=0)
+    start, stop = (scene.level(source[edge] + shift[edge]) for edge in (rows.start - first, rows.stop - 1 + end))
+    chord, way = stop - start, scene.level(there + moved) - start.take(rows.of, axis=0)
     far, timed = size(chord), eased((rows.at + 1) / (rows.count + 1)[rows.of])
     travels = eased(np.minimum(far / (STEP * scales[legs]), 1))[rows.of]
     done = np.clip(dot(way, chord.take(rows.of, axis=0)) / np.maximum(far * far, 1e-300)[rows.of], 0, 1)
-    there, moved = source.take(rows.frames, axis=0), shift.take(rows.frames, axis=0)
     low, high = (_followed(holds, rows.of, there, moved, scene) for holds in (leaves, comes))
     shift[rows.frames, scene.axis] += low + (timed + travels * (done - timed)) * (high - low)
     before, after = (turn[edge].take(rows.of, axis=0) for edge in (rows.start - 1, rows.stop))

@@ -54,13 +54,12 @@ class Body:
 class _Legs:
     """Legs between the body, as far as that tilts and goes along, and their feet."""
 
-    # (legs, frames, 3): where hips are carried to, and where legs should end
+    # (legs, frames): how high hips are carried, and how high legs should end
     hip: Array
     ankle: Array
+    away: Array  # (legs, frames, 3): horizontally, from hips to these ends
     own: Array  # (legs, frames): the distance of these in the source
-    # (legs, frames): how high hips are over ankles there, as the body tilts, and how far aside
-    height: Array
-    aside: Array
+    height: Array  # (legs, frames): how high hips are over ankles there, as the body tilts
     over: Array  # (legs, frames): how much feet are lifted over obstacles
     # (legs, frames): how far from its hip a leg may end, and how much it stands
     reach: Array
@@ -101,17 +100,19 @@ def _length(path: FootPath) -> Array:
 
 
 def _hung(paths: list[FootPath], reach: Array, body: Body, scene: Scene) -> _Legs:
-    axis, hips, ankles = scene.axis, [path.motion.chain[:, 0] for path in paths], [path.motion.ankle for path in paths]
-    over = np.stack([path.shift[:, axis] - path.plain for path in paths])
-    carried = np.stack([body.carried(hip) for hip in hips])
-    if body.tilt is not None:
-        ankles = [body.carried(ankle) for ankle in ankles]
-    tops = hips if body.tilt is None else list(carried)
-    height = np.stack([top[:, axis] - ankle[:, axis] for top, ankle in zip(tops, ankles, strict=True)])
-    own, stands = np.stack([_length(path) for path in paths]), np.stack([path.stands for path in paths])
-    long = np.array([[path.motion.size] for path in paths])
-    ends = np.stack([path.ankle for path in paths])
-    return _Legs(carried, ends, own, height, size(scene.level(ends - carried)), over, reach, stands, long)
+    axis, shape = scene.axis, reach.shape
+    hip, ankle, own, height, over = np.empty((5, *shape))
+    away = np.empty((*shape, 3))
+    for at, path in enumerate(paths):
+        top, foot, end = path.motion.chain[:, 0], path.motion.ankle, path.ankle
+        own[at], over[at] = size(foot - top), path.shift[:, axis] - path.plain
+        carried = body.carried(top)
+        away[at], hip[at], ankle[at] = scene.level(end - carried), carried[:, axis], end[:, axis]
+        if body.tilt is not None:
+            top, foot = carried, body.carried(foot)
+        height[at] = top[:, axis] - foot[:, axis]
+    stands, long = np.stack([path.stands for path in paths]), np.array([[path.motion.size] for path in paths])
+    return _Legs(hip, ankle, away, own, height, over, reach, stands, long)
 
 
 def _agreed(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
@@ -140,7 +141,7 @@ def _weighed(values: Array, weights: Array) -> Array:
 
 def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
-    wanted = _as_in_source(legs, scene)
+    wanted = _as_in_source(legs)
     highest = np.minimum.reduce(_highest(legs, wanted, scene))
     agreed, stands, straight = _agreed(wanted[..., np.newaxis], paths)
     rise = agreed[:, 0]
@@ -171,28 +172,24 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
     return _bounded(found, paths, scene)
 
 
-def _until(legs: _Legs, height: Array, length: Array, side: Array | float, scene: Scene) -> Array:
+def _until(legs: _Legs, height: Array, length: Array, side: Array | float) -> Array:
     """How far up a hip goes until it is as far from an ankle of some height as a length, above it or below."""
-    up = np.sqrt(np.maximum(length * length - legs.aside * legs.aside, 0))
-    return np.asarray(height - legs.hip[..., scene.axis] + side * np.maximum(up, _KEPT_HEIGHT * side * legs.height))
+    flat = size(legs.away)
+    up = np.sqrt(np.maximum(length * length - flat * flat, 0))
+    return np.asarray(height - legs.hip + side * np.maximum(up, _KEPT_HEIGHT * side * legs.height))
 
 
-def _plain(legs: _Legs, scene: Scene) -> Array:
-    """Height of an ankle without obstacles."""
-    return np.asarray(legs.ankle[..., scene.axis] - legs.over)
-
-
-def _as_in_source(legs: _Legs, scene: Scene) -> Array:
+def _as_in_source(legs: _Legs) -> Array:
     """How far up a hip goes to be as far from its ankle as in the source; one far aside is kept low."""
-    side, height = np.where(legs.height < 0, -1.0, 1.0), _plain(legs, scene)
-    found = _until(legs, height, legs.own, side, scene)
-    most = height - legs.hip[..., scene.axis] + legs.height / _KEPT_HEIGHT
+    side, height = np.where(legs.height < 0, -1.0, 1.0), legs.ankle - legs.over
+    found = _until(legs, height, legs.own, side)
+    most = height - legs.hip + legs.height / _KEPT_HEIGHT
     return np.where(side < 0, np.maximum(found, most), np.minimum(found, most))
 
 
 def _highest(legs: _Legs, wanted: Array, scene: Scene) -> Array:
     """How far up a hip may go, as far as its leg reaches: one that is about to be at its limit gives before it is."""
-    reached = _until(legs, legs.ankle[..., scene.axis], legs.reach, 1.0, scene)
+    reached = _until(legs, legs.ankle, legs.reach, 1.0)
     return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
 
 
@@ -201,21 +198,26 @@ def _half_bend(distance: Array, legs: _Legs) -> Array:
     return np.sqrt(np.maximum(1 - distance * distance / (legs.size * legs.size), 0))
 
 
+def _bends(legs: _Legs, rise: Array, scene: Scene) -> tuple[Array, Array, Array]:
+    """How much knees bend after a rise without obstacles, in the source, and how much more with a rise over these."""
+    bent, way = _half_bend(legs.own, legs), legs.away.copy()
+    way[..., scene.axis] = legs.ankle - legs.over - legs.hip - rise
+    bend = _half_bend(size(way), legs)
+    way[..., scene.axis] += legs.over
+    added = np.minimum(np.maximum(bend - bent, 0), _SOFT_BEND)
+    added += np.where(legs.over > 0, np.maximum(_half_bend(size(way), legs) - bend, 0), 0)
+    return bend, bent, added
+
+
 def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
     """The most that the hip may rise, so that no standing leg is straight for a single moment; else infinite.
 
     The bend in a frame is at least that of the source and most of what the rise has added in the frames around it,
     obstacles included. Beyond a soft bend there is no bound.
     """
-    height, source = _plain(legs, scene), _half_bend(legs.own, legs)
-    way = legs.ankle - legs.hip
-    way[..., scene.axis] = height - legs.hip[..., scene.axis] - rise
-    bend = _half_bend(size(way), legs)
-    way[..., scene.axis] += legs.over
-    added = np.minimum(np.maximum(bend - source, 0), _SOFT_BEND)
-    added += np.where(legs.over > 0, np.maximum(_half_bend(size(way), legs) - bend, 0), 0)
+    bend, source, added = _bends(legs, rise, scene)
     least = np.minimum(source + smoothed(added.T, MOMENT, scene.fps).T - _LESS_BEND, _SOFT_BEND)
-    most = _until(legs, height, legs.size * np.sqrt(1 - least * least), 1.0, scene)
+    most = _until(legs, legs.ankle - legs.over, legs.size * np.sqrt(1 - least * least), 1.0)
     return np.where((bend < least) & (legs.stands > 0), most, np.inf)
 
 
@@ -273,9 +275,9 @@ def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
 
 def _aside(along: Array, legs: _Legs, rise: Array, paths: list[FootPath], scene: Scene) -> Array:
     """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
-    flat, up = scene.level(legs.ankle - legs.hip), legs.ankle[..., scene.axis] - (legs.hip[..., scene.axis] + rise)
+    up = legs.ankle - (legs.hip + rise)
     may = np.sqrt(np.maximum(legs.reach * legs.reach - up * up, 0))
-    lack = _summed(flat * np.clip(1 - may / np.maximum(legs.aside, 1e-12), 0, 1)[..., np.newaxis])
+    lack = _summed(legs.away * np.clip(1 - may / np.maximum(size(legs.away), 1e-12), 0, 1)[..., np.newaxis])
     found = along.copy()
     for axis in [axis for axis in range(3) if lack[:, axis].any()]:
         ahead, back = (spread(np.maximum(each, 0), WHILE, scene.fps) for each in (lack[:, axis], -lack[:, axis]))

@@ -47,8 +47,8 @@ class BakeSettings:
     straight : float, default: 0.985
         How straight a leg may be, as a share of its length, where it is not straighter in the clip.
     tilt : float, optional
-        The share of the slope under all feet that the body follows, in pitch and roll (default: 0 for two legs, 1 for
-        more).
+        The share of the slope under all feet that the body follows, by `pitch` degrees at most (default: 0 for two
+        legs, 1 for more).
     weight : float, default: 1
         How much of it all is done.
 

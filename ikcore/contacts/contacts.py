@@ -79,7 +79,7 @@ class Contacts:
         A contact lasts from a frame that is low and still to another one, with none between that is high or fast. Low
         is less than 0.05 m above the lowest level of the point, the 5th percentile of its heights, for a leg of 0.87 m,
         and in proportion for others. Still is slower than 0.12 m/s, or than twice the slowest fifth of what is low, up
-        to 1 m/s: feet may slide throughout. High and fast are 1.5 times as much. Speeds are means over 1/30 s before
+        to 1 m/s: feet may slide throughout. High and fast are 1.5 times as much. Speeds are means over 0.033 s before
         and after a frame; their vertical part counts half. After a path was scaled, feet slide by one share of the
         travel of the body and move little otherwise. Speeds are relative to that if the share is 5 % or more.
         Gaps of less than 0.12 s are closed, of a point and of a leg, and contacts of less than 0.067 s dropped. A

@@ -110,7 +110,7 @@ class Tracks:
 
 
 def speeds_of(places: Array, clip: Clip) -> Array:
-    """Speeds (points, frames): the mean of those over 1/30 s before and after each frame, or over one frame.
+    """Speeds (points, frames): the mean of those over half of `MOMENT` before and after each frame, or one frame.
 
     A loop goes on at its ends; elsewhere the first and the last such speed count there.
     """

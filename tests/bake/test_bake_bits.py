@@ -181,7 +181,8 @@ def most_with_bent_knee(ankle: Array, over: Array, stands: Array, rise: Array, f
     """How far up a hip may go over an ankle, of a leg of 0.85 m that is straight in the source."""
     hip = np.tile([0, 0.99999 * 0.85, 0], (len(rise), 1))
     far, none = hip[np.newaxis, :, 1], np.zeros((1, len(rise)))
-    legs = _Legs(hip[np.newaxis], ankle[np.newaxis], far, far, none, over[np.newaxis], none, stands, np.array([[0.85]]))
+    low, away = ankle[np.newaxis, :, 1], ankle[np.newaxis] * [1, 0, 1]
+    legs = _Legs(far, low, away, far, far, over[np.newaxis], none, stands, np.array([[0.85]]))
     scene = Scene(ik.Ground.plane(), fps, 1, ik.BakeSettings(), 1, on_ground=False)
     return np.asarray(_most_with_bent_knee(legs, rise, scene)[0])
 
@@ -256,7 +257,7 @@ def test_swings_of_all_feet_are_lifted_as_one_curve_would_be() -> None:
     for foot, own in enumerate(free):
         lower, upper = (np.pad(each, before) for each in (needed[foot], np.where(own, np.inf, 0)))
         upper[2:before] = upper[before + frames : -2] = np.inf
-        whole = ik.smooth(0.0, fps=60, pull=0.0, tension=180.0, lower=lower, upper=upper).values[before:-before]
+        whole = ik.smooth(0.0, fps=60, pull=0.0, tension=1 / 0.067**2, lower=lower, upper=upper).values[before:-before]
         np.testing.assert_allclose(lifted(needed.T, free.T, 60)[:, foot], whole, rtol=0, atol=1e-12)
 
 
