@@ -69,7 +69,8 @@ def path_lengths(points: NDArray[Any]) -> NDArray[np.float64]:
 
 def extent(points: NDArray[Any]) -> Any:
     """How far apart points (..., n, 3) are along each axis."""
-    return np.max(points, axis=-2) - np.min(points, axis=-2)
+    columns = np.ascontiguousarray(points.swapaxes(-1, -2))  # over rows of three NumPy takes ten times as long
+    return np.maximum.reduce(columns, axis=-1) - np.minimum.reduce(columns, axis=-1)
 
 
 def unit(vector: NDArray[Any]) -> NDArray[Any]:

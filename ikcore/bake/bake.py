@@ -182,7 +182,7 @@ def bake_feet(
     checked(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     settings = settings or BakeSettings()
-    known = known_of(clip, ground, dataclasses.asdict(settings), contacts)
+    known = known_of(clip, ground, settings._values, contacts)
     if known is not None and known.whole and earlier in (None, clip):
         return _unchanged(clip, ground, known, feet, contacts)
     start = start_of(clip, ground, feet, contacts, settings, workers, say, source_floor, known)
@@ -192,7 +192,7 @@ def bake_feet(
     turned, moves, short = _turned(start.clip, plan, start.scene)
     say(0.9)
     moves, shift = taken(start.clip, plan.pelvis, plan.body, moves), plan.body.shift
-    plan = plan.without_paths() if part.whole else plan
+    plan = plan if plan.feet is None else plan.without_paths()
     baked = written(start.clip, plan.pelvis, shift, turned, moves)
     baked = loops.closed(baked, clip) if clip.loop else baked
     rise = shift[:, start.scene.axis].copy()

@@ -16,14 +16,13 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene, in_rounds
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.thresholds import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
+from ikcore.feet.thresholds import DEEP, EDGE, HIGH, MOMENT, SOLE, THICK, TRACE, WHILE
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Hits
 
 if TYPE_CHECKING:
     from ikcore.bake.paths import FootPath
 
-_TENSION = 180.0  # 1 / s^2, of the beam over obstacles: those nearer to each other than 0.075 s are passed at once
 _HARDEST = 30.0  # m / s^2 for a leg of 0.87 m: the greatest acceleration of a foot to get over something
 
 Need = tuple[Array, Mask]  # how much higher a foot has to be, and when it may be
@@ -78,7 +77,8 @@ def lifted(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> li
 def beam(needed: Array, free: Mask, fps: float) -> Array:
     """How much higher a foot goes.
 
-    More than one frame on the ground ends the beam, so each swing is a curve of its own.
+    More than one frame on the ground ends the beam, so each swing is a curve of its own. Obstacles that are nearer to
+    each other than `MOMENT` are passed at once.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
     own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
     lower, upper = np.zeros(shape), np.full(shape, np.inf)
     lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
-    return spline(0.0, fps=fps, pull=0.0, tension=_TENSION, lower=lower, upper=upper)[own]
+    return spline(0.0, fps=fps, pull=0.0, tension=1 / MOMENT**2, lower=lower, upper=upper)[own]
 
 
 def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
@@ -138,13 +138,13 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     """In frames that are each beside the one before."""
     scene, motion, names = foot.scene, foot.motion, list(foot.motion.soles)
     scale, clear = motion.scale, scene.settings.clearance * motion.scale
-    points = np.stack([path.sole(name, frames) for name in names], axis=1)
+    points = path.soles(names, frames)
     origin = (motion.reference[frames] + path.shift[frames])[:, np.newaxis]
     look = _level if height_of(scene.ground) is not None else _made_here if scene.on_ground else _swept
     points, heights = look(foot, points, origin, frames)
-    above = np.stack([foot.above(name, frames) for name in names], axis=1)
+    above = foot.above(frames)
     high = np.maximum(above, np.minimum(-2 * EDGE * scale - above, 0))  # a point deep in its floor comes to another
-    thick = np.array([foot.floor.thick[name] for name in names])
+    thick = np.array([*foot.floor.thick.values()])
     lack = heights + thick + np.minimum(high, clear) - points[..., scene.axis]
     if motion.toe is not None and "toe" in names:
         lack[:, names.index("toe")] -= EDGE * scale  # toes bend

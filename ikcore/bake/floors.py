@@ -11,11 +11,9 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.contacts.contacts import Contacts
 from ikcore.feet.soles import depth_of
-from ikcore.feet.thresholds import DEEP, NEAR
+from ikcore.feet.thresholds import BRIEF, DEEP, NEAR
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Plane
-
-_BRIEFLY = 0.15  # s: a foot that is flat for less says little of its sole
 
 
 @dataclass(slots=True, eq=False)
@@ -24,18 +22,18 @@ class Floor:
 
     Attributes
     ----------
-    stood : dict of str to (frames,) array
-        How high every point of the sole is when it stands.
+    stood : (frames, points) array
+        How high every point of the sole is when it stands, in the order of `LegMotion.soles`.
     thick : dict of str to float
         How far above the floor that is: soles are not known exactly.
     """
 
-    stood: dict[str, Array]
+    stood: Array
     thick: dict[str, float]
 
     def part(self, frames: slice) -> Floor:
         """Some of the frames."""
-        return Floor({point: stood[frames] for point, stood in self.stood.items()}, self.thick)
+        return Floor(self.stood[frames], self.thick)
 
     @property
     def lowest(self) -> float:
@@ -56,11 +54,11 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
         for motion, floor in zip(legs, found, strict=True):
             more = depth_of(floor.lowest, motion.scale) - floor.lowest
             _shift(floor, more)
-            floor.stood = {point: stood + more for point, stood in floor.stood.items()}  # the ground stays where it is
+            floor.stood += more  # the ground stays where it is
         return found
     scale, lowest = max(motion.scale for motion in legs), min(floor.lowest for floor in found)
-    below = [floor.stood[point] - floor.thick[point] for floor in found for point in floor.thick]
-    level = median(np.concatenate(below))
+    below = [floor.stood - np.array([*floor.thick.values()]) for floor in found]
+    level = median(np.concatenate([each.ravel() for each in below]))
     thick, plane = depth_of(level + lowest, scale), height_of(scene.ground)
     if plane is not None:
         thick = min(thick, abs(level + lowest - plane))
@@ -70,15 +68,15 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
 
 
 def _floor(motion: LegMotion, known: dict[str, Mask], contacts: Contacts, ground: Ground | None, scene: Scene) -> Floor:
-    """The heights of the points of a sole above what they stand on, where the foot is flat."""
+    """The heights of the points of a sole above what they stand on, where the foot is flat, or else where it stands."""
     flat = functools.reduce(np.logical_and, known.values())
-    lies = np.count_nonzero(flat) >= _BRIEFLY * scene.fps
-    floor = Floor({}, {})
-    for point, at in motion.soles.items():
+    lies = np.count_nonzero(flat) >= BRIEF * scene.fps
+    floor = Floor(np.empty((len(motion.soles), len(flat))).T, {})
+    for number, (point, at) in enumerate(motion.soles.items()):
         nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
         below = _below(motion, contacts, ground, point, nearest)
         floor.thick[point] = median((at[:, scene.axis] - below)[flat if lies else known[nearest]])
-        floor.stood[point] = below + floor.thick[point]
+        floor.stood[:, number] = below + floor.thick[point]
     return floor
 
 

@@ -13,9 +13,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.contacts.intervals import Rows
-from ikcore.feet.thresholds import SOLE
-
-_EDGE_TIME = 0.06  # s, at most a fifth of a stance: at both ends a foot still arrives, or leaves already
+from ikcore.feet.thresholds import MOMENT, SOLE
 
 Rowed = NDArray[np.intp]
 T = TypeVar("T")
@@ -46,11 +44,11 @@ class Foot:
     @property
     def lowest(self) -> Array:
         """The height of its lowest point above where that stands, (frames,)."""
-        return np.asarray(np.minimum.reduce([self.above(point) for point in self.motion.soles]))
+        return np.asarray(np.minimum.reduce(self.above(), axis=1))
 
-    def above(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """The height of a point of the sole in the source above where it stands."""
-        return np.asarray(self.motion.soles[point][frames, self.scene.axis] - self.floor.stood[point][frames])
+    def above(self, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """The heights of the points of the sole in the source above where they stand, (frames, points)."""
+        return np.asarray(self.motion.points[frames, :, self.scene.axis] - self.floor.stood[frames])
 
     @property
     def keeps_heel(self) -> bool:
@@ -94,10 +92,6 @@ class Stance:
         """Its main pivot."""
         return self.pivots[self.main].point
 
-    def beside(self, number: int) -> int:
-        """The frame nearest to a pivot of that next to it, nearer to the main one: the foot turns about both there."""
-        return self.pivots[number].stop if number < self.main else self.pivots[number].start - 1
-
     @property
     def middle(self) -> int:
         """The frame in which it is at its place."""
@@ -136,15 +130,15 @@ class StanceTrack:
         self.parts = Rows([(pivot.start, pivot.stop) for *_, pivot in pivots])
         self.names = [list(foot.motion.soles) for foot in feet]
         self.point = np.array([self.names[stances[of].leg].index(pivot.point) for of, _, pivot in pivots], np.intp)
+        # the row nearest to a pivot of that next to it, nearer to the main one: the foot turns about both there
+        self.beside = np.where(self.from_main < 0, self.parts.stop, self.parts.start - 1)
+        self.beside += (self.rows.first - self.rows.start)[self.of]
         self._edges = np.searchsorted(self.each(self.leg), np.arange(len(feet) + 1)).tolist()
         self._wide = max(map(len, self.names))
         own = [self.rows.frames[self.of_foot(leg)] for leg in range(len(feet))]
         points = [foot.motion.points.take(frames, axis=0) for foot, frames in zip(feet, own, strict=True)]
         self.points = np.concatenate(list(map(self._padded, points)))
-        stood = [
-            np.stack([foot.floor.stood[name].take(frames, axis=0) for name in foot.motion.soles], axis=1)
-            for foot, frames in zip(feet, own, strict=True)
-        ]
+        stood = [foot.floor.stood[frames] for foot, frames in zip(feet, own, strict=True)]
         rise = self.each(np.array([each.rise for each in stances]))
         self.heights = self.points[..., self.scene.axis] - np.concatenate(list(map(self._padded, stood)))
         self.heights -= rise[:, np.newaxis]
@@ -190,5 +184,5 @@ class StanceTrack:
 
 
 def edge_of(count: int | Rowed, scene: Scene) -> Rowed:
-    """The number of frames at each end of a stance in which a foot arrives or leaves, for the length of the stance."""
-    return np.asarray(np.minimum(round(_EDGE_TIME * scene.fps), count // 5))
+    """The number of frames at each end of a stance in which a foot arrives or leaves: at most a fifth of the stance."""
+    return np.asarray(np.minimum(round(MOMENT * scene.fps), count // 5))

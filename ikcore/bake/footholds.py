@@ -101,7 +101,7 @@ class Footing:
             tip, back = (points[sole.names.index(end)] if end else mean(foot.motion.ankle[stance.flat]) for end in ends)
             ahead = unit(self.scene.level(tip - back))
         points = points + stance.slips[middle - stance.start]
-        points[:, axis] = [foot.floor.stood[name][middle] - foot.floor.thick[name] + stance.rise for name in sole.names]
+        points[:, axis] = foot.floor.stood[middle] - sole.thick + stance.rise
         start, end = points[sole.lines]
         return np.concatenate([points, start + (end - start) * sole.shares]), ahead
 
@@ -143,7 +143,7 @@ class Footing:
     def _passing_lift(self, foot: Foot, frame: int, points: Array, found: Surface, hold: Foothold) -> float:
         """How much higher a foot comes so that no point is deeper in the plane than it is above the lowest one."""
         names, axis = self.soles[hold.stance.leg].names, self.scene.axis
-        above = np.array([foot.above(name)[frame] for name in names])
+        above = foot.above(slice(frame, frame + 1))[0]
         plane = dot(points[: len(names)] - hold.place, self.scene.slope(hold.normal)) + above - np.fmin.reduce(above)
         under = found.points[: len(names), axis] - hold.place[axis] - plane
         return float(np.fmax.reduce(under))
@@ -202,6 +202,7 @@ class _Sole:
     """The points of a sole by number."""
 
     names: list[str]  # what they are called
+    thick: Array  # (points,): how far above the floor they are when they stand
     scale: float  # how long the leg is compared with that of a human
     lines: NDArray[np.intp]  # (2, n): between which points others are looked at
     shares: Array  # (n, 1): where
@@ -224,7 +225,8 @@ class _Sole:
         gaps = np.array([off if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
         rests = number.get("heel", -1), number.get("ball", -1), toe, joint, len(names), _PARTS
-        return cls(names, motion.scale, between, shares, ends, gaps, rests)
+        thick = np.array([*foot.floor.thick.values()])
+        return cls(names, thick, motion.scale, between, shares, ends, gaps, rests)
 
 
 # --- before the first stance and after the last one ------------------------------------------------------------------

@@ -15,7 +15,6 @@ from ikcore.feet.thresholds import BRIEF
 from ikcore.feet.time_series import spread
 
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
-_AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 
 
 @dataclass(slots=True, eq=False)
@@ -126,7 +125,7 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
     hinge : (frames, 3) array
         The axis of its first knee in the world: says where a straight leg points.
     pole : (frames, 3) array
-        The point to point at. One in line with the leg has no effect.
+        The point to point at. One in line with the leg has no effect, one near to that less.
     share : (frames,) array
         How much of it is done.
     """
@@ -136,7 +135,7 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
     off, aside = (way - dot(way, line)[:, np.newaxis] * line for way in (upper, far))
     own = np.clip(size(off) / np.maximum(_core.HINGED * size(upper), ROUNDING), 0, 1)[:, np.newaxis]
     side = unit(own * unit(off) + (1 - own) * unit(cross(line, hinge)))
-    clear = np.clip(size(aside) / np.maximum(_AHEAD * size(far), ROUNDING), 0, 1)
+    clear = np.clip(size(aside) / np.maximum(_core.HINGED * size(far), ROUNDING), 0, 1)
     turn = rotations.slerp(UNTURNED, _about(line, side, unit(aside)), share * clear * clear * (3 - 2 * clear))
     chain = leg.chain.copy()
     chain[:, 1:-1] = hip[:, np.newaxis] + rotations.rotate(turn[:, np.newaxis], chain[:, 1:-1] - hip[:, np.newaxis])

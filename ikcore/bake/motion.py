@@ -101,7 +101,8 @@ def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     legs, point, joint = [], 0, 0
     for leg, each, names in zip(feet, joints, soles, strict=True):
         own, below = slice(joint, joint + len(each)), slice(point, point + len(names))
-        legs.append(_motion(clip, leg, each, list(names), at[:, own], turns[:, own], places[:, below]))
+        points = np.ascontiguousarray(places[:, below])  # a point is contiguous over time there
+        legs.append(_motion(clip, leg, each, list(names), at[:, own], turns[:, own], points))
         joint, point = own.stop, below.stop
     return legs
 

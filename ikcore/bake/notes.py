@@ -23,7 +23,6 @@ from ikcore.feet.thresholds import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
 NOWHERE = f"ground: there is none under any foot{_ELSEWHERE}"  # why a clip is refused that stands nowhere on it
-_TREAD = 0.99  # the upward part of the normals of treads
 _MOVED = 0.01  # m: by less nobody sees that a clip is moved
 _SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
 
@@ -147,9 +146,8 @@ def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> N
     """A note that strides should be fitted, if some climb much more than others and the ground has steps."""
     if scene.on_ground or scene.ground.moves:
         return None
-    level = [hold for hold in holds if hold.part >= 0 and hold.normal[scene.axis] > _TREAD]
     scale = max(motion.scale for motion in motions)
-    rises = [(to.lift - start.lift) / scale for start, to in pairwise(level)]
+    rises = [(to.lift - start.lift) / scale for start, to in pairwise(hold for hold in holds if hold.part >= 0)]
     surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
     if sum(surges) < _SURGES:
         return None
@@ -212,7 +210,7 @@ def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], sce
     if not holds:
         return {}
     scale, up, ground = path.motion.scale, scene.up, scene.ground.still(frames)
-    sole = np.stack([path.sole(name, frames) for name in path.motion.soles if name != "joint"], axis=1)
+    sole = path.soles([name for name in path.motion.soles if name != "joint"], frames)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
     over = middle + THICK * scale * up
     above = ground.cast(over, up, length=TALL * scale, workers=scene.workers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,13 +14,13 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
 from ikcore.bake.clearance import clearance_of, lifted
-from ikcore.bake.foot import Foot, batches, edge_of
+from ikcore.bake.foot import Foot, Stance, batches, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.planting import Planted, planted_on
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
 from ikcore.clips.smoothing import spline
-from ikcore.contacts.intervals import Rows, blocks, runs
+from ikcore.contacts.intervals import Rows, blocks
 from ikcore.feet.thresholds import BRIEF, STEP
 
 
@@ -44,13 +43,17 @@ class FootPath:
         turn = None if self.motion.leg.ankle is None else self.turn[frames]
         return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
 
-    def sole(self, name: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """The new positions of a point of the sole."""
-        points = self.motion.soles[name][frames]
-        if not self.motion.on_toes(name):
-            return self.carried(points, frames)
-        turn = quaternions.multiply(self.toes[frames], self.turn[frames])
-        return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
+    def soles(self, names: list[str], frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+        """The new positions of points of the sole, (frames, names, 3)."""
+        motion, turn = self.motion, self.turn[frames]
+        origin, shift = motion.reference[frames], self.shift[frames]
+        on_toes = [motion.on_toes(name) for name in names]
+        bent = quaternions.multiply(self.toes[frames], turn) if any(on_toes) else turn
+        found = np.empty((len(turn), len(names), 3))
+        for at, (name, bends) in enumerate(zip(names, on_toes, strict=True)):
+            by = bent if bends else None if motion.leg.ankle is None else turn
+            found[:, at] = _core.displaced(motion.soles[name][frames], origin, shift, by)
+        return found
 
     @property
     def ankle(self) -> Array:
@@ -72,6 +75,10 @@ class FootPath:
         return FootPath(motion, shift, turn, toes, self.lies[frames], self.plain[frames], self.stands[frames])
 
 
+Plane = tuple[Foothold, bool]  # and whether a foot stands on it
+Gap = tuple[Plane, Plane]  # between which a foot swings
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
     """The footholds of a foot."""
@@ -85,11 +92,17 @@ class Steps:
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. A loop has three rounds; its obstacles are those of the second."""
-    stood = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
-    released = _released(steps, stood, scene)
+    planted = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
+    source = np.stack([each.foot.motion.reference for each in steps])
+    _release(steps, planted, source, scene)
+    _swing(steps, planted, source, scene)
+    del source  # of a long clip it takes much memory
+    plain, stands = planted.shift[..., scene.axis].copy(), _stands(steps, planted.lies.shape, scene)
     paths = [
-        _path(each, _swung(each, planted, *moved, scene), scene)
-        for each, planted, moved in zip(steps, stood, released, strict=True)
+        FootPath(steps[at].foot.motion, *each)
+        for at, each in enumerate(
+            zip(planted.shift, planted.turn, planted.toes, planted.lies, plain, stands, strict=True)
+        )
     ]
     swings = [_swings(each) for each in steps]
     needs = [
@@ -99,24 +112,23 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     return lifted(paths, needs, scene)
 
 
-def _path(steps: Steps, planted: Planted, scene: Scene) -> FootPath:
-    stances, frames = [], len(planted.shift)
-    for hold in steps.holds:
-        start, stop = hold.stance.start, hold.stance.stop
-        edge = int(edge_of(stop - start, scene))  # within the clip a foot still arrives there, or leaves already
-        stances.append((start + edge * (start > 0), stop - edge * (stop < frames)))
-    stands, plain = _standing(stances, frames, scene.fps * BRIEF), planted.shift[:, scene.axis].copy()
-    return FootPath(steps.foot.motion, planted.shift, planted.turn, planted.toes, planted.lies, plain, stands)
+def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
+    """How much feet stand (feet, frames): 1 within stances, and from there to 0 within the shortest of stances."""
+    inside, frames = np.zeros(shape, bool), shape[1]
+    for each in [hold.stance for foot in steps for hold in foot.holds]:
+        edge = int(edge_of(each.stop - each.start, scene))  # within the clip a foot still arrives, or leaves already
+        inside[each.leg, each.start + edge * (each.start > 0) : each.stop - edge * (each.stop < frames)] = True
+    (last, following), at = _nearest(inside), np.arange(frames)
+    away = np.minimum(np.where(last < 0, np.inf, at - last), np.where(following == frames, np.inf, following - at))
+    return 1 - eased(np.minimum(away / (scene.fps * BRIEF), 1))
 
 
-def _standing(stances: list[tuple[int, int]], frames: int, ramp: float) -> Array:
-    """1 in stances, and from there to 0 within a ramp."""
-    away = np.full(frames, np.inf)
-    for start, stop in stances:
-        near = slice(max(math.floor(start - ramp), 0), min(math.ceil(stop + ramp), frames))
-        at = np.arange(near.start, near.stop)
-        away[near] = np.minimum(away[near], np.maximum(np.maximum(start - at, at - (stop - 1)), 0))
-    return 1 - eased(np.minimum(away / ramp, 1))
+def _nearest(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The last frame up to each, and the first one from each, that is known (..., frames); -1 and `frames` if none."""
+    frames = known.shape[-1]
+    at = np.arange(frames)
+    last = np.maximum.accumulate(np.where(known, at, -1), axis=-1)
+    return last, np.minimum.accumulate(np.where(known, at, frames)[..., ::-1], axis=-1)[..., ::-1]
 
 
 def _swings(steps: Steps) -> list[tuple[int, int]]:
@@ -137,138 +149,140 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
 # --- in swing --------------------------------------------------------------------------------------------------------
 
 
-def _released(steps: list[Steps], stood: list[Planted], scene: Scene) -> list[tuple[Array, Array]]:
-    """Changes of feet and toes by stances, blended smoothly through swings: offsets, and rotations of toes.
+def _release(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
+    """Blend changes of feet and toes by stances smoothly through swings: offsets, and rotations of toes.
 
     They fade to 0 towards an end of the clip that comes before the blend ends.
     """
-    offsets = [_offset(each, planted, scene) for each, planted in zip(steps, stood, strict=True)]
-    bent = [(quaternions.log(planted.toes), _laid(each, planted)) for each, planted in zip(steps, stood, strict=True)]
-    curves = [*offsets, *bent]
-    free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
-    whole = free and len(list(blocks(len(curves[0][0])))) == 1  # of a long clip one by one, as that takes memory
-    found = [values for values, _ in curves]
-    for some in [free] if whole else [[at] for at in free]:
-        for at, smoothed in zip(some, _smoothed([curves[at] for at in some], scene), strict=True):
-            found[at] = smoothed
-    toes = [
-        np.where(pinned, planted.toes, quaternions.exp(values)) if pinned.any() else planted.toes
-        for planted, (_, pinned), values in zip(stood, bent, found[len(steps) :], strict=True)
-    ]
-    return list(zip(found[: len(steps)], toes, strict=True))
+    count, laid = len(steps), _laid(steps, planted)
+    values, pinned = np.zeros((2 * count, *source.shape[1:])), np.zeros((2 * count, *source.shape[1:]), bool)
+    _offsets(steps, planted, source, scene, values[:count], pinned[:count])
+    values[count:], pinned[count:] = quaternions.log(planted.toes), laid
+    free = [at for at in range(len(values)) if values[at].any() and not pinned[at].all()]
+    whole = free and len(list(blocks(values.shape[1]))) == 1  # of a long clip one by one, as that takes memory
+    for some in [free] if whole else [slice(at, at + 1) for at in free]:
+        values[some] = _smoothed(values[some], pinned[some], scene)
+    for leg, each in enumerate(steps):
+        swings = np.ones(values.shape[1], bool)
+        for hold in each.holds:
+            swings[hold.stance.frames] = False
+        planted.shift[leg, swings] = values[leg, swings]
+        if laid[leg].any():
+            planted.toes[leg] = np.where(laid[leg], planted.toes[leg], quaternions.exp(values[count + leg]))
 
 
-def _offset(steps: Steps, planted: Planted, scene: Scene) -> tuple[Array, Mask]:
-    """Offset of a foot by its stances, apart from that by the ground, and the frames that fix it, along each axis.
+def _rows(stances: list[Stance], frames: int) -> Rows:
+    """Their frames, of the frames of all feet one after the other."""
+    return Rows([(each.leg * frames + each.start, each.leg * frames + each.stop) for each in stances])
+
+
+def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene, moved: Array, pinned: Mask) -> None:
+    """Write offsets of feet by their stances, apart from those by the ground, and the frames that fix them.
 
     A swing that the end of the clip soon cuts goes on beside its way along the ground: it would hurry back.
     """
-    reference, frames = steps.foot.motion.reference, len(planted.shift)
-    moved, pinned = np.zeros((frames, 3)), np.zeros((frames, 3), bool)
-    rows = Rows([(hold.stance.start, hold.stance.stop) for hold in steps.holds])
-    own = rows.frames
-    if len(own):
-        shift = planted.shift.take(own, axis=0)
-        followed = _followed(steps.holds, rows.of, reference.take(own, axis=0), scene.level(shift), scene)
-        shift[:, scene.axis] -= followed
-        moved[own], pinned[own] = shift, True
-    known, along = np.flatnonzero(pinned[:, scene.axis]), np.arange(3) != scene.axis
-    if len(known):
-        first, last = int(known[0]), int(known[-1])
-        for cut, near in ((slice(0, first), first), (slice(last + 1, frames), last)):
-            if 0 < cut.stop - cut.start < 2 * scene.blend:
-                moved[cut, along], pinned[cut, along] = moved[near, along], True
-    return moved, pinned
+    frames = source.shape[1]
+    if holds := [hold for each in steps for hold in each.holds]:
+        rows = _rows([hold.stance for hold in holds], frames)
+        shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, source))
+        shift[:, scene.axis] -= _followed(holds, rows.of, there, scene.level(shift), scene)
+        moved.reshape(-1, 3)[rows.frames], pinned.reshape(-1, 3)[rows.frames] = shift, True
+    along = np.arange(3) != scene.axis
+    for leg, each in enumerate(steps):
+        if each.holds:
+            first, last = each.holds[0].stance.start, each.holds[-1].stance.stop - 1
+            for cut, near in ((slice(0, first), first), (slice(last + 1, frames), last)):
+                if 0 < cut.stop - cut.start < 2 * scene.blend:
+                    moved[leg][cut, along], pinned[leg][cut, along] = moved[leg][near, along], True
 
 
-def _laid(steps: Steps, planted: Planted) -> Mask:
-    """When toes turn as they should, (frames, 1), if they are made to lie anywhere."""
+def _laid(steps: list[Steps], planted: Planted) -> Mask:
+    """When toes turn as they should, (feet, frames, 1), if they are made to lie anywhere."""
     pinned = planted.lies.copy()
-    if pinned.any():
-        for hold in steps.holds:
-            pinned[hold.stance.frames] |= hold.stance.planted
-    return pinned[:, np.newaxis]
+    for leg in np.flatnonzero(pinned.any(axis=1)).tolist():
+        for hold in steps[leg].holds:
+            pinned[leg, hold.stance.frames] |= hold.stance.planted
+    return pinned[..., np.newaxis]
 
 
-def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
+def _smoothed(values: Array, pinned: Mask, scene: Scene) -> Array:
+    """Smooth curves (n, frames, 3) in swing. Only those of which the clip cuts a swing are drawn to 0 there."""
+    last, following = _nearest(pinned[..., 0] & pinned[..., 1] & pinned[..., 2])
+    low, high = (each.swapaxes(0, 1) for each in _bounds(values, pinned, last, following, scene.blend))
     time = max(scene.settings.blend / 3, 1 / scene.fps)
-    low, high, pull = np.empty((3, len(curves[0][0]), len(curves), 3))
-    for at, (values, pinned) in enumerate(curves):
-        _bound(values, pinned, scene.blend, 1 / (time * time * time * time), low[:, at], high[:, at], pull[:, at])
-    return list(spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
+    pull = np.where((last < 0) | (following == values.shape[1]), 1 / (time * time * time * time), 0.0)
+    pull = np.broadcast_to(pull[..., np.newaxis], values.shape).swapaxes(0, 1)
+    return spline(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1)
 
 
-def _bound(values: Array, pinned: Mask, blend: int, pull: float, low: Array, high: Array, pulls: Array) -> None:
-    """Write the bounds of values in swing, and the pull to 0: only where the clip begins or ends in a swing.
+def _bounds(
+    values: Array, pinned: Mask, last: NDArray[np.intp], following: NDArray[np.intp], blend: int
+) -> tuple[Array, Array]:
+    """Bounds of curves in swing: 0 and the values at its ends for `blend` frames after a stance and before one, else 0.
 
-    Values are free, between 0 and the values at both ends, for `blend` frames after a stance and before one. Without
-    bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
+    Without bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
     """
-    low[:], high[:], pulls[:] = values, values, 0
-    for start, stop in runs(~pinned.all(axis=1)).tolist():
-        cut = start == 0, stop == len(values)
-        edges = [at for at, beyond in zip((start - 1, stop), cut, strict=True) if not beyond]
-        ends = np.where(pinned[edges], values[edges], 0.0)
-        free = ~pinned[start:stop]
-        free[0 if cut[0] else blend : None if cut[1] else max(stop - blend - start, 0)] = False
-        low[start:stop] = np.where(free, ends.min(axis=0, initial=0.0), low[start:stop])
-        high[start:stop] = np.where(free, ends.max(axis=0, initial=0.0), high[start:stop])
-        pulls[start:stop] = pull * any(cut)
+    frames = values.shape[1]
+    ends = np.zeros((len(values), frames + 2, 3))  # with none before the first frame and after the last one
+    np.copyto(ends[:, 1:-1], values, where=pinned)
+    at, curve = np.arange(frames), np.arange(len(values))[:, np.newaxis]
+    near = ((last >= 0) & (at - last <= blend)) | ((following < frames) & (following - at <= blend))
+    free, before, after = near[..., np.newaxis] & ~pinned, ends[curve, last + 1], ends[curve, following + 1]
+    low, high = np.minimum(before, after), np.maximum(before, after)
+    del ends, before, after  # of a long clip they take much memory
+    low, high = np.where(free, np.minimum(low, 0.0, out=low), values), np.maximum(high, 0.0, out=high)
+    return low, np.where(free, high, values)
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
     """How far up a foot goes that follows the plane of a foothold, each row that of its own."""
     lifts = np.array([hold.lift for hold in holds])
-    planes = np.array([(hold.place, scene.slope(hold.normal), scene.slope(hold.floor)) for hold in holds])
-    place, ground, floor = planes.take(of, axis=0).swapaxes(0, 1)
+    places, *normals = np.array([(hold.place, hold.normal, hold.floor) for hold in holds]).swapaxes(0, 1)
+    place, ground, floor = (each.take(of, axis=0) for each in (places, *map(scene.slope, normals)))
     return np.asarray(lifts[of] + dot(source + moved - place, ground) - dot(source - place, floor))
 
 
-def _swung(steps: Steps, planted: Planted, moved: Array, toes: Array, scene: Scene) -> Planted:
-    """The path with its swings, without obstacles: from the plane that a foot leaves to the next one.
+def _swing(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
+    """Write the swings of all paths, without obstacles: from the plane that a foot leaves to the next one.
 
     A foot follows a passed plane in its own frame only, and none before the first plane and after the last.
     """
-    shift, turn, axis, reference = planted.shift, planted.turn, scene.axis, steps.foot.motion.reference
-    swings = np.ones(len(shift), bool)
-    for hold in steps.holds:
-        swings[hold.stance.frames] = False
-    shift[swings] = moved[swings]
-    for hold in steps.passed:
-        turn[hold.stance.frames] = quaternions.shortest_arc(hold.floor, hold.normal)
-    planes = sorted(
-        [*((hold, True) for hold in steps.holds), *((hold, False) for hold in steps.passed)],
-        key=lambda plane: plane[0].stance.middle,
-    )
-    gaps = [each for each in pairwise(planes) if each[0][0].stance.stop < each[1][0].stance.start]
+    frames, passed, gaps = source.shape[1], [hold for each in steps for hold in each.passed], list[Gap]()
+    for each in steps:
+        planes = [*((hold, True) for hold in each.holds), *((hold, False) for hold in each.passed)]
+        planes.sort(key=lambda plane: plane[0].stance.middle)
+        gaps += [gap for gap in pairwise(planes) if gap[0][0].stance.stop < gap[1][0].stance.start]
+    shift, turn, source = planted.shift.reshape(-1, 3), planted.turn.reshape(-1, 4), source.reshape(-1, 3)
+    own = _rows([hold.stance for hold in passed], frames).frames
+    for at, hold in zip(own.tolist(), passed, strict=True):
+        turn[at] = quaternions.shortest_arc(hold.floor, hold.normal)
+    scales = np.array([each.foot.motion.scale for each in steps])
     for some in batches(gaps):
-        _between(reference, shift, turn, some, steps.foot.motion.scale, scene)
-    if steps.passed:
-        own = np.array([hold.stance.start for hold in steps.passed])
-        shift[own, axis] += _followed(steps.passed, np.arange(len(own)), reference[own], shift[own], scene)
-    shift[steps.copied], turn[steps.copied] = 0.0, UNTURNED
-    return Planted(shift, turn, toes, planted.lies)
-
-
-Plane = tuple[Foothold, bool]  # and whether a foot stands on it
+        _between(source, shift, turn, some, scales, frames, scene)
+    if passed:
+        shift[own, scene.axis] += _followed(passed, np.arange(len(own)), source[own], shift[own], scene)
+    for leg, each in enumerate(steps):
+        planted.shift[leg, each.copied], planted.turn[leg, each.copied] = 0.0, UNTURNED
 
 
 def _between(
-    reference: Array, shift: Array, turn: Array, gaps: Sequence[tuple[Plane, Plane]], scale: float, scene: Scene
+    source: Array, shift: Array, turn: Array, gaps: Sequence[Gap], scales: Array, frames: int, scene: Scene
 ) -> None:
     """Write the frames between planes: by the distance that the foot has moved, or by time if that is small."""
     leaves, comes = [each[0][0] for each in gaps], [each[1][0] for each in gaps]
-    rows = Rows([(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)])
+    legs = np.array([hold.stance.leg for hold in leaves], np.intp)
+    spans = [(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)]
+    rows = Rows(np.array(spans) + (legs * frames)[:, np.newaxis])
     # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside
     edges = [(not each[0][1], not each[1][1]) for each in gaps]
     first, end = np.array(edges, np.intp).T
-    at, moved, source = scene.level(reference + shift), *(each.take(rows.frames, axis=0) for each in (shift, reference))
-    chord = at[rows.stop - 1 + end] - at[rows.start - first]
-    way = at.take(rows.frames, axis=0) - at[rows.start - first].take(rows.of, axis=0)
+    there, moved = source.take(rows.frames, axis=0), shift.take(rows.frames, axis=0)
+    start, stop = (scene.level(source[edge] + shift[edge]) for edge in (rows.start - first, rows.stop - 1 + end))
+    chord, way = stop - start, scene.level(there + moved) - start.take(rows.of, axis=0)
     far, timed = size(chord), eased((rows.at + 1) / (rows.count + 1)[rows.of])
-    travels = eased(np.minimum(far / (STEP * scale), 1))[rows.of]
+    travels = eased(np.minimum(far / (STEP * scales[legs]), 1))[rows.of]
     done = np.clip(dot(way, chord.take(rows.of, axis=0)) / np.maximum(far * far, 1e-300)[rows.of], 0, 1)
-    low, high = (_followed(holds, rows.of, source, moved, scene) for holds in (leaves, comes))
+    low, high = (_followed(holds, rows.of, there, moved, scene) for holds in (leaves, comes))
     shift[rows.frames, scene.axis] += low + (timed + travels * (done - timed)) * (high - low)
-    before, after = (turn[frames].take(rows.of, axis=0) for frames in (rows.start - 1, rows.stop))
+    before, after = (turn[edge].take(rows.of, axis=0) for edge in (rows.start - 1, rows.stop))
     turn[rows.frames] = quaternions.slerp(before, after, timed)

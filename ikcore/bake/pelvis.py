@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from ikcore import _core
-from ikcore._arrays import size
+from ikcore._arrays import mean_in_order, size
 from ikcore.bake import quaternions
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.paths import FootPath
@@ -18,12 +19,10 @@ from ikcore.feet.time_series import smooth, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
-_RISE_TIME = 0.075  # seconds: a pelvis that would rise and fall faster is smoothed, if no knee is straight
 _MORE_JERK = 1.2  # of its own jerk: more is too much
 _TRIES = 5  # how often it is tried to have less
 _LESS_BEND, _SOFT_BEND = 0.02, 0.1  # sines of half a knee's bend: what a moment may take off; enough in any case
 _SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
-_TILT = 30.0  # degrees: the most that the body leans with the slope
 _KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: going down brings them little nearer to a foot aside
 
 Bounds = tuple[Array, Array]  # of a height, from below and from above
@@ -52,19 +51,20 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Leg:
-    """A leg between the body, as far as that tilts and goes along, and its foot."""
+class _Legs:
+    """Legs between the body, as far as that tilts and goes along, and their feet."""
 
-    # (frames, 3): where its hip is carried to, and where it should end
+    # (legs, frames): how high hips are carried, and how high legs should end
     hip: Array
     ankle: Array
-    own: Array  # (frames,): the distance of these in the source
-    height: Array  # (frames,): how high the hip is over the ankle there, as the body tilts
-    over: Array  # (frames,): how much the foot is lifted over obstacles
-    # (frames,): how far from its hip it may end, and how much it stands
+    away: Array  # (legs, frames, 3): horizontally, from hips to these ends
+    own: Array  # (legs, frames): the distance of these in the source
+    height: Array  # (legs, frames): how high hips are over ankles there, as the body tilts
+    over: Array  # (legs, frames): how much feet are lifted over obstacles
+    # (legs, frames): how far from its hip a leg may end, and how much it stands
     reach: Array
     stands: Array
-    size: float  # the length of the leg
+    size: Array  # (legs, 1): their lengths
 
 
 def body_of(pivot: Array, paths: list[FootPath], reaches: list[Array], scene: Scene, *, rounds: bool) -> Body:
@@ -77,46 +77,56 @@ def body_of(pivot: Array, paths: list[FootPath], reaches: list[Array], scene: Sc
     tilt, shift = _tilt(pivot, legs or paths, scene), np.zeros_like(pivot)
     if legs:
         along = Body(pivot, tilt, _along(legs, scene, rounds=rounds))
-        hung = [_hung(path, reaches[at], along, scene) for at, path in zip(chosen, legs, strict=True)]
+        hung = _hung(legs, np.stack([reaches[at] for at in chosen]), along, scene)
         rise = _rise(hung, legs, scene, rounds=rounds)
         shift = _aside(along.shift, hung, rise, legs, scene)
         shift[:, scene.axis] += rise
     else:
         shift[:, scene.axis] = _followed(paths, scene)
     rounding = ROUNDING * max(path.motion.scale for path in paths)
-    shift[(np.abs(shift) <= rounding).all(axis=1)] = 0.0
+    still = np.abs(shift) <= rounding
+    shift[still[:, 0] & still[:, 1] & still[:, 2]] = 0.0
     return Body(pivot, tilt, shift)
 
 
 def reach_of(path: FootPath, scene: Scene) -> Array:
     """How far a leg may reach: as straight as in the source, or as it may be anyway, whichever is more."""
-    own = size(path.motion.ankle - path.motion.chain[:, 0])
-    return np.asarray(np.maximum(own, scene.settings.straight * path.motion.size))
+    return np.asarray(np.maximum(_length(path), scene.settings.straight * path.motion.size))
 
 
-def _hung(path: FootPath, reach: Array, body: Body, scene: Scene) -> _Leg:
-    hip, ankle = path.motion.chain[:, 0], path.motion.ankle
-    over, carried = path.shift[:, scene.axis] - path.plain, body.carried(hip)
-    top, foot = (hip, ankle) if body.tilt is None else (carried, body.carried(ankle))
-    height = top[:, scene.axis] - foot[:, scene.axis]
-    return _Leg(carried, path.ankle, size(ankle - hip), height, over, reach, path.stands, path.motion.size)
+def _length(path: FootPath) -> Array:
+    """The distance of hip and ankle in the source."""
+    return np.asarray(size(path.motion.ankle - path.motion.chain[:, 0]))
 
 
-def _agreed(wanted: list[Array], paths: list[FootPath]) -> tuple[Array, Array, Array]:
-    """The weighted mean of the legs' pelvis targets (frames, axes), the largest stance weight, and the knee factor.
+def _hung(paths: list[FootPath], reach: Array, body: Body, scene: Scene) -> _Legs:
+    axis, shape = scene.axis, reach.shape
+    hip, ankle, own, height, over = np.empty((5, *shape))
+    away = np.empty((*shape, 3))
+    for at, path in enumerate(paths):
+        top, foot, end = path.motion.chain[:, 0], path.motion.ankle, path.ankle
+        own[at], over[at] = size(foot - top), path.shift[:, axis] - path.plain
+        carried = body.carried(top)
+        away[at], hip[at], ankle[at] = scene.level(end - carried), carried[:, axis], end[:, axis]
+        if body.tilt is not None:
+            top, foot = carried, body.carried(foot)
+        height[at] = top[:, axis] - foot[:, axis]
+    stands, long = np.stack([path.stands for path in paths]), np.array([[path.motion.size] for path in paths])
+    return _Legs(hip, ankle, away, own, height, over, reach, stands, long)
+
+
+def _agreed(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
+    """The common wish of all legs (legs, frames, axes); how much one stands, and how straight it is, 1 if bent.
 
     The weight of a leg is its stance weight times its knee factor, at least 1: `_KNEE_BENT` over 1 - (distance /
     length)^2, for the hip-ankle distance. Straight legs thus count more. The denominator grows with the square of the
     distance from the leg's target to the mean, because such a leg bends in any case. Both numbers are (frames,).
     """
-    want = np.stack(wanted)
     stands = np.maximum(np.stack([path.stands for path in paths]), _SWING_WEIGHT)
-    usual, bent = _weighed(want, stands), np.empty_like(stands)
-    for at, path in enumerate(paths):
-        far, long = size(path.motion.ankle - path.motion.chain[:, 0]), path.motion.size
-        off, much = want[at] - usual, STEP / LEG * long
-        straight = np.maximum(1 - far * far / (long * long), _KNEE_STRAIGHT)
-        bent[at] = straight + _KNEE_BENT / (much * much) * np.add.accumulate(off * off, axis=1)[:, -1]
+    far, long = np.stack([_length(path) for path in paths]), np.array([[path.motion.size] for path in paths])
+    off, much = want - _weighed(want, stands), STEP / LEG * long
+    straight = np.maximum(1 - far * far / (long * long), _KNEE_STRAIGHT)
+    bent = straight + _KNEE_BENT / (much * much) * np.add.accumulate(off * off, axis=2)[..., -1]
     heeds = stands * (_KNEE_BENT / np.minimum(bent, _KNEE_BENT))
     most = np.maximum.reduce(stands)
     return _weighed(want, heeds), most, np.maximum.reduce(heeds) / most
@@ -130,17 +140,17 @@ def _weighed(values: Array, weights: Array) -> Array:
 # --- up and down -----------------------------------------------------------------------------------------------------
 
 
-def _rise(hung: list[_Leg], paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
+def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
-    wanted = [_as_in_source(leg, scene) for leg in hung]
-    highest = np.minimum.reduce([_highest(leg, own, scene) for leg, own in zip(hung, wanted, strict=True)])
-    agreed, stands, straight = _agreed([own[:, np.newaxis] for own in wanted], paths)
+    wanted = _as_in_source(legs)
+    highest = np.minimum.reduce(_highest(legs, wanted, scene))
+    agreed, stands, straight = _agreed(wanted[..., np.newaxis], paths)
     rise = agreed[:, 0]
     if scene.settings.pelvis == "lowest":
         rise, straight = np.minimum.reduce([path.plain for path in paths]), np.ones(len(rise))
     rise = np.minimum(rise, highest)
     lower, upper = _about(rise, highest, scene)
-    hips = _summed(np.stack([path.motion.chain[:, 0] for path in paths])) / len(paths)
+    hips = mean_in_order([path.motion.chain[:, 0] for path in paths])
     rough = _MORE_JERK * _jerk(hips, scene)
 
     def smoothed_below(upper: Array, start: Array | None = None) -> Array:
@@ -157,59 +167,59 @@ def _rise(hung: list[_Leg], paths: list[FootPath], scene: Scene, *, rounds: bool
         return found
 
     found = smoothed_below(upper)
-    most = np.minimum.reduce([_most_with_bent_knee(leg, found, scene) for leg in hung])
+    most = np.minimum.reduce(_most_with_bent_knee(legs, found, scene))
     if (most < found).any():
         found = smoothed_below(np.minimum(upper, most), found)
     return _bounded(found, paths, scene)
 
 
-def _until(leg: _Leg, height: Array, length: Array, side: Array | float, scene: Scene) -> Array:
+def _until(legs: _Legs, height: Array, length: Array, side: Array | float) -> Array:
     """How far up a hip goes until it is as far from an ankle of some height as a length, above it or below."""
-    flat = size(scene.level(leg.ankle - leg.hip))
+    flat = size(legs.away)
     up = np.sqrt(np.maximum(length * length - flat * flat, 0))
-    return np.asarray(height - leg.hip[:, scene.axis] + side * np.maximum(up, _KEPT_HEIGHT * side * leg.height))
+    return np.asarray(height - legs.hip + side * np.maximum(up, _KEPT_HEIGHT * side * legs.height))
 
 
-def _plain(leg: _Leg, scene: Scene) -> Array:
-    """Height of an ankle without obstacles."""
-    return np.asarray(leg.ankle[:, scene.axis] - leg.over)
-
-
-def _as_in_source(leg: _Leg, scene: Scene) -> Array:
+def _as_in_source(legs: _Legs) -> Array:
     """How far up a hip goes to be as far from its ankle as in the source; one far aside is kept low."""
-    side, height = np.where(leg.height < 0, -1.0, 1.0), _plain(leg, scene)
-    found = _until(leg, height, leg.own, side, scene)
-    most = height - leg.hip[:, scene.axis] + leg.height / _KEPT_HEIGHT
+    side, height = np.where(legs.height < 0, -1.0, 1.0), legs.ankle - legs.over
+    found = _until(legs, height, legs.own, side)
+    most = height - legs.hip + legs.height / _KEPT_HEIGHT
     return np.where(side < 0, np.maximum(found, most), np.minimum(found, most))
 
 
-def _highest(leg: _Leg, wanted: Array, scene: Scene) -> Array:
+def _highest(legs: _Legs, wanted: Array, scene: Scene) -> Array:
     """How far up a hip may go, as far as its leg reaches: one that is about to be at its limit gives before it is."""
-    reached = _until(leg, leg.ankle[:, scene.axis], leg.reach, 1.0, scene)
+    reached = _until(legs, legs.ankle, legs.reach, 1.0)
     return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
 
 
-def _half_bend(distance: Array, leg: _Leg) -> Array:
+def _half_bend(distance: Array, legs: _Legs) -> Array:
     """About the sine of half the angle by which the knee is bent, from the distance between hip and ankle."""
-    return np.sqrt(np.maximum(1 - distance * distance / (leg.size * leg.size), 0))
+    return np.sqrt(np.maximum(1 - distance * distance / (legs.size * legs.size), 0))
 
 
-def _most_with_bent_knee(leg: _Leg, rise: Array, scene: Scene) -> Array:
+def _bends(legs: _Legs, rise: Array, scene: Scene) -> tuple[Array, Array, Array]:
+    """How much knees bend after a rise without obstacles, in the source, and how much more with a rise over these."""
+    bent, way = _half_bend(legs.own, legs), legs.away.copy()
+    way[..., scene.axis] = legs.ankle - legs.over - legs.hip - rise
+    bend = _half_bend(size(way), legs)
+    way[..., scene.axis] += legs.over
+    added = np.minimum(np.maximum(bend - bent, 0), _SOFT_BEND)
+    added += np.where(legs.over > 0, np.maximum(_half_bend(size(way), legs) - bend, 0), 0)
+    return bend, bent, added
+
+
+def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
     """The most that the hip may rise, so that no standing leg is straight for a single moment; else infinite.
 
     The bend in a frame is at least that of the source and most of what the rise has added in the frames around it,
     obstacles included. Beyond a soft bend there is no bound.
     """
-    height, source = _plain(leg, scene), _half_bend(leg.own, leg)
-    way = leg.ankle - leg.hip
-    way[:, scene.axis] = height - leg.hip[:, scene.axis] - rise
-    bend = _half_bend(size(way), leg)
-    way[:, scene.axis] += leg.over
-    added = np.minimum(np.maximum(bend - source, 0), _SOFT_BEND)
-    added += np.where(leg.over > 0, np.maximum(_half_bend(size(way), leg) - bend, 0), 0)
-    least = np.minimum(source + smooth(added, MOMENT, scene.fps) - _LESS_BEND, _SOFT_BEND)
-    most = _until(leg, height, leg.size * np.sqrt(1 - least * least), 1.0, scene)
-    return np.where((bend < least) & (leg.stands > 0), most, np.inf)
+    bend, source, added = _bends(legs, rise, scene)
+    least = np.minimum(source + smooth(added.T, MOMENT, scene.fps).T - _LESS_BEND, _SOFT_BEND)
+    most = _until(legs, legs.ankle - legs.over, legs.size * np.sqrt(1 - least * least), 1.0)
+    return np.where((bend < least) & (legs.stands > 0), most, np.inf)
 
 
 def _jerk(places: Array, scene: Scene) -> Array:
@@ -219,8 +229,8 @@ def _jerk(places: Array, scene: Scene) -> Array:
         return np.zeros(frames)
     for _ in range(3):
         places = places[apart:] - places[:-apart]
-    near = np.clip(np.arange(frames) - (frames - len(places)) // 2, 0, len(places) - 1)
-    return smooth(size(places), 2 * WHILE, scene.fps)[near]
+    jerk, before = smooth(size(places), 2 * WHILE, scene.fps), (frames - len(places)) // 2
+    return np.concatenate([jerk[:1].repeat(before), jerk, jerk[-1:].repeat(frames - len(places) - before)])
 
 
 def _followed(paths: list[FootPath], scene: Scene) -> Array:
@@ -245,8 +255,8 @@ def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
 
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
-    """Near to what is wanted, by a share, and within bounds."""
-    return spline(wanted, fps=scene.fps, pull=share / _RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
+    """Near to what is wanted, by a share, and within bounds; faster rises and falls are smoothed."""
+    return spline(wanted, fps=scene.fps, pull=share / MOMENT**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------
@@ -256,7 +266,7 @@ def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     """How far the pelvis goes along with feet that are moved over the ground; not with ground that moves."""
     if scene.ground.moves:
         return np.zeros_like(paths[0].shift)
-    wanted, stands, straight = _agreed([scene.level(path.shift) for path in paths], paths)
+    wanted, stands, straight = _agreed(scene.level(np.stack([path.shift for path in paths])), paths)
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
     most, pull = scene.settings.shift / 2 * max(path.motion.scale for path in paths), stands * straight / WHILE**4
@@ -264,15 +274,13 @@ def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
 
-def _aside(along: Array, hung: list[_Leg], rise: Array, paths: list[FootPath], scene: Scene) -> Array:
+def _aside(along: Array, legs: _Legs, rise: Array, paths: list[FootPath], scene: Scene) -> Array:
     """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
-    lack = np.zeros_like(along)
-    for leg in hung:
-        flat, up = scene.level(leg.ankle - leg.hip), leg.ankle[:, scene.axis] - (leg.hip[:, scene.axis] + rise)
-        may = np.sqrt(np.maximum(leg.reach * leg.reach - up * up, 0))
-        lack += flat * np.clip(1 - may / np.maximum(size(flat), 1e-12), 0, 1)[:, np.newaxis]
+    up = legs.ankle - (legs.hip + rise)
+    may = np.sqrt(np.maximum(legs.reach * legs.reach - up * up, 0))
+    lack = _summed(legs.away * np.clip(1 - may / np.maximum(size(legs.away), 1e-12), 0, 1)[..., np.newaxis])
     found = along.copy()
-    for axis in np.flatnonzero(lack.any(axis=0)).tolist():
+    for axis in [axis for axis in range(3) if lack[:, axis].any()]:
         ahead, back = (spread(np.maximum(each, 0), WHILE, scene.fps) for each in (lack[:, axis], -lack[:, axis]))
         found[:, axis] += smooth(ahead - back, WHILE, scene.fps)
     most, far = scene.settings.shift * max(path.motion.scale for path in paths), size(found)
@@ -300,7 +308,7 @@ def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
     slope[:, first] = smooth((xz * yy - yz * xy) / determinant, WHILE, scene.fps) * share
     slope[:, second] = smooth((yz * xx - xz * xy) / determinant, WHILE, scene.fps) * share
     steep = size(slope)
-    slope *= (np.minimum(steep, tangent(_TILT)) / np.maximum(steep, 1e-12))[:, np.newaxis]
+    slope *= (np.minimum(steep, tangent(scene.settings.pitch)) / np.maximum(steep, 1e-12))[:, np.newaxis]
     return quaternions.shortest_arc(scene.up, scene.up - slope)
 
 
@@ -310,4 +318,4 @@ def _centred(values: Array) -> Array:
 
 def _summed(values: Array) -> Array:
     """Over legs, one after the other."""
-    return np.asarray(np.add.accumulate(values, axis=0)[-1])
+    return np.asarray(functools.reduce(np.add, values))

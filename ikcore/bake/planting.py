@@ -9,40 +9,35 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import dot, size
+from ikcore._arrays import dot
 from ikcore.bake import quaternions
 from ikcore.bake.foot import Foot, StanceTrack, batches
 from ikcore.bake.footholds import Foothold
-from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean
+from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean, unturned
 from ikcore.bake.stances import headings
-from ikcore.feet.thresholds import BRIEF
-
-_HEEL_SOFT = 0.01  # of the length from ball to heel: a heel that is less deep than this is raised by less than that
+from ikcore.feet.thresholds import BRIEF, TRACE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planted:
-    """How a foot departs from the source, over all frames."""
+    """How feet depart from the source, over all frames."""
 
-    shift: Array  # (frames, 3): of its reference point
-    # (frames, 4): world rotations: of the foot about that point, and of its toes before that
+    shift: Array  # (feet, frames, 3): of their reference points
+    # (feet, frames, 4): world rotations: of feet about these points, and of their toes before that
     turn: Array
     toes: Array
-    lies: Mask  # (frames,): when its toes are made to lie
+    lies: Mask  # (feet, frames): when toes are made to lie
 
 
-def planted_on(feet: list[Foot], holds: list[Foothold]) -> list[Planted]:
+def planted_on(feet: list[Foot], holds: list[Foothold]) -> Planted:
     """The paths of feet on footholds; elsewhere, and where a foot is copied, it does not depart from the source."""
-    frames = len(feet[0].motion.chain)
-    found = []
-    for _ in feet:
-        turn, toes = np.tile(UNTURNED, (2, frames, 1))
-        found.append(Planted(np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool)))
+    shape = len(feet), len(feet[0].motion.chain)
+    found = Planted(np.zeros((*shape, 3)), unturned(*shape), unturned(*shape), np.zeros(shape, bool))
     moved = sorted((hold for hold in holds if not hold.copied), key=lambda hold: (hold.stance.leg, hold.stance.start))
     for some in batches(moved):
         _Planting(feet, some).write(found)
     for hold in moved:
-        _ride(feet[hold.stance.leg], hold, found[hold.stance.leg])
+        _ride(feet[hold.stance.leg], hold, found)
     return found
 
 
@@ -52,10 +47,11 @@ def _ride(foot: Foot, hold: Foothold, planted: Planted) -> None:
         return
     frames, whole = hold.stance.frames, foot.scene.ground.parts[hold.part]
     part, then, source = whole.still(frames), whole.still(hold.stance.middle), foot.motion.reference[frames]
-    planted.shift[frames] = part.world(then.local(source + planted.shift[frames])) - source
+    own = hold.stance.leg, frames
+    planted.shift[own] = part.world(then.local(source + planted.shift[own])) - source
     if part.rotations is not None and then.rotations is not None:
         turned = quaternions.multiply(part.rotations, quaternions.conjugate(then.rotations))
-        planted.turn[frames] = quaternions.multiply(turned, planted.turn[frames])
+        planted.turn[own] = quaternions.multiply(turned, planted.turn[own])
 
 
 class _Planting(StanceTrack):
@@ -67,8 +63,6 @@ class _Planting(StanceTrack):
     def __init__(self, feet: list[Foot], holds: Sequence[Foothold]) -> None:
         super().__init__(feet, [hold.stance for hold in holds])
         self.axis, rows = self.scene.axis, self.rows
-        self.beside = np.array([self.stances[of].beside(at) for of, at in zip(self.of, self.number, strict=True)])
-        self.beside += (rows.first - rows.start)[self.of]  # as a row
         self.planted = np.array([each.planted for each in self.stances])
         # the planes of footholds: where they are, how high there, and how much higher along each axis
         self.aside, self.normals, self.floors, self.places = np.array(
@@ -85,18 +79,15 @@ class _Planting(StanceTrack):
         self.turns = np.array([foot.turns for foot in feet])[self.leg]
         self.ball = self.at("reference")
 
-    def write(self, planted: list[Planted]) -> None:
+    def write(self, planted: Planted) -> None:
         """How feet depart from the source, into all of their frames."""
         turn, free = self._turned(), self._free()
         lain, rise = self._lain(turn), self._rise(free)
         turn = self._raised_heel(turn, rise, free)
         toes, lies = self._lying(lain, turn)
-        shift = self._shift(rise, turn, toes)
-        for number, each in enumerate(planted):
-            own = self.of_foot(number)
-            frames = self.rows.frames[own]
-            each.shift[frames], each.turn[frames] = shift[own], turn[own]
-            each.toes[frames], each.lies[frames] = toes[own], lies[own]
+        own = self.each(self.leg), self.rows.frames
+        planted.shift[own], planted.turn[own] = self._shift(rise, turn, toes), turn
+        planted.toes[own], planted.lies[own] = toes, lies
 
     def _of_pivots(self, which: Mask) -> NDArray[np.intp]:
         """The rows of some pivots."""
@@ -124,7 +115,7 @@ class _Planting(StanceTrack):
 
     def _lain(self, turn: Array) -> tuple[Array, Mask]:
         """How toes lie (stances, 4), and in which: as they are turned while the foot is flat, or on its ball."""
-        toes, found = self._toe_turns(), np.tile(UNTURNED, (len(self.stances), 1))
+        toes, found = self._toe_turns(), unturned(len(self.stances))
         has = np.array([foot.motion.toe_turn is not None for foot in self.feet])[self.leg] & ~self.planted
         if toes is None or not self.scene.settings.lock:
             return found, np.zeros_like(has)
@@ -136,16 +127,18 @@ class _Planting(StanceTrack):
         none = np.bincount(self.rows.of, flat) == 0
         chosen = (np.where(self.each(none), on_ball, flat) & self.each(has)).nonzero()[0]
         turned, of = quaternions.multiply(turn.take(chosen, axis=0), toes.take(chosen, axis=0)), self.rows.of[chosen]
+        if not len(of):
+            return found, np.zeros_like(has)
         edges = [0, *((of[1:] != of[:-1]).nonzero()[0] + 1).tolist(), len(of)]
-        for first, last in pairwise(edges if len(of) else ()):
-            own = turned[first:last]
-            sign = np.where((own * own[0]).sum(axis=1) < 0, -1.0, 1.0)
-            found[of[first]] = mean(own * sign[:, np.newaxis])
+        apart = (turned * turned.take(edges[:-1], axis=0).repeat(np.diff(edges), axis=0)).sum(axis=1) < 0
+        turned *= np.where(apart, -1.0, 1.0)[:, np.newaxis]
+        for first, last in pairwise(edges):
+            found[of[first]] = mean(turned[first:last])
         return quaternions.normalize(found), np.bincount(of, minlength=len(has)) > 0
 
     def _lying(self, lain: tuple[Array, Mask], turn: Array) -> tuple[Array, Mask]:
         """Toes that lie as long as the foot turns about its ball, and then turn with it; and when they do."""
-        toes, lies, source = np.tile(UNTURNED, (len(turn), 1)), np.zeros(len(turn), bool), self._toe_turns()
+        toes, lies, source = unturned(len(turn)), np.zeros(len(turn), bool), self._toe_turns()
         if source is None or not lain[1].any():
             return toes, lies
         down = self._of_pivots(self.ball & lain[1][self.of])
@@ -201,7 +194,8 @@ class _Planting(StanceTrack):
             self.heights[at, ball] - self.heights[at, heel] - rise,
         )
         deep = np.where(self.each(some), np.maximum(deep, 0), 0.0)
-        deep = deep * (deep / np.maximum(deep + _HEEL_SOFT * size(arm), 1e-300)) * (1 - free)
+        soft = self.each(TRACE * np.array([foot.motion.scale for foot in self.feet])[self.leg])
+        deep = deep * (deep / (deep + soft)) * (1 - free)  # within the plant tolerance it is raised by less
         arrives = eased(_share((rows.at + 1) / self.each(2 * self.ramps)))
         deep = np.where(self.each(rows.start > 0), deep * arrives, deep)
         less = 1 - eased(_share((parts.at + 1) / self.each(self.ramps)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ikcore.bake.foot import Stance
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
@@ -73,7 +71,7 @@ def origin_of(
         len(baked),
         ground,
         "ground" if scene.on_ground else "level",
-        dataclasses.asdict(scene.settings),
+        scene.settings._values,
         least,
         soles,
         {key: contacts.intervals(*key) for key in contacts.weights},

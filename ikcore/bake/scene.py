@@ -74,6 +74,13 @@ class Scene:
         return found
 
 
+def unturned(*shape: int) -> Array:
+    """Rotations by nothing, (*shape, 4)."""
+    found = np.zeros((*shape, 4))
+    found[..., 0] = 1.0
+    return found
+
+
 def unit(vectors: Array) -> Array:
     """Their directions; zero has none and stays."""
     length = size(vectors)

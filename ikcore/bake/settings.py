@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class BakeSettings:
     straight : float, default: 0.985
         Largest hip-ankle distance as a share of the leg length, unless the leg is straighter in the clip.
     tilt : float, optional
-        Share of the slope under all feet that the body follows, in pitch and roll (default: 0 for two legs, 1 for
+        Share of the slope under all feet that the body follows, `pitch` degrees at most (default: 0 for two legs, 1 for
         more).
     weight : float, default: 1
         Blend weight of the whole bake: 0 is the source, 1 is the bake.
@@ -92,6 +92,11 @@ class BakeSettings:
             raise TypeError(f"lock: expected True or False, got {self.lock!r}")
         if self.pelvis not in ("balanced", "lowest"):
             raise ValueError(f"pelvis: expected 'balanced' or 'lowest', got {self.pelvis!r}")
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        """All of them by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def preset(cls, name: str) -> BakeSettings:

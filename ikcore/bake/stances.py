@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping
 
 import numpy as np
 
-from ikcore._arrays import cross, dot, size
+from ikcore._arrays import cross, dot, extent, size
 from ikcore.bake import quaternions
-from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches
+from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches, edge_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
 from ikcore.contacts.intervals import runs
@@ -19,7 +20,6 @@ from ikcore.feet.thresholds import BRIEF, MOMENT, TRACE
 _TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
 _SPIN = 0.02  # the tangent of the largest turn on the spot that is left as it is
 _MEANT = 0.94  # cosine of the yaw in the inside of a stance that is meant; a quarter turn at its ends is too
-_ENDS = 8  # one of so many frames at either end of a phase says nothing of where its pivot is
 
 Span = tuple[int, int]
 
@@ -54,7 +54,7 @@ def passing(leg: int, foot: Foot, frame: int) -> Stance:
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
     """A stance in which the foot slides too far is several, with a gap between them to step."""
     far, at = scene.settings.unlock * motion.scale, scene.gone(motion.reference[start:stop], slice(start, stop))
-    if not scene.settings.lock or size(np.maximum.reduce(at) - np.minimum.reduce(at)) <= far:
+    if not scene.settings.lock or size(extent(at)) <= far:
         return [(start, stop)]
     step, first = max(1, round(scene.fps * MOMENT)), 0
     found: list[Span] = []
@@ -73,14 +73,14 @@ def _stances(leg: int, foot: Foot, held: dict[str, Mask], spans: list[Span]) -> 
     """The stances in these frames, as if the foot stood still in all of them."""
     ball, on_ball, found = foot.motion.ball, _on_ball(foot, held), []
     level = functools.reduce(np.logical_and, held.values()) if len(held) > 1 else None
-    above = {point: foot.above(point) for point in foot.motion.soles}
+    names, above = list(foot.motion.soles), foot.above()
     for start, stop in spans:
         pivots = _pivots(foot, held, start, stop, on_ball)
         main = max(range(len(pivots)), key=lambda at: (pivots[at].point == ball, pivots[at].stop - pivots[at].start))
         flat = np.arange(pivots[main].start, pivots[main].stop)
         if level is not None and level[start:stop].any():
             flat = start + level[start:stop].nonzero()[0]
-        rise = median(above[pivots[main].point][flat])
+        rise = median(above[flat, names.index(pivots[main].point)])
         found.append(Stance(leg, start, stop, pivots, main, flat, np.zeros((stop - start, 3)), rise, planted=True))
     return found
 
@@ -94,7 +94,8 @@ def _on_ball(foot: Foot, held: dict[str, Mask]) -> Mask:
         return np.full(len(foot.motion.chain), "heel" not in foot.motion.soles)
     if "heel" not in held:
         return held["ball"]
-    return np.asarray(held["ball"] | (foot.above(foot.motion.ball) < foot.above("heel")))
+    names, above = list(foot.motion.soles), foot.above()
+    return np.asarray(held["ball"] | (above[:, names.index(foot.motion.ball)] < above[:, names.index("heel")]))
 
 
 def _pivots(foot: Foot, held: dict[str, Mask], start: int, stop: int, on_ball: Mask) -> tuple[Pivot, ...]:
@@ -133,11 +134,15 @@ def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot) -> int:
 
 def _slipping(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> list[Stance]:
     """The same, those that move beyond the plant tolerance with what they slip; not the ones that stay as they are."""
-    still = [each for some in batches(stances) for each in _are_still(StanceTrack(feet, some)).tolist()]
-    return [
-        each if stay or planted or _is_cut(feet[each.leg], each) else _with_slips(feet[each.leg], each)
-        for each, stay, planted in zip(stances, stays, still, strict=True)
-    ]
+    found: list[Stance] = []
+    for some in batches(stances):
+        track = StanceTrack(feet, some)
+        still, slips, rows = _are_still(track).tolist(), _slips(track), track.rows
+        for at, each in enumerate(some):
+            moves = not (stays[len(found)] or still[at] or _is_cut(feet[each.leg], each))
+            own = slips[rows.first[at] :][: rows.count[at]].copy()
+            found.append(dataclasses.replace(each, slips=own, planted=False) if moves else each)
+    return found
 
 
 def _is_cut(foot: Foot, stance: Stance) -> bool:
@@ -146,16 +151,18 @@ def _is_cut(foot: Foot, stance: Stance) -> bool:
     return brief and (stance.start == 0) != (stance.stop == len(foot.motion.chain))
 
 
-def _with_slips(foot: Foot, stance: Stance) -> Stance:
-    """How far pivots are moved to stand still, the main one at its mean place."""
-    found = np.zeros((stance.stop - stance.start, 3))
-    for number, pivot in enumerate(stance.pivots if foot.scene.settings.lock else ()):
-        at = foot.over(pivot.point, slice(pivot.start, pivot.stop))
-        cut, frame = len(at) // _ENDS, stance.beside(number)
-        kept = mean(at[cut : len(at) - cut]) if number == stance.main else foot.over(pivot.point, np.array([frame]))[0]
-        found[pivot.start - stance.start : pivot.stop - stance.start] = kept - at
-    pivots, main, flat = stance.pivots, stance.main, stance.flat
-    return Stance(stance.leg, stance.start, stance.stop, pivots, main, flat, found, stance.rise, planted=False)
+def _slips(track: StanceTrack) -> Array:
+    """How far pivots are moved to stand still (rows, 3): to where they are beside the next, the main to its mean."""
+    parts, scene, frames = track.parts, track.scene, track.rows.frames
+    if not scene.settings.lock:
+        return np.zeros((len(frames), 3))
+    at = scene.gone(track.placed(track.point[parts.of], np.arange(len(frames))), frames)
+    kept = scene.gone(track.placed(track.point, track.beside), frames.take(track.beside))
+    for main in np.flatnonzero(track.from_main == 0).tolist():
+        first, count = int(parts.first[main]), int(parts.count[main])
+        edge = int(edge_of(count, scene))
+        kept[main] = mean(at[first + edge : first + count - edge])
+    return np.asarray(kept.take(parts.of, axis=0) - at)
 
 
 def _are_still(track: StanceTrack) -> Mask:

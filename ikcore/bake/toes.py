@@ -19,7 +19,7 @@ def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     motion = path.motion
     if not motion.on_toes("toe"):
         return path.toes
-    tip = path.sole("toe")
+    tip = path.soles(["toe"])[:, 0]
     deficit = _deficit(path, tip, floor, scene)
     if not deficit.any():
         return path.toes
@@ -33,7 +33,7 @@ def _deficit(path: FootPath, tip: Array, floor: Floor, scene: Scene) -> Array:
     """How much too low tips are (frames,), except what they are in the floor of the source where they do not lie."""
     motion, axis, thick = path.motion, scene.axis, floor.thick["toe"]
     there = motion.soles["toe"]
-    stood = _under(there, motion, scene) + thick if scene.on_ground else floor.stood["toe"]
+    stood = _under(there, motion, scene) + thick if scene.on_ground else floor.stood[:, list(motion.soles).index("toe")]
     own = np.where(path.lies, 0, np.minimum(there[:, axis] - stood, 0))
     found = _under(tip, motion, scene) + thick + own - tip[:, axis]
     return np.where(found > scene.settings.tolerance * motion.scale, found, 0)

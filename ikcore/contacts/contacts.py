@@ -15,7 +15,7 @@ from ikcore.contacts import floor, in_place, rules
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
-from ikcore.feet.thresholds import BRIEF, LOW
+from ikcore.feet.thresholds import BRIEF
 from ikcore.feet.time_series import straight
 from ikcore.grounds.ground import Ground
 
@@ -79,7 +79,7 @@ class Contacts:
         A contact lasts from a frame that is low and still to another one, with none between that is high or fast. Low
         is less than 0.05 m above the lowest level of the point, the 5th percentile of its heights, for a leg of 0.87 m,
         and in proportion for others. Still is slower than 0.12 m/s, or than twice the slowest fifth of what is low, up
-        to 1 m/s: feet may slide throughout. High and fast are 1.5 times as much. Speeds are means over 1/30 s before
+        to 1 m/s: feet may slide throughout. High and fast are 1.5 times as much. Speeds are means over 0.033 s before
         and after a frame; their vertical part counts half. After a path was scaled, feet slide by one share of the
         travel of the body and move little otherwise. Speeds are relative to that if the share is 5 % or more.
         Gaps of less than 0.12 s are closed, of a point and of a leg, and contacts of less than 0.067 s dropped. A
@@ -279,6 +279,8 @@ class _Detection:
         The velocity of the ground of an in-place clip.
     ground : (points, frames) array
         How high the ground is under each point.
+    still : (points, 1) array
+        The speed below which each point is still.
     """
 
     def __init__(self, tracks: Tracks, given: bool) -> None:
@@ -288,24 +290,25 @@ class _Detection:
         self.speeds = tracks.speeds(_travel(self.belt, clip))
         slid = tracks.speeds(_travel(self.belt + slide, clip)) if slide.any() else self.speeds
         self.over_ground, self.ground = slid, tracks.ground
+        self.still = rules.stillness(slid, heights, tracks.scales)
         if not given:
-            still = rules.stillness(slid, heights < LOW * tracks.scales[:, np.newaxis], tracks.scales)
-            raised = floor.elevations(tracks, heights, tracks.speeds(level=False) < still)
+            raised = floor.elevations(tracks, heights, tracks.speeds(level=False) < self.still)
             up = np.stack([raised[leg] for leg, _ in tracks.keys])
             heights, self.ground = heights - up, tracks.sole_level + up
+            self.still = rules.stillness(slid, heights, tracks.scales) if up.any() else self.still
         self.heights = heights
 
     def held(self, names: list[Key], modes: Mapping[str, Mode]) -> Mask:
         """When each contact holds (names, frames): when any point that tells it is down."""
         tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
         speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
-        still = rules.stillness(speeds, self.heights < LOW * tracks.scales[:, np.newaxis], tracks.scales)
-        down = rules.contact(self.heights, speeds, still, tracks.scales, tracks.clip)
-        found = np.stack([down[[key == each for key in tracks.keys]].any(axis=0) for each in names])
+        down = rules.contact(self.heights, speeds, self.still, tracks.scales, tracks.clip)
+        found = np.stack([down[tracks.telling(each)].any(axis=0) for each in names])
         for leg in modes:
             own = [name == leg for name, _ in names]
             found[own] = rules.bridged(found[own], tracks.clip)
-        found &= np.isfinite(tracks.places).all(axis=(0, 2))
+        if not (finite := np.isfinite(tracks.places)).all():
+            found &= finite.all(axis=(0, 2))
         for at, (leg, _) in enumerate(names):
             if modes[leg] in ("always", "never"):
                 found[at] = modes[leg] == "always"
@@ -318,7 +321,7 @@ class _Detection:
         sure = rules.clear(by_point, self.heights, self.speeds, tracks.scales)
         clear = np.stack(
             [
-                np.where(now, *(both(sure[[key == each for key in tracks.keys]], axis=0) for both in (np.any, np.all)))
+                np.where(now, *(both.reduce(sure[tracks.telling(each)]) for both in (np.logical_or, np.logical_and)))
                 for each, now in zip(names, held, strict=True)
             ]
         )
@@ -329,10 +332,10 @@ class _Detection:
 
     def _hovers(self, held: Mask) -> Mask:
         """When nothing carries the body for long though it does not fall: a contact is missing."""
-        found, falls = np.asarray(~held.any(axis=0)), self.tracks.falls
+        found = np.asarray(~held.any(axis=0))
         for start, stop in runs(found).tolist():
             brief = stop - start < BRIEF * self.tracks.clip.fps
-            found[start:stop] = not brief and 2 * np.count_nonzero(falls[start:stop]) < stop - start
+            found[start:stop] = not brief and 2 * np.count_nonzero(self.tracks.falls[start:stop]) < stop - start
         return found
 
 

@@ -12,14 +12,11 @@ from ikcore.contacts.intervals import runs
 from ikcore.contacts.rules import cleaned
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.leg import row
-from ikcore.feet.thresholds import BRIEF, LOW, STEP, UNEVEN
+from ikcore.feet.thresholds import BRIEF, LOW, STEP, UNEVEN, WHILE
 from ikcore.feet.time_series import straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-_RESTS = 0.3  # s: no foot hangs still in the air for so long while nothing else carries the body
 
 
 class _Leg(NamedTuple):
@@ -36,10 +33,15 @@ def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
     """How much higher than the level floor each leg stands (frames,): on stairs that the clip has climbed.
 
     A still foot counts as standing on another level if it does not only hang in the air. This is so if no other foot is
-    lower for 0.3 s meanwhile, or if the body moves over it by 0.1 m. Between two stances the floor rises or falls
+    lower for 0.25 s meanwhile, or if the body moves over it by 0.1 m. Between two stances the floor rises or falls
     steadily, for both legs of a pair.
     """
-    legs = [_leg(tracks, heights, still, name) for name in tracks.legs()]
+    own = [tracks.of(name) for name in tracks.legs()]
+    stands = np.stack([still[points].any(axis=0) for points in own])
+    legs = [
+        _Leg(name, float(tracks.scales[points[0]]), heights[points].min(axis=0), stays, tracks.places[points[0]])
+        for name, points, stays in zip(tracks.legs(), own, cleaned(stands, stands, tracks.clip), strict=True)
+    ]
     stood = {leg.name: _stances(leg, legs, tracks) for leg in legs}
     climbing = {row(leg.name) for leg in legs if stood[leg.name][2]}
     frames, found = np.arange(len(tracks.hips)), {}
@@ -48,18 +50,6 @@ def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
         climbs = row(leg.name) in climbing and knots
         found[leg.name] = straight(frames, np.array(knots), np.array(levels)) if climbs else np.zeros(len(frames))
     return found
-
-
-def _leg(tracks: Tracks, heights: Array, still: Mask, name: str) -> _Leg:
-    own = tracks.of(name)
-    stands = np.asarray(still[own].any(axis=0))
-    return _Leg(
-        name,
-        float(tracks.scales[own[0]]),
-        heights[own].min(axis=0),
-        cleaned(stands, stands, tracks.clip),
-        tracks.places[own[0]],
-    )
 
 
 def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], list[float], bool]:
@@ -90,4 +80,4 @@ def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: 
     travel[:, tracks.axis] = 0.0
     if size(extent(travel)) >= STEP * leg.scale:
         return bool(time >= BRIEF)
-    return bool(time_alone >= _RESTS)
+    return bool(time_alone >= WHILE)

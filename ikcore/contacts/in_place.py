@@ -128,7 +128,10 @@ def _varying(seen: _Low, about: Array) -> Array:
 
 def _slide(seen: _Low) -> Array:
     """The velocity of feet that all slide by one share of the travel of the body, as on a scaled path; else zeros."""
-    way = np.gradient(seen.body, axis=0) * seen.fps
+    beside = np.concatenate([seen.body[:1], seen.body, seen.body[-1:]])
+    way = beside[2:] - beside[:-2]
+    way[1:-1] /= 2
+    way *= seen.fps
     moves = (size(way) > seen.limits.max())[:, np.newaxis]
     slow = seen.low & moves & (size(seen.velocities) < 1.5 * seen.limits)
     velocities, ways = seen.velocities[slow], way[np.nonzero(slow)[0]]

@@ -35,10 +35,11 @@ def lowest_level(tracks: Tracks, *, given: bool) -> Array:
     return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
 
 
-def stillness(speeds: Array, low: Mask, scales: Array) -> Array:
-    """The speed (points, 1) below which each point is still."""
+def stillness(speeds: Array, heights: Array, scales: Array) -> Array:
+    """The speed (points, 1) below which each point is still, from speeds and heights (points, frames)."""
+    low = heights < LOW * scales[:, np.newaxis]
     slowest = [percentile(each[near], _SLOW) for each, near in zip(speeds, low, strict=True)]
-    sliding = np.minimum(_SLIDING * np.nan_to_num(np.array(slowest)), _FASTEST * scales)
+    sliding = np.minimum(_SLIDING * np.fmax(slowest, 0.0), _FASTEST * scales)
     return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
 
 
@@ -79,7 +80,7 @@ def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
     kept = some | ((from_start | to_end) & (stop - start < least))
     begin, end = begin[kept], end[kept]
     apart = (begin[1:] - end[:-1] >= gap - _ROUNDING) | (begin[1:] // wide != end[:-1] // wide)
-    begin, end = np.append(begin[:1], begin[1:][apart]), np.append(end[:-1][apart], end[-1:])
+    begin, end = np.concatenate([begin[:1], begin[1:][apart]]), np.concatenate([end[:-1][apart], end[-1:]])
     long = (begin % wide == 0) | (end % wide == wide - 1) | (end - begin >= least - _ROUNDING)
     steps = np.zeros(stays.size // (wide - 1) * wide, np.int8)
     steps[begin[long]], steps[end[long]] = 1, -1

@@ -25,7 +25,6 @@ Key = tuple[str, str]
 
 POINTS = ("heel", "ball")  # the toe counts as part of the ball
 LOWEST = 5.0  # percentile of heights: the lowest level of a point, and where a level floor is
-_SPEED_TIME = 1 / 30  # s: speeds are means over this time, at least two frames
 _FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
 _VERTICAL = 0.5  # share of vertical speed that counts: knees give, and captured floors are not rigid
 
@@ -59,6 +58,8 @@ class Tracks:
         The length of their leg, relative to 0.87 m.
     hips : (frames, 3) array
         The middle of the hips.
+    falls : (frames,) array of bool
+        When the body accelerates downwards as in the air.
     sole_level : float
         The height of a level floor under the soles.
     """
@@ -71,6 +72,7 @@ class Tracks:
     ground: Array
     scales: Array
     hips: Array
+    falls: Mask
     sole_level: float
 
     @property
@@ -83,13 +85,9 @@ class Tracks:
         """Above the ground (points, frames)."""
         return np.asarray(self.places[..., self.axis] - self.ground)
 
-    @property
-    def falls(self) -> Mask:
-        """In which frames the body accelerates downwards as in the air (frames,)."""
-        span = max(1, round(MOMENT * self.clip.fps))
-        height = extend_rows(np.ascontiguousarray(self.hips[:, self.axis]), span, self.clip.loop)
-        bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
-        return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * float(self.scales.mean()))
+    def telling(self, key: Key) -> list[int]:
+        """The numbers of the points that tell a contact."""
+        return [at for at, each in enumerate(self.keys) if each == key]
 
     def of(self, leg: str) -> NDArray[np.intp]:
         """The numbers of the points of a leg."""
@@ -112,12 +110,12 @@ class Tracks:
 
 
 def speeds_of(places: Array, clip: Clip) -> Array:
-    """Speeds (points, frames): the mean of those over 1/30 s before and after each frame, or over one frame.
+    """Speeds (points, frames): the mean of those over half of `MOMENT` before and after each frame, or one frame.
 
     A loop goes on at its ends; elsewhere the first and the last such speed count there.
     """
     frames = places.shape[1]
-    step = min(max(1, round(_SPEED_TIME * clip.fps)), frames - 1)
+    step = min(max(1, round(MOMENT / 2 * clip.fps)), frames - 1)
     if step == 0:
         return np.zeros(places.shape[:2])
     if clip.loop:
@@ -150,7 +148,16 @@ def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
     under, relative = np.zeros(places.shape[:2]), places
     if ground is not None:
         under, relative = _stood_on(ground, clip, places, scales)
-    return Tracks(clip, axis, names, places, relative, under, scales, middle, level)
+    falls = _falls(np.ascontiguousarray(middle[:, axis]), float(scales.mean()), clip)
+    return Tracks(clip, axis, names, places, relative, under, scales, middle, falls, level)
+
+
+def _falls(height: Array, scale: float, clip: Clip) -> Mask:
+    """When a body at some height accelerates downwards as in the air (frames,)."""
+    span = max(1, round(MOMENT * clip.fps))
+    height = extend_rows(height, span, clip.loop)
+    bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
+    return np.asarray(bent * (clip.fps / span) ** 2 < -_FALL * scale)
 
 
 def _followed(leg: Leg, point: str) -> list[Sole]:

@@ -72,6 +72,8 @@ class Penetration:
         """
         least = [BOUNDS["penetration"].good * leg.scale for leg in self.legs]
         low = self._heights(baked, self.ground)
+        if not any((heights < -good).any() for heights, good in zip(low, least, strict=True)):
+            return []
         after = [self._depth(leg, each) for leg, each in zip(self.legs, low, strict=True)]
         if not any(max(depth[:2]) > good for depth, good in zip(after, least, strict=True)):
             return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -97,22 +98,22 @@ def over_time(
     chains = _chains(skeleton, pose, legs)
     scale = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True)) / LEG
     feet = [chain[:, _foot(leg)] for leg, chain in zip(legs, chains, strict=True)]
-    resting = at_rest(skeleton, seen, legs, vertices)
-    if all(leg.soles for leg in resting) and (
-        len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)
-    ):
+    still = len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)
+    paws = [leg for leg in legs if leg.ball is None and leg.toe is None]
+    resting = at_rest(skeleton, seen, legs, vertices) if still or paws else tuple(legs)
+    if still and all(leg.soles for leg in resting):
         return resting
     heights = [np.asarray(dot(foot.swapaxes(0, 1), seen.up)).T for foot in feet]  # contiguous over time for each joint
     low = [_low(height.min(axis=1)) for height in heights]
     depths = _depths(legs, low, scale, _low_at_rest(skeleton, seen, legs))
     found = []
     for leg, at_ease, depth, chain, height in zip(legs, resting, depths, chains, heights, strict=True):
-        if leg.ball is None and leg.toe is None and at_ease.soles:
+        if leg in paws and at_ease.soles:
             found.append(at_ease)
             continue
         frames = _flat(_steps(chain[:, _foot(leg)]), height, _EQUAL * scale)
         here = chain[frames]
-        ups = np.full((len(frames), 3), seen.up)
+        ups = seen.up[np.newaxis].repeat(len(frames), axis=0)
         found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
     return tuple(found)
 
@@ -140,7 +141,7 @@ def _steps(points: Array) -> Array:
     """The largest step of points (frames, n, 3) into each frame, and out of the last one."""
     if len(points) < 2:
         return np.zeros(len(points) + 1)
-    far = np.maximum.reduce(size(points[1:] - points[:-1]), axis=1)
+    far = functools.reduce(np.maximum, size(points[1:] - points[:-1]).T)
     return np.concatenate([far[:1], far, far[-1:]])
 
 

@@ -69,21 +69,24 @@ def smooth(values: Array, reach: float, fps: float) -> Array:
     At the ends values stay as they are.
     """
     half = round(reach * fps / math.sqrt(7))  # the standard deviation of that kernel, in frames
-    wide = 2 * half + 1
+    wide, count = 2 * half + 1, len(values)
+    room = np.empty((count + wide, *values.shape[1:]))
     for _ in range(3 if half else 0):
-        ends = values[:1].repeat(half + 1, axis=0), values[-1:].repeat(half, axis=0)
-        sums = np.add.accumulate(np.concatenate([ends[0], values, ends[1]]), axis=0)
+        room[: half + 1], room[half + 1 : count + half + 1], room[count + half + 1 :] = values[0], values, values[-1]
+        sums = np.add.accumulate(room, axis=0)
         values = (sums[wide:] - sums[:-wide]) / wide
     return values
 
 
 def spread(values: Array, reach: float, fps: float) -> Array:
-    """The largest nearer than so many seconds to every frame."""
-    count = min(max(math.ceil(reach * fps) - 1, 0), len(values))
-    found = np.concatenate([np.full(count, -np.inf), values, np.full(count, -np.inf)])
+    """The largest of values (..., frames) nearer than so many seconds to every frame."""
+    frames = values.shape[-1]
+    count = min(max(math.ceil(reach * fps) - 1, 0), frames)
+    found = np.full((*values.shape[:-1], frames + 2 * count), -np.inf)
+    found[..., count : count + frames] = values
     wide, most = 1, 2 * count + 1
     while wide < most:  # the largest of so many frames from each on, twice as many in each turn
         step = min(wide, most - wide)
-        found = np.maximum(found[:-step], found[step:])
+        found = np.maximum(found[..., :-step], found[..., step:])
         wide += step
     return found

@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import dot, path_lengths, size
+from ikcore._arrays import dot, mean_in_order, path_lengths, size
 from ikcore._joints import ancestors
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
@@ -83,7 +83,7 @@ def noise_of(clip: Clip, feet: Feet) -> float:
     if len(clip) < _MIN_FRAMES or BRIEF / 2 * clip.fps < 1 or not len(feet):
         return 0.0
     each = points_and_joints(clip.skeleton, clip.pose, [], free_feet.hips(clip.skeleton, feet))[1]
-    hips = _mean(np.moveaxis(each, 1, 0).reshape(each.shape[1], -1)).reshape(-1, 3)
+    hips = mean_in_order([each[:, hip] for hip in range(each.shape[1])])
     noise = _deviation(hips)
     if noise < TRACE / LEG * _leg_length(clip, feet.legs[0]):
         return 0.0
@@ -109,8 +109,9 @@ def _mean(values: Array) -> Array:
 
 def _deviation(values: Array) -> float:
     """Standard deviation of the noise along each axis, of values (frames, axes)."""
-    rough = np.sort(np.abs(np.diff(values, n=4, axis=0)), axis=0)
-    usual = rough[len(rough) // 2] / _MEDIAN_TO_DEVIATION
+    rough = np.abs(np.diff(np.ascontiguousarray(values.T), n=4))
+    middle = rough.shape[1] // 2
+    usual = np.partition(rough, middle)[:, middle] / _MEDIAN_TO_DEVIATION
     return float(np.sqrt(_mean((usual * usual)[:, np.newaxis])[0] / _FOURTH_VARIANCE))
 
 

@@ -23,7 +23,7 @@ from ikcore._arrays import cross, median, percentile
 from ikcore.bake.clearance import beam as lifted
 from ikcore.bake.legs import Bent, bend
 from ikcore.bake.paths import _smoothed
-from ikcore.bake.pelvis import _Leg, _most_with_bent_knee
+from ikcore.bake.pelvis import _Legs, _most_with_bent_knee
 from ikcore.bake.scene import Scene
 from ikcore.feet.time_series import smooth, spread
 
@@ -180,8 +180,11 @@ def test_knees_follow_a_source_through_straight() -> None:
 def most_with_bent_knee(ankle: Array, over: Array, stands: Array, rise: Array, fps: float) -> Array:
     """How far up a hip may go over an ankle, of a leg of 0.85 m that is straight in the source."""
     hip = np.tile([0, 0.99999 * 0.85, 0], (len(rise), 1))
-    leg = _Leg(hip, ankle, hip[:, 1].copy(), hip[:, 1].copy(), over, np.zeros(len(rise)), stands, 0.85)
-    return _most_with_bent_knee(leg, rise, Scene(ik.Ground.plane(), fps, 1, ik.BakeSettings(), 1, on_ground=False))
+    far, none = hip[np.newaxis, :, 1], np.zeros((1, len(rise)))
+    low, away = ankle[np.newaxis, :, 1], ankle[np.newaxis] * [1, 0, 1]
+    legs = _Legs(far, low, away, far, far, over[np.newaxis], none, stands, np.array([[0.85]]))
+    scene = Scene(ik.Ground.plane(), fps, 1, ik.BakeSettings(), 1, on_ground=False)
+    return np.asarray(_most_with_bent_knee(legs, rise, scene)[0])
 
 
 @pytest.mark.parametrize("lasts", [1, 25])
@@ -254,7 +257,7 @@ def test_swings_of_all_feet_are_lifted_as_one_curve_would_be() -> None:
     for foot, own in enumerate(free):
         lower, upper = (np.pad(each, before) for each in (needed[foot], np.where(own, np.inf, 0)))
         upper[2:before] = upper[before + frames : -2] = np.inf
-        whole = ik.smooth(0.0, fps=60, pull=0.0, tension=180.0, lower=lower, upper=upper).values[before:-before]
+        whole = ik.smooth(0.0, fps=60, pull=0.0, tension=1 / 0.067**2, lower=lower, upper=upper).values[before:-before]
         np.testing.assert_allclose(lifted(needed.T, free.T, 60)[:, foot], whole, rtol=0, atol=1e-12)
 
 
@@ -293,7 +296,8 @@ def test_a_swing_moves_a_foot_no_farther_than_its_stances_do(fps: int) -> None:
     values[: swing.start, 1] = 0.03 * np.linspace(0, 1, swing.start) ** 8
     values[swing.stop :, 1] = 0.02 * np.linspace(1, 0, frames - swing.stop) ** 8
     values[swing], pinned[swing] = 0, False
-    (found,) = _smoothed([(values, pinned)], Scene(ik.Ground.plane(), fps, 1, ik.BakeSettings(), 1, on_ground=False))
+    scene = Scene(ik.Ground.plane(), fps, 1, ik.BakeSettings(), 1, on_ground=False)
+    (found,) = _smoothed(values[np.newaxis], pinned[np.newaxis], scene)
     assert (found[pinned] == values[pinned]).all()
     assert found[swing].min() >= -1e-9
     assert found[swing].max() <= 0.03 + 1e-9
