@@ -210,7 +210,7 @@ def bake_feet(
 
 
 def _unchanged(clip: Clip, ground: Ground, known: Known, feet: Feet | None, contacts: Contacts | None) -> Baked:
-    """A clip whose feet are all where a bake on this ground has put them."""
+    """The result of a clip that is unchanged: an earlier bake on this ground has planted all of its feet."""
     feet = known.feet(Feet.detect(clip.skeleton, clip=clip)) if feet is None else feet
     contacts = known.contacts(clip.fps) if contacts is None else contacts
     short, in_place = {leg.name: np.zeros(len(clip)) for leg in feet}, bool(contacts.treadmill.any())
@@ -267,7 +267,7 @@ def _check(
 
 
 def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:
-    """The rotations of all joints, how feet without legs move, and by how much each leg falls short."""
+    """World rotations of all joints, displacements of feet without legs, and the shortfall of each leg."""
     short = {leg.path.motion.leg.name: np.empty(len(clip)) for leg in plan.legs}
     moves: list[list[Move]] = []
     turned, tilt = clip.pose.rotations.copy(), tilt_of(plan.body)
@@ -287,7 +287,7 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
 
 
 def _bent(plan: LegPlan, path: FootPath, frames: slice, body: Body, scene: Scene) -> tuple[Bent, Array]:
-    """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
+    """A leg solved from its hip under the moved body to its foot path, and its shortfall."""
     motion = path.motion
     leg, short = reached(motion, plan.hinges, body, path.ankle, plan.reach[frames], plan.nearer[frames])
     if motion.pole is not None and len(plan.hinges):

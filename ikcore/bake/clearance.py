@@ -1,4 +1,4 @@
-"""Clearance: how much higher a foot goes in swing so that its sole does not come into the ground."""
+"""Clearance: the extra height of a foot in swing that keeps its sole out of the ground."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ikcore.grounds.parts import Hits
 if TYPE_CHECKING:
     from ikcore.bake.paths import FootPath
 
-_HARDEST = 30.0  # m / s^2 for a leg of 0.87 m: the greatest acceleration of a foot to get over something
+_HARDEST = 30.0  # m/s^2 for a leg of 0.87 m: largest acceleration of a foot that rises over an obstacle
 
-Need = tuple[Array, Mask]  # how much higher a foot has to be, and when it may be
+Need = tuple[Array, Mask]  # extra height that a foot needs, (frames,), and the frames in which it may rise
 
 
 def clearance_of(
@@ -36,14 +36,14 @@ def clearance_of(
     copied: Mask,
     rounds: bool,
 ) -> Need:
-    """How much higher a foot has to be, as far as it can rise in time, and when it is in swing.
+    """Extra height that a foot needs, limited by how fast it can rise, and the frames in which it is in swing.
 
-    Swings that are `still`, between stances that stay where they are, stay so within the plant tolerance.
+    Swings in `still`, between two unchanged stances, stay unchanged within the plant tolerance.
     """
     count, scene, scale = len(path.shift), foot.scene, path.motion.scale
     near = _nearer(swings, count, scene.fps)
     among = near > 0
-    if rounds:  # the second of three
+    if rounds:  # the second of the three rounds of a loop
         among = np.arange(count) // ((count - 1) // 3) == 1
     if not among.any():
         return np.zeros(count), near > 0
@@ -61,7 +61,7 @@ def clearance_of(
 
 
 def lifted(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> list[FootPath]:
-    """Paths over obstacles: a thin beam under tension is laid over them, for each swing."""
+    """Foot paths over obstacles: in each swing a thin beam under tension is laid over the needed heights."""
     some = [at for at, (needed, _) in enumerate(needs) if needed.any()]
     if not some:
         return list(paths)
@@ -97,7 +97,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
 
 
 def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
-    """How many seconds frames are from the nearer end of their swing; what the clip cuts goes on for a while."""
+    """Time in seconds from each frame to the nearer end of its swing; a swing cut by the clip continues for a while."""
     near = np.zeros(frames)
     for start, stop in swings:
         at = np.arange(start, stop)
@@ -108,7 +108,7 @@ def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
 
 
 def _risen(path: FootPath, swings: list[tuple[int, int]], scene: Scene) -> Array:
-    """How high a foot is above the lower of the places between which it swings: so far it has risen in any case."""
+    """Height of a foot above the lower of the two footholds of its swing, which it rises without obstacles, too."""
     height = (path.motion.reference + path.shift)[:, scene.axis]
     risen = np.zeros(len(height))
     for start, stop in swings:
@@ -122,7 +122,7 @@ def _risen(path: FootPath, swings: list[tuple[int, int]], scene: Scene) -> Array
 
 
 def _deficit(foot: Foot, path: FootPath, among: Mask) -> Array:
-    """How much too low a foot is in some frames, by the worst point of its sole; NaN over no ground, 0 elsewhere."""
+    """How far a foot is too low in some frames, by its worst point; NaN without ground, 0 in other frames."""
     beside = among.copy()
     beside[1:] |= among[:-1]
     beside[:-1] |= among[1:]
@@ -135,7 +135,7 @@ def _deficit(foot: Foot, path: FootPath, among: Mask) -> Array:
 
 
 def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
-    """In frames that are each beside the one before."""
+    """The same for frames of which each follows the one before."""
     scene, motion, names = foot.scene, foot.motion, list(foot.motion.soles)
     scale, clear = motion.scale, scene.settings.clearance * motion.scale
     points = path.soles(names, frames)
@@ -143,7 +143,9 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     look = _level if height_of(scene.ground) is not None else _made_here if scene.on_ground else _swept
     points, heights = look(foot, points, origin, frames)
     above = foot.above(frames)
-    high = np.maximum(above, np.minimum(-2 * EDGE * scale - above, 0))  # a point deep in its floor comes to another
+    high = np.maximum(
+        above, np.minimum(-2 * EDGE * scale - above, 0)
+    )  # a point that is deep in the source's floor is equally deep in the new ground
     thick = np.array([*foot.floor.thick.values()])
     lack = heights + thick + np.minimum(high, clear) - points[..., scene.axis]
     if motion.toe is not None and "toe" in names:
@@ -152,28 +154,28 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
 
 
 def _level(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Points, and the height of a ground that is one level plane."""
+    """The points, and the height of a ground that is one level plane."""
     return points, np.full(points.shape[:-1], height_of(foot.scene.ground))
 
 
 def _made_here(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Points, and the ground under them that their source was made for: not what they touch the edge of alone."""
+    """The points and the ground below them that their source was made for, except where only an edge is touched."""
     inner = _away(points, origin, np.full(points.shape[1], -SOLE * foot.motion.scale), foot.scene)
     ground = foot.scene.ground.still(frames)
     return points, np.fmin(*(_under(ground, at, foot) for at in (points, inner)))
 
 
 def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Points, their ends kept off steps, and the ground that they pass: what is between two frames counts in both.
+    """The points, kept off risers, and the ground that they pass between two frames, which counts in both.
 
-    At a step its upper side is there before; not in the first of two frames if the point, were it not kept off, gets
-    there later.
+    At a step its upper side counts in the frame before. Exception: the first of two frames, if the point itself, not
+    kept off, gets there later.
     """
     names, scale, scene = list(foot.motion.soles), foot.motion.scale, foot.scene
     margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in names])
     kept = _away(points, origin, margin, scene)
     ground, way = scene.ground.still(frames), kept[1:] - kept[:-1]
-    start = kept[:-1] + ROUNDING * scale * scene.up  # what they touch they do not go through
+    start = kept[:-1] + ROUNDING * scale * scene.up  # a surface that is only touched is not passed through
     met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
     reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
     later = met.hit & (dot(reached, way) > dot(way, way))
@@ -182,7 +184,7 @@ def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
 
 
 def _risers(heights: Array, later: Mask, riser: float) -> Array:
-    """Ground that is higher by a riser in a frame beside is there already, more and more up to twice that."""
+    """Ground behind a riser in the next frame counts already, with more weight the higher it is, up to twice that."""
     known = np.where(np.isnan(heights), -np.inf, heights)
     around = np.concatenate([known[:1], known, known[-1:]])
     ahead = np.where(np.concatenate([later, np.zeros_like(known[:1], bool)]), known, around[2:])
@@ -193,7 +195,7 @@ def _risers(heights: Array, later: Mask, riser: float) -> Array:
 
 
 def _away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
-    """Points (frames, n, 3) moved horizontally away from the reference of the foot, or to it by less than 0."""
+    """Points (frames, n, 3) moved horizontally away from the foot's reference point, or towards it if negative."""
     arm = scene.level(points - origin)
     return np.asarray(points + arm * (by / np.maximum(size(arm), np.maximum(np.abs(by), 1e-300)))[..., np.newaxis])
 
@@ -205,7 +207,7 @@ def _under(ground: Ground, points: Array, foot: Foot) -> Array:
 
 
 def _between(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:
-    """Heights, raised to the upper side of surfaces that points go through from frame to frame."""
+    """Heights raised to the upper side of surfaces that points pass through between two frames."""
     at, points = np.nonzero(met.hit)
     if not len(at):
         return heights

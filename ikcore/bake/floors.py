@@ -1,4 +1,4 @@
-"""The floor under a clip, level or the ground that it was made for, and the thickness of soles."""
+"""The floor for which a clip was made, a level one or the ground, and the thickness of soles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ikcore.grounds.parts import Plane
 
 @dataclass(slots=True, eq=False)
 class Floor:
-    """The floor under one leg in the clip.
+    """The floor under one leg in the source.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class Floor:
     thick: dict[str, float]
 
     def part(self, frames: slice) -> Floor:
-        """Some of the frames."""
+        """The floor in some frames."""
         return Floor(self.stood[frames], self.thick)
 
     @property
     def lowest(self) -> float:
-        """The least of the distances from the floor to the heel and to the ball."""
+        """The smallest distance from the floor to heel or ball."""
         known = [self.thick[point] for point in ("heel", "ball") if point in self.thick]
         return min(known or self.thick.values())
 
@@ -54,7 +54,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
         for motion, floor in zip(legs, found, strict=True):
             more = depth_of(floor.lowest, motion.scale) - floor.lowest
             _shift(floor, more)
-            floor.stood += more  # the ground stays where it is
+            floor.stood += more  # the ground itself stays in place
         return found
     scale, lowest = max(motion.scale for motion in legs), min(floor.lowest for floor in found)
     below = [floor.stood - np.array([*floor.thick.values()]) for floor in found]
@@ -68,12 +68,14 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
 
 
 def _floor(motion: LegMotion, known: dict[str, Mask], contacts: Contacts, ground: Ground | None, scene: Scene) -> Floor:
-    """The heights of the points of a sole above what they stand on, where the foot is flat, or else where it stands."""
+    """The floor under a foot: heights of its points while it is flat, otherwise while each point is in contact."""
     flat = functools.reduce(np.logical_and, known.values())
     lies = np.count_nonzero(flat) >= BRIEF * scene.fps
     floor = Floor(np.empty((len(motion.soles), len(flat))).T, {})
     for number, (point, at) in enumerate(motion.soles.items()):
-        nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
+        nearest = (
+            point if point in known else "ball" if "ball" in known else "heel"
+        )  # the nearest point that has contacts
         below = _below(motion, contacts, ground, point, nearest)
         floor.thick[point] = median((at[:, scene.axis] - below)[flat if lies else known[nearest]])
         floor.stood[:, number] = below + floor.thick[point]
@@ -85,7 +87,7 @@ def _shift(floor: Floor, more: float) -> None:
 
 
 def planted_of(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:
-    """When points of a foot stand, of those that have contacts; which may have been found of other soles."""
+    """Frames in which each point of a foot is planted, for points with contacts. The contacts may be of other soles."""
     name, soles = motion.leg.name, motion.leg.soles
     points = [point for point in ("heel", "ball") if (name, point) in contacts.weights and point in soles]
     if not points:
@@ -96,7 +98,7 @@ def planted_of(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:
 
 
 def height_of(ground: Ground) -> float | None:
-    """How high a ground is that is one level plane."""
+    """The height of a ground that consists of one level plane, else None."""
     part, axis = ground.parts[0], "xyz".index(ground.up)
     level = isinstance(part.body, Plane) and part.body.normal[axis] == 1
     if not level or len(ground.parts) > 1 or part.moves or part.rotations is not None or part.scales is not None:
@@ -106,7 +108,7 @@ def height_of(ground: Ground) -> float | None:
 
 
 def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: str, nearest: str) -> Array:
-    """The floor under a point as contacts were found on it, those of the point nearest to it."""
+    """The height of the floor under a point, from the contacts of the nearest point that has some."""
     name = motion.leg.name
     if ground is None:
         return contacts.ground[name, nearest]
@@ -115,7 +117,7 @@ def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: 
 
 
 def _filled(heights: Array) -> Array:
-    """Unknown values are the last known ones, or the next."""
+    """The heights with unknown values replaced by the last known one, or by the next if there is none."""
     known = np.flatnonzero(np.isfinite(heights))
     if not len(known):
         return np.zeros_like(heights)

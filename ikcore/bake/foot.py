@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pivot:
-    """A part of a stance, from a frame to before another one, in which a foot turns about one point of its sole."""
+    """An interval of a stance in which the foot turns about one point of its sole."""
 
     point: str
     start: int
@@ -30,29 +30,29 @@ class Pivot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foot:
-    """A foot over time, as all stages read it."""
+    """A foot over time, as all stages of the bake read it."""
 
     motion: LegMotion  # the leg in the source
-    floor: Floor  # what it stands on there
-    scene: Scene  # where it is to stand
+    floor: Floor  # the floor in the source
+    scene: Scene  # the ground and the settings
 
     @property
     def turns(self) -> bool:
-        """Whether it has an ankle to turn about."""
+        """True if the foot has an ankle to rotate about."""
         return self.motion.leg.ankle is not None
 
     @property
     def lowest(self) -> Array:
-        """The height of its lowest point above where that stands, (frames,)."""
+        """Height of the lowest point above its standing height, (frames,)."""
         return np.asarray(np.minimum.reduce(self.above(), axis=1))
 
     def above(self, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """The heights of the points of the sole in the source above where they stand, (frames, points)."""
+        """Heights of the points of the sole in the source above their standing heights, (frames, points)."""
         return np.asarray(self.motion.points[frames, :, self.scene.axis] - self.floor.stood[frames])
 
     @property
     def keeps_heel(self) -> bool:
-        """Whether the heel is kept out of the ground: not of feet that roll over their balls all the time."""
+        """True if the heel is kept out of the ground. False for feet that roll over their balls all the time."""
         thick = self.floor.thick
         known = self.scene.settings.align > 0 and {"heel", "ball"} <= thick.keys()
         return bool(known and thick["heel"] - thick["ball"] <= SOLE * self.motion.scale)
@@ -63,7 +63,7 @@ class Foot:
 
     @property
     def ends(self) -> tuple[str, str | None] | None:
-        """The names of its tip, or where it bends, and of its back, None for the ankle; None if it is a point."""
+        """The names of the tip of the sole and of its back (None: the ankle); None if the sole is one point."""
         motion, soles = self.motion, self.motion.soles
         ahead = next((name for name in ("toe", motion.ball) if name in soles), None)
         back = "heel" if "heel" in soles else None
@@ -74,40 +74,40 @@ class Foot:
 class Stance:
     """One stance: an interval in which a foot is in contact."""
 
-    leg: int  # which one
-    # its first frame and the one after its last
+    leg: int  # index of the foot
+    # first frame, and the one after the last
     start: int
     stop: int
-    pivots: tuple[Pivot, ...]  # what the foot turns about, one after the other: heel, ball, toe
-    main: int  # the number of the pivot whose place on the ground counts
-    flat: NDArray[np.intp]  # (n,): frames in which the foot stands flat, or those of the main pivot
-    # (frames, 3): horizontal displacement of the pivot so that it stands still. The main one stays where it is. Others
-    # stay where they are in the frame beside that of the pivot next to them. Zeros if the foot is planted.
+    pivots: tuple[Pivot, ...]  # pivots in order of time: heel, ball, toe
+    main: int  # index of the main pivot, whose position defines the foothold
+    flat: NDArray[np.intp]  # (n,): frames in which the foot is flat, else those of the main pivot
+    # (frames, 3): horizontal displacement that keeps the pivot still. The main pivot keeps its mean position. Other
+    # pivots keep their position in the frame next to their neighbour. Zeros if the foot is planted.
     slips: Array
-    rise: float  # how much higher than its floor the main pivot stands in the source: captured floors are not level
-    planted: bool  # whether the foot stands still as it is, within the plant tolerance
+    rise: float  # height of the main pivot above its floor in the source, as captured floors are not level
+    planted: bool  # True if the foot stands still in the source, within the plant tolerance
 
     @property
     def point(self) -> str:
-        """Its main pivot."""
+        """The name of the main pivot."""
         return self.pivots[self.main].point
 
     @property
     def middle(self) -> int:
-        """The frame in which it is at its place."""
+        """The frame in which the foot is at its foothold."""
         return int(self.flat[len(self.flat) // 2])
 
     @property
     def frames(self) -> slice:
-        """All of its frames."""
+        """All frames of the stance."""
         return slice(self.start, self.stop)
 
 
-_AT_ONCE = 64  # stances whose frames are in memory at once
+_AT_ONCE = 64  # number of stances whose frames are in memory at the same time
 
 
 def batches(stances: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The stances, some at a time: memory stays in proportion to a clip's result."""
+    """Groups of stances, so that memory stays proportional to the result."""
     return (stances[at : at + _AT_ONCE] for at in range(0, len(stances), _AT_ONCE))
 
 
@@ -130,7 +130,7 @@ class StanceTrack:
         self.parts = Rows([(pivot.start, pivot.stop) for *_, pivot in pivots])
         self.names = [list(foot.motion.soles) for foot in feet]
         self.point = np.array([self.names[stances[of].leg].index(pivot.point) for of, _, pivot in pivots], np.intp)
-        # the row nearest to a pivot of that next to it, nearer to the main one: the foot turns about both there
+        # the row of each pivot's neighbour nearer to the main pivot; the foot turns about both points there
         self.beside = np.where(self.from_main < 0, self.parts.stop, self.parts.start - 1)
         self.beside += (self.rows.first - self.rows.start)[self.of]
         self._edges = np.searchsorted(self.each(self.leg), np.arange(len(feet) + 1)).tolist()
@@ -144,11 +144,11 @@ class StanceTrack:
         self.heights -= rise[:, np.newaxis]
 
     def each(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of stances, for each of their frames."""
+        """Values of stances repeated for each of their frames."""
         return values.take(self.rows.of, axis=0)  # several times as fast as an index, here and below
 
     def gathered(self, values: list[Array]) -> Array:
-        """Rows of arrays (frames, ...), one array for each foot."""
+        """The rows of arrays (frames, ...), one array for each foot."""
         parts = [each.take(self.rows.frames[self.of_foot(leg)], axis=0) for leg, each in enumerate(values)]
         return np.concatenate(parts)
 
@@ -157,7 +157,7 @@ class StanceTrack:
         return slice(*self._edges[leg : leg + 2])
 
     def _padded(self, values: Array) -> Array:
-        """The same with the number of points of the foot with the most."""
+        """Values (frames, points) padded to the largest number of points of a foot."""
         more = self._wide - values.shape[1]
         return np.pad(values, [(0, 0), (0, more), *[(0, 0)] * (values.ndim - 2)]) if more else values
 
@@ -167,17 +167,17 @@ class StanceTrack:
         return np.array([row + [default] * (self._wide - len(row)) for row in rows])
 
     def placed(self, point: Rowed, rows: Rowed) -> Array:
-        """Positions of points, one in each row."""
+        """Positions of points, one for each row."""
         return self.points.reshape(-1, 3).take(rows * self._wide + point, axis=0)
 
     def at(self, name: str) -> Mask:
-        """The pivots at that point of the sole; "reference" is where the ball is."""
+        """Mask of the pivots at a point of the sole; "reference" is the ball."""
         names = [foot.motion.ball for foot in self.feet] if name == "reference" else [name] * len(self.feet)
         columns = [each.index(name) if name in each else -1 for name, each in zip(names, self.names, strict=True)]
         return np.asarray(self.point == np.array(columns)[self.leg[self.of]])
 
     def inside(self) -> Mask:
-        """The rows without those at either end of a stance in which a foot arrives, or leaves."""
+        """Mask of the rows without the frames at both ends of a stance, in which a foot arrives or leaves."""
         rows = self.rows
         cut = edge_of(rows.count, self.scene)
         return np.asarray((rows.at >= self.each(cut)) & (rows.at < self.each(rows.count - cut)))

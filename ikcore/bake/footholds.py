@@ -1,4 +1,4 @@
-"""Footholds: where on the ground a foot stands, and how it is turned to it."""
+"""Footholds: positions and orientations of planted feet on the ground."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from ikcore.feet.time_series import spread
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
 
-_ROOM = 2.2  # metres for a leg of 0.87 m: the height of what people walk under
-WALL = 0.5  # the upward part of a normal below which it is a wall
-_LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
-_PARTS = 8  # of such a line
+_ROOM = 2.2  # m for a leg of 0.87 m: height that a person needs to stand upright
+WALL = 0.5  # upward part of a unit normal below which a surface is a wall
+_LINES = (("heel", "ball"), ("ball", "toe"))  # lines of the sole along which the ground is sampled
+_PARTS = 8  # number of intervals on each line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foothold:
     """Position and orientation of a planted foot on the ground."""
 
-    stance: Stance  # what stands there
-    place: Array  # (3,): where its main pivot is, on the floor of the source
-    aside: Array  # (3,): horizontally, how far all of the foot is moved, off an edge
-    lift: float  # how much higher the ground is there
-    # (3,): of the ground, as far as the sole follows it, and of what it stands on in the source
+    stance: Stance  # the stance
+    place: Array  # (3,): position of the main pivot, on the floor of the source
+    aside: Array  # (3,): horizontal displacement of the foot off an edge
+    lift: float  # height of the ground relative to the floor of the source
+    # (3,): normals of the ground, as far as the sole follows it, and of the source's floor
     normal: Array
     floor: Array
-    part: int  # which part of the ground it stands on; -1 if there is none
-    copied: bool  # whether the foot is within the plant tolerance of it, and stays exactly where it is
+    part: int  # index of the part of the ground, -1 without ground
+    copied: bool  # True if the foot is within the plant tolerance of the foothold and stays exactly where it is
 
 
 class Footing:
-    """Finds the ground under one stance after another, each as one walks there from the one before."""
+    """Finds the ground under stance after stance. Each search starts from the foothold before."""
 
     def __init__(self, scene: Scene, feet: list[Foot]) -> None:
         self.scene, self.feet = scene, feet
         settings = scene.settings
         self.pitch, self.roll, self.bends = (tangent(most) for most in (settings.pitch, settings.roll, settings.toe))
-        self.walls = height_of(scene.ground) is None  # a level plane has none
+        self.walls = height_of(scene.ground) is None  # a level plane has no edges
         self.soles = [_Sole.of(foot) for foot in feet]
         self.last: Array | None = None
         self.until = 0
@@ -68,10 +68,10 @@ class Footing:
         return self._rest(stance, points, ahead, aside, found)
 
     def pass_over(self, stance: Stance) -> Foothold:
-        """The ground under a foot without a contact.
+        """The foothold of a foot that passes over the ground without a contact.
 
-        Points of the sole above its lowest point may be as much deeper in the ground. A foot over the ground that its
-        clip was made for is as much too high or too deep as before.
+        Points of the sole above its lowest point may be as much deeper in the ground. A foot over the ground for
+        which its clip was made keeps its distance from it.
         """
         sole, foot, lift = self.soles[stance.leg], self.feet[stance.leg], self.lift
         points, ahead = self._tread(stance)
@@ -86,14 +86,14 @@ class Footing:
         return Foothold(stance, hold.place, hold.aside, lift, hold.normal, floor, hold.part, copied=False)
 
     def go_on_from(self, hold: Foothold, frame: int) -> None:
-        """Walk on from a foothold, and from where the ground has carried it by a frame."""
+        """Continue the search from a foothold, moved with the ground up to a frame."""
         self.last, self.lift = hold.place.copy(), hold.lift
         self.last[self.scene.axis] += hold.lift
         if hold.part >= 0 and (part := self.scene.ground.parts[hold.part]).moves:
             self.last = part.still(frame).world(part.still(hold.stance.middle).local(self.last))
 
     def _tread(self, stance: Stance) -> tuple[Array, Array | None]:
-        """Points of the sole, and between those, on the floor of the source; and where it points, if it is no point."""
+        """Points of the sole on the source's floor, samples between them, and the foot's direction if any."""
         foot, sole, axis, middle = self.feet[stance.leg], self.soles[stance.leg], self.scene.axis, stance.middle
         points = mean(foot.motion.points.take(stance.flat, axis=0))
         ahead, ends = None, foot.ends
@@ -106,10 +106,10 @@ class Footing:
         return np.concatenate([points, start + (end - start) * sole.shares]), ahead
 
     def _rest(self, stance: Stance, points: Array, ahead: Array | None, aside: Array, found: Surface) -> Foothold:
-        """The foothold on the ground that was found; without ground as high as before.
+        """The foothold on a surface that was found; without a surface the height stays as before.
 
-        It rests on a plane over all of the ground under its sole, except for ground that toes bend over. A foot on the
-        ground that its clip was made for keeps its rotation.
+        The foot rests on a plane above all ground under its sole, except ground for which toes bend. On the ground for
+        which the clip was made a foot keeps its rotation.
         """
         scene, sole = self.scene, self.soles[stance.leg]
         limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
@@ -120,7 +120,7 @@ class Footing:
             return self._held(stance, place, aside, self.lift, scene.up, scene.up, -1)
         normal, lift, part, high = rested
         own = float(found.height[main] - place[scene.axis])
-        if abs(own - lift) <= TRACE / 10 * sole.scale:  # next to nothing over what is under it: on that
+        if abs(own - lift) <= TRACE / 10 * sole.scale:  # the plane is practically the ground under the pivot: use that
             lift = own
         self.last = points[0].copy()
         self.last[scene.axis] = high
@@ -131,7 +131,7 @@ class Footing:
     def _held(
         self, stance: Stance, place: Array, aside: Array, lift: float, normal: Array, floor: Array, part: int
     ) -> Foothold:
-        """A foothold; a planted foot within the plant tolerance of it is left exactly where it is."""
+        """A foothold. A planted foot within the plant tolerance of it is left unchanged."""
         settings, self.lift = self.scene.settings, lift
         copied = stance.planted and abs(lift) <= settings.tolerance * self.soles[stance.leg].scale and not aside.any()
         copied &= not (part >= 0 and self.scene.ground.parts[part].moves)
@@ -141,7 +141,7 @@ class Footing:
         return Foothold(stance, place, aside, 0.0, floor, floor, part, copied=True)
 
     def _passing_lift(self, foot: Foot, frame: int, points: Array, found: Surface, hold: Foothold) -> float:
-        """How much higher a foot comes so that no point is deeper in the plane than it is above the lowest one."""
+        """Rise at which no point is deeper in the plane than it is above the lowest point in the source."""
         names, axis = self.soles[hold.stance.leg].names, self.scene.axis
         above = foot.above(slice(frame, frame + 1))[0]
         plane = dot(points[: len(names)] - hold.place, self.scene.slope(hold.normal)) + above - np.fmin.reduce(above)
@@ -149,7 +149,7 @@ class Footing:
         return float(np.fmax.reduce(under))
 
     def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
-        """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
+        """The ground within a step of the last foothold, or within a jump; any ground for the first foothold."""
         if self.last is None:
             points = self._on_top(ground, points, scale)
             windows = [(HIGH * scale, HIGH * scale), (HIGH * scale, np.inf), (FAR * scale, 0.0)]
@@ -159,13 +159,13 @@ class Footing:
                 return ground.at(points, above=0.0, below=0.0)
             if found.hit.all():
                 return found
-            points[:, self.scene.axis] = found.height[found.hit].max()  # from there, as one would walk on
+            points[:, self.scene.axis] = found.height[found.hit].max()  # continue from there as for a step
             return ground.at(points, above=HIGH * scale, below=HIGH * scale)
         step, window, same = STEP * scale, (HIGH * scale, HIGH * scale), ROUNDING * scale
         return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
 
     def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
-        """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
+        """The points raised above floors that leave no room to stand below them."""
         up, points = self.scene.up, points.copy()
         while not self.scene.on_ground:
             ceiling = ground._ceiling(mean(points) + HIGH * scale * up, (_ROOM - HIGH) * scale)
@@ -175,7 +175,7 @@ class Footing:
         return points
 
     def _off_edge(self, ground: Ground, sole: _Sole, points: Array, found: Surface) -> Array:
-        """How far a foot is moved: back from a step its toes would be in, or onto it, ahead from its heel, or aside."""
+        """Displacement of a foot off an edge: away from a riser in front, onto the step, or sideways off a wall."""
         scene, names, moved = self.scene, sole.names, np.zeros(3)
         if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit[: len(names)].all():
             return moved
@@ -191,7 +191,7 @@ class Footing:
                 back = float(far[at] + sole.gaps[at] - walls.distance[at])
                 if back < STEP * scale:
                     moved -= ways[at] * (back / far[at])
-                elif sole.ends[at] == "toe":  # alone on the step: its ball comes onto it
+                elif sole.ends[at] == "toe":  # only the toe is on the step: move the ball onto it
                     moved += ways[at] * ((float(walls.distance[at]) + EDGE * scale) / far[at])
                 break
         return moved
@@ -199,17 +199,17 @@ class Footing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sole:
-    """The points of a sole by number."""
+    """The points of a sole, by index."""
 
-    names: list[str]  # what they are called
-    thick: Array  # (points,): how far above the floor they are when they stand
-    scale: float  # how long the leg is compared with that of a human
-    lines: NDArray[np.intp]  # (2, n): between which points others are looked at
-    shares: Array  # (n, 1): where
-    ends: list[str]  # those that are kept off walls, of what there is of them
-    gaps: Array  # (n,): how far
-    # heel, ball, toe, and where toes bend, -1 where there is none, or toes do not bend; and which points are between
-    # others, as the core takes them
+    names: list[str]  # names of the points
+    thick: Array  # (points,): height above the floor while standing
+    scale: float  # leg length relative to a human's
+    lines: NDArray[np.intp]  # (2, n): points between which the ground is sampled
+    shares: Array  # (n, 1): shares of these samples along their lines
+    ends: list[str]  # those of the points toe, heel, inner and outer that exist; they are kept off walls
+    gaps: Array  # (n,): distance to keep from a wall
+    # indices of heel, ball, toe and toe joint for the core, -1 if there is none or toes do not bend; then the number of
+    # points, and the number of intervals on each line
     rests: tuple[int, ...]
 
     @classmethod
@@ -221,7 +221,7 @@ class _Sole:
         shares = np.tile(np.arange(1, _PARTS) / _PARTS, len(lines))[:, np.newaxis]
         between = np.array(lines, np.intp).reshape(-1, 2).T.repeat(_PARTS - 1, axis=1)
         ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
-        off = 2 * EDGE * motion.scale  # the edge of a step
+        off = 2 * EDGE * motion.scale  # distance from the edge of a step
         gaps = np.array([off if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
         rests = number.get("heel", -1), number.get("ball", -1), toe, joint, len(names), _PARTS
@@ -233,11 +233,11 @@ class _Sole:
 
 
 def passed_by(leg: int, footing: Footing, mine: list[Foothold], every: list[Foothold]) -> list[Foothold]:
-    """Footholds of one frame in which a foot has ground under it and keeps its own height above that.
+    """Footholds of one frame in which a foot passes over ground and keeps its own height above it.
 
     They are in the first and the last frame of the clip, if the foot does not stand there. Others are between these and
-    its stances, in frames in which it comes down: it may stand there without a detected contact. The ground is searched
-    along the way from its nearest stance, or from the first one of any leg.
+    its stances, in frames in which the foot is lowest: it may stand there without a detected contact. The ground is
+    searched step by step from the nearest stance of the foot, or from the first one of any leg.
     """
     if not every:
         return []
@@ -256,7 +256,7 @@ def passed_by(leg: int, footing: Footing, mine: list[Foothold], every: list[Foot
 
 
 def _low(foot: Foot, fps: float) -> list[int]:
-    """Frames in which the lowest point of a sole is near the floor of the source, and as low as around."""
+    """Frames in which the lowest point of a sole is near the source's floor, and lowest among the frames around."""
     above = foot.lowest
     lowest = (above <= -spread(-above, WHILE / 2, fps)) & (above < LOW * foot.motion.scale)
     found: list[int] = np.flatnonzero(lowest).tolist()
@@ -264,7 +264,7 @@ def _low(foot: Foot, fps: float) -> list[int]:
 
 
 def _down(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
-    """From a frame to the last one: where a foot comes down, none near another, the last one in any case."""
+    """Frames in which a foot comes down, with a minimum distance between them, and the end."""
     apart, at = WHILE * fps, start - 1
     if start > end:
         return

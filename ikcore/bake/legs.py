@@ -1,4 +1,4 @@
-"""Legs in closed form: any number of bones, bent as they are in the clip."""
+"""Legs in closed form: any number of bones, with the bend of the clip."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from ikcore.bake.scene import UNTURNED, Array, unit
 from ikcore.feet.thresholds import BRIEF
 from ikcore.feet.time_series import spread
 
-STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+STRAIGHTEST = 0.998  # share of the leg length: largest reach if the body cannot move closer
 
 
 @dataclass(slots=True, eq=False)
 class Bent:
-    """A leg that is solved."""
+    """A solved leg."""
 
-    chain: Array  # (frames, points, 3): where its joints are
-    deltas: Array  # (frames, points - 1, 4): the world rotation of each bone from what it was in the clip
+    chain: Array  # (frames, points, 3): positions of the joints
+    deltas: Array  # (frames, points - 1, 4): world rotations of bones relative to the clip
 
 
 def hinges_of(motion: LegMotion) -> Array:
-    """The axis about which each knee bends, in the space of the bone above it, (knees, 3): the mean over the clip."""
+    """The axis of each knee in the space of the bone above it, (knees, 3): the mean over the clip."""
     knees = max(motion.chain.shape[1] - 2, 0)
     return unit(_core.hinges(motion.chain, motion.turns[:, :knees]))
 
 
 def nearer_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: float, *, loop: bool) -> Array:
-    """By how much a leg comes nearer to its hip than in the clip, the most within the briefest contact, (frames,).
+    """How much shorter than in the clip the hip-ankle distance is, the largest value within 0.1 s, (frames,).
 
-    A knee that is bent backwards in the clip would go to and fro where it comes no nearer for a frame between others.
+    A knee that is bent backwards in the clip turns forwards by this. The largest value keeps it from turning back for a
+    single frame.
     """
     far = np.minimum(size(foot - body.carried(motion.chain[:, 0])), np.maximum(reach, STRAIGHTEST * motion.size))
     nearer = np.maximum(size(motion.ankle - motion.chain[:, 0]) - far, 0)
@@ -47,9 +48,9 @@ def nearer_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: flo
 def reached(
     motion: LegMotion, hinges: Array, body: Body, foot: Array, reach: Array, nearer: Array
 ) -> tuple[Bent, Array]:
-    """A leg under its hip as the body carries that, and by how much it falls short of where its foot should be.
+    """Solve a leg from the hip of the moved body to its foot, and return its shortfall with it.
 
-    A free foot never does. A foot goes no nearer to the hip than a leg folds up.
+    The shortfall of a free foot is 0. A leg folds only up to a share of its length.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
 
 
 def _about(axis: Array, start: Array, end: Array) -> Array:
-    """The turn about an axis from one direction to another, both square to it; half a turn between opposite ones."""
+    """The rotation about an axis from one perpendicular direction to another; half a turn between opposite ones."""
     cosine, sine = dot(start, end), dot(cross(start, end), axis)
     half = np.where(1 + cosine > ROUNDING, 1 + cosine, 0)
     turn = np.concatenate([half[:, np.newaxis], np.where(half > 0, sine, 1)[:, np.newaxis] * axis], axis=1)

@@ -1,4 +1,4 @@
-"""Feet that stay where they are while the body goes another way."""
+"""Legs solved again under a pelvis that moves otherwise, with their feet locked in place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ikcore.feet.detect import Feet
 
 
 class Held:
-    """Solves the legs of a clip again under a pelvis, which carries all of them, that moves otherwise."""
+    """Solves the legs of a clip again after its pelvis, which carries all of them, was moved."""
 
     def __init__(self, clip: Clip, feet: Feet, joint: str) -> None:
         self.clip = clip
@@ -27,7 +27,7 @@ class Held:
         self._reach = [_reach(motion) for motion in self.motions]
 
     def away(self, shift: Array, tilt: Array) -> tuple[Array, Array]:
-        """How far knees and feet are from where they are in the clip, at most, (frames,) each."""
+        """Largest displacements of knees and of feet from the clip, (frames,) each."""
         knees, feet = np.zeros(len(self.clip)), np.zeros(len(self.clip))
         for motion, bent in zip(self.motions, self._bent(Body(self.pivot, tilt, shift)), strict=True):
             apart = size(bent.chain - motion.chain)
@@ -36,7 +36,7 @@ class Held:
         return knees, feet
 
     def carried(self, shift: Array, tilt: Array) -> Clip:
-        """The clip with its pelvis shifted by (frames, 3) and turned by (frames, 4), and feet where they are."""
+        """The clip with its pelvis shifted by (frames, 3) and rotated by (frames, 4), and feet in place."""
         body, still = Body(self.pivot, tilt, shift), np.broadcast_to(UNTURNED, tilt.shape)
         turns, moves = [], []
         for motion, bent in zip(self.motions, self._bent(body), strict=True):

@@ -1,4 +1,4 @@
-"""Loops: three rounds of one, so that what is before its first frame and after its last is known."""
+"""Loops as three rounds in sequence, so that the frames before the first and after the last are known."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
 from ikcore.pose import Pose
 
-_CLOSED = math.radians(1)  # radians, by which a joint may differ between the first and the last frame
+_CLOSED = math.radians(1)  # radians: largest difference of a joint between the first and the last frame of a loop
 
 
 def check(clip: Clip) -> None:
-    """Refuse what is no loop: it would be made one in its last frame, at once."""
+    """Raise a ValueError if the last frame differs from the first one."""
     first, last = clip.pose.rotations[0].astype(np.float64), clip.pose.rotations[-1].astype(np.float64)
     apart = 2 * np.arccos(np.clip(np.abs((first * last).sum(axis=-1)), 0, 1))
     joint = int(np.argmax(apart))
@@ -31,14 +31,14 @@ def check(clip: Clip) -> None:
 
 
 def travel(clip: Clip) -> Array:
-    """How far the root gets in one round."""
+    """Travel of the root in one round."""
     root = int(np.flatnonzero(clip.skeleton.parents < 0)[0])
     moved = clip.pose.translations
     return np.zeros(3) if moved is None else np.asarray(moved[-1, root] - moved[0, root], np.float64)
 
 
 def unrolled(clip: Clip) -> Clip:
-    """Three rounds of a loop, one after the other, the second one where it is."""
+    """Three rounds of a loop in sequence; the second one is in place."""
     last, skeleton = len(clip) - 1, clip.skeleton
     frames = np.concatenate([np.tile(np.arange(last), 3), [last]])
     moved = clip.pose.translations
@@ -55,7 +55,7 @@ def unrolled(clip: Clip) -> Clip:
 
 
 def climb(clip: Clip, shift: Array) -> Array:
-    """How far the root of a loop goes with its pelvis, frame by frame: all of what is left of that at its end."""
+    """Displacement of the root of a loop that climbs with its pelvis, (frames, 3), proportional to time."""
     if not clip.loop:
         return np.zeros_like(shift)
     share = np.arange(len(clip)) / max(len(clip) - 1, 1)
@@ -63,7 +63,7 @@ def climb(clip: Clip, shift: Array) -> Array:
 
 
 def closed(baked: Clip, clip: Clip) -> Clip:
-    """The clip with equal baked joints in the last frame and the first, to the bit, except for positions of roots."""
+    """The clip with baked joints that are equal to the bit in the first and the last frame, except root positions."""
     turned, moved, was = baked.pose.rotations.copy(), baked.pose.translations, clip.pose.translations
     changed = (turned != clip.pose.rotations).any(axis=(0, 2))
     turned[-1, changed] = turned[0, changed]
@@ -76,7 +76,7 @@ def closed(baked: Clip, clip: Clip) -> Clip:
 
 
 def unrolled_contacts(contacts: Contacts) -> Contacts:
-    """Those of three rounds."""
+    """Contacts of three rounds."""
 
     def three(values: Array) -> Array:
         return np.concatenate([values[:-1], values[:-1], values])
@@ -88,15 +88,16 @@ def unrolled_contacts(contacts: Contacts) -> Contacts:
 
 
 def second_round(frames: int) -> slice:
-    """The second one of three."""
+    """The frames of the second of three rounds."""
     last = (frames - 1) // 3
     return slice(last, 2 * last + 1)
 
 
 def placed_rounds(footing: Footing, stances: list[Stance], frames: int, way: Array) -> list[Foothold]:
-    """The footholds of the second round, which those of the others are like.
+    """Footholds of three rounds, which repeat those of the second.
 
-    A round may end higher or lower than it begins: by as much as the ground is under the first stance of the third.
+    A round may end higher or lower than it begins: by the height difference of the ground under the first stances of
+    the second and the third round.
     """
     last = (frames - 1) // 3
     own = {(each.leg, each.middle): footing.place(each) for each in stances if last <= each.middle < 2 * last}
@@ -107,7 +108,7 @@ def placed_rounds(footing: Footing, stances: list[Stance], frames: int, way: Arr
     for stance in stances:
         turn = stance.middle // last - 1
         twin = own.get((stance.leg, stance.middle - turn * last))
-        if twin is None:  # it stands for longer than a round
+        if twin is None:  # the stance is longer than a round
             found.append(footing.place(stance))
         else:
             place, lift = twin.place + turn * way, twin.lift + turn * rise

@@ -15,29 +15,31 @@ from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import hung, points_and_joints, world_points
 from ikcore.feet.thresholds import LEG
 
-ROUNDING = 1e-9  # metres for such a leg, and sines: what differs by no more is the same
+ROUNDING = 1e-9  # m for a leg of 0.87 m, and sine of an angle: smaller differences are rounding
 
 
 @dataclass(slots=True, eq=False)
 class LegMotion:
     """A leg over time."""
 
-    leg: Leg  # its names
-    joints: list[int]  # from hip to ankle; without an ankle to the last knee; the ankle alone for a free foot
-    toe: int | None  # the joint where toes bend
-    chain: Array  # (frames, bones + 1, 3): where those joints are; without an ankle the tip of the leg is the last
-    turns: Array  # (frames, joints, 4): their world rotations
-    toe_turn: Array | None  # (frames, 4): that of the toes
-    # (frames, 3): the points of the sole; and "joint", where toes bend, if they do. Foot and toes both turn about
-    # that, so it stands for the ball, and its height counts as thickness of the sole.
+    leg: Leg  # names of its joints
+    joints: list[int]  # hip to ankle; without an ankle, hip to the last knee; for a free foot, the ankle alone
+    toe: int | None  # the joint at which toes bend
+    chain: (
+        Array  # (frames, bones + 1, 3): positions of these joints; without an ankle the tip of the leg is the last one
+    )
+    turns: Array  # (frames, joints, 4): world rotations of these joints
+    toe_turn: Array | None  # (frames, 4): world rotations of the toe joint
+    # (frames, 3): the points of the sole, and "joint", where toes bend, if they do. Foot and toes both rotate about
+    # that point, so it serves as the ball. Its height counts as thickness of the sole.
     soles: dict[str, Array]
-    points: Array  # (frames, points, 3): the same in one array
-    pole: Array | None  # (frames, 3): where what the knee points at is
-    size: float  # the length of the leg, the median over time; of a free foot what that would be
+    points: Array  # (frames, points, 3): the same points in one array
+    pole: Array | None  # (frames, 3): positions of the pole target of the knee
+    size: float  # leg length, the median over time; for a free foot an estimate
 
     @property
     def scale(self) -> float:
-        """How long the leg is beside that of a human."""
+        """Leg length relative to a human's."""
         return self.size / LEG
 
     @property
@@ -47,41 +49,41 @@ class LegMotion:
 
     @property
     def foot_turn(self) -> Array:
-        """The world rotation of what carries the sole."""
+        """World rotations of the joint that carries the sole."""
         return self.turns[:, -1]
 
     @property
     def reference(self) -> Array:
-        """The point of the foot whose way is followed: its ball."""
+        """The point of the foot whose path is planned: the ball."""
         return self.soles[self.ball] if self.ball in self.soles else self.soles.get("heel", self.ankle)
 
     @property
     def ball(self) -> str:
-        """The point that stands for the ball."""
+        """The name of the point that serves as the ball."""
         return "joint" if "joint" in self.soles else "ball"
 
     def under(self, point: str) -> str:
-        """The point of the sole that touches the ground where this one stands on it."""
+        """The name of the point of the sole that touches the ground below a point."""
         return "ball" if point == "joint" and "ball" in self.soles else point
 
     def on_toes(self, point: str) -> bool:
-        """Whether a point of the sole goes with the toes, where these bend."""
+        """True if a point of the sole moves with toes that bend."""
         return self.toe is not None and point in self.leg.soles and self.leg.soles[point].joint == self.leg.ball
 
     def forget_turns(self) -> None:
-        """Free the rotations: later stages use positions alone."""
+        """Free the memory of rotations: later stages use positions alone."""
         self.turns = self.turns[:0].copy()
         self.toe_turn = None if self.toe_turn is None else self.toe_turn[:0].copy()
 
     def forget(self) -> None:
-        """Keep what it is called and how long it is, and of what it does no frame."""
+        """Free the memory of all frames; names and lengths stay."""
         self.forget_turns()
         self.chain, self.pole = self.chain[:0].copy(), None if self.pole is None else self.pole[:0].copy()
         self.points = self.points[:0].copy()
         self.soles = {point: self.points[:, at] for at, point in enumerate(self.soles)}
 
     def part(self, frames: slice) -> LegMotion:
-        """Some of the frames."""
+        """The leg in some frames."""
         toes = None if self.toe_turn is None else self.toe_turn[frames]
         pole, points = None if self.pole is None else self.pole[frames], self.points[frames]
         soles = {point: points[:, at] for at, point in enumerate(self.soles)}
@@ -115,7 +117,7 @@ def _toes(leg: Leg) -> str | None:
 def _motion(
     clip: Clip, leg: Leg, joints: list[int], names: list[str], at: Array, turns: Array, points: Array
 ) -> LegMotion:
-    """The positions and rotations of joints (bones, toes, pole) and the points of the sole, in every frame."""
+    """A leg from positions and rotations of joints (bones, toes, pole) and points of the sole, in every frame."""
     bones, toes = len(leg.bones), bool(_toes(leg))
     soles = {name: points[:, point] for point, name in enumerate(names)}
     chain = at[:, :bones] if leg.ankle else np.concatenate([at[:, :bones], soles["ball"][:, np.newaxis]], axis=1)

@@ -22,17 +22,17 @@ from ikcore.feet.penetration import Penetration
 from ikcore.feet.thresholds import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
-NOWHERE = f"ground: there is none under any foot{_ELSEWHERE}"  # why a clip is refused that stands nowhere on it
-_MOVED = 0.01  # m: by less nobody sees that a clip is moved
-_SURGES = 3  # strides that climb much more than the one before, or much less: more than chance
+NOWHERE = f"ground: there is none under any foot{_ELSEWHERE}"  # message for ground that lies nowhere under the clip
+_MOVED = 0.01  # m: a smaller displacement of a clip is invisible
+_SURGES = 3  # number of strides with unusual climbs that is more than chance
 
 
 def of(
     clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene, noise: float, contacts: Contacts
 ) -> tuple[Note, ...]:
-    """The notes on a bake that do not need its result; `of_result` has the others.
+    """The notes on a bake that do not need its result; `of_result` adds the others.
 
-    `noise` is by how much the hips shake from frame to frame.
+    `noise` is the shake of the hips from frame to frame.
     """
     motions = [path.motion for path in paths]
     said = (
@@ -58,10 +58,10 @@ def of_result(
     *,
     still: bool,
 ) -> tuple[Note, ...]:
-    """All there is to say: also what keeps feet from the ground or takes them into it, and whether nothing has changed.
+    """All notes: also on feet off the ground or in it, and why nothing has changed.
 
-    `said` are the notes of `of`, `before` is the unchanged clip, and `missed` says what keeps feet from the ground.
-    `short` are the shortfalls of legs; `still` says that the body does not move.
+    `said` are the notes of `of`, `before` is the unchanged clip, and `missed` is why feet are off the ground. `short`
+    are the shortfalls of legs; `still` is true if the body does not move.
     """
     if before is not None and _same(baked, before, scale):
         missed = f"nothing has changed: {missed or _unchanged(depth.faults(baked), told=bool(said))}"
@@ -70,7 +70,7 @@ def of_result(
 
 
 def _unchanged(faults: str, *, told: bool) -> str:
-    """Why a bake that could have changed something has not."""
+    """The reason why a bake has changed nothing."""
     if faults:
         return f"feet that stand still on the ground are left as they are, though they {faults}"
     return "feet are where they would be put" if told else "all feet stand on the ground as they should"
@@ -126,7 +126,7 @@ def _uncertain(contacts: Contacts) -> Note | None:
 
 
 def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
-    """A note if stances move up or down by more than 1 cm: all alike, or each otherwise to level ground."""
+    """A note if the bake moves stances up or down by more than 1 cm, together or on a floor that is not level."""
     lifts = np.array([hold.lift for hold in holds if hold.part >= 0])
     least = _MOVED * max(motion.scale for motion in motions)
     if not len(lifts) or scene.on_ground or np.abs(lifts).max() <= least:
@@ -167,7 +167,7 @@ def _through(paths: list[FootPath], scene: Scene) -> Note | None:
 
 
 def _enters(path: FootPath, scene: Scene) -> int | None:
-    """The first frame from which a foot goes into the side of what is higher than it is lifted."""
+    """The first frame in which a foot passes through the side of an obstacle, None without one."""
     places, scale = path.carried(path.motion.reference), path.motion.scale
     for frames in blocks(len(places) - 1):
         at, step = places[frames], places[1:][frames] - places[:-1][frames]
@@ -182,7 +182,7 @@ def _enters(path: FootPath, scene: Scene) -> int | None:
 
 
 def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene) -> Iterator[Note]:
-    """Notes about impossible footholds: under ground, in it, or with little support; which feet, and when first.
+    """Notes on impossible footholds: under or inside something, or with little support; legs, and the first time.
 
     Stances of a loop are those of three rounds, of which the second counts.
     """
@@ -206,7 +206,7 @@ def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scen
 
 
 def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
-    """How a foot stands in some stances, at these frames, and in which of them so."""
+    """Problems of footholds by description, each with a mask of the stances."""
     if not holds:
         return {}
     scale, up, ground = path.motion.scale, scene.up, scene.ground.still(frames)
@@ -214,7 +214,7 @@ def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], sce
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
     over = middle + THICK * scale * up
     above = ground.cast(over, up, length=TALL * scale, workers=scene.workers)
-    far = size(sole - middle) - EXACT * scale  # what only touches a foot is beside it
+    far = size(sole - middle) - EXACT * scale  # geometry that only touches the foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
     points = _laid(np.concatenate([sole, middle], axis=1), holds, scene)
@@ -227,7 +227,7 @@ def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], sce
 
 
 def _laid(points: Array, holds: list[Foothold], scene: Scene) -> Array:
-    """Points of soles (stances, points, 3) on the plane that the foot was put on: its heel or its toes may be up."""
+    """Points of soles (stances, points, 3) on the planes of their footholds, as heel or toes may be raised."""
     places = np.stack([hold.place + hold.lift * scene.up for hold in holds])[:, np.newaxis]
     slopes = scene.slope(np.stack([hold.normal for hold in holds]))[:, np.newaxis]
     level = scene.level(points - places)
@@ -248,7 +248,7 @@ def missed(holds: list[Foothold], scene: Scene) -> str | None:
 
 
 def _same(baked: Clip, before: Clip, scale: float) -> bool:
-    """But for what nobody sees."""
+    """True if clips are equal within invisible differences."""
     now, was, shape = baked.pose, before.pose, (len(baked), len(baked.skeleton), 3)
     moved, there = (
         np.broadcast_to(before.skeleton.offsets, shape) if each is None else each
@@ -258,6 +258,6 @@ def _same(baked: Clip, before: Clip, scale: float) -> bool:
 
 
 def _alike(now: Array, was: Array, near: float) -> bool:
-    """Some frames at a time, so few that of what has changed most are never looked at."""
+    """Compares a few frames at a time: a difference is usually found in the first ones."""
     parts = (slice(start, start + 16) for start in range(0, len(now), 16))
     return all(bool(np.abs(now[frames] - was[frames]).max() <= near) for frames in parts)

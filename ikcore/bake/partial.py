@@ -1,4 +1,4 @@
-"""A bake of some legs, or of some frames: all else stays as it was, or as an earlier bake has made it."""
+"""The bake of some legs or frames; everything else stays as in the clip or in an earlier bake."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 class Part:
     """The part of a clip that a bake changes."""
 
-    earlier: Clip  # the source of everything else
-    legs: set[str]  # the legs that change
-    share: Array  # (frames,): how much of the bake counts
-    still: bool  # whether some legs do not change, so that the body stays where it is
-    whole: bool  # whether all of it counts
+    earlier: Clip  # the clip that provides everything else
+    legs: set[str]  # names of the legs that change
+    share: Array  # (frames,): blend weight of the bake
+    still: bool  # True if some legs do not change, so that the body stays in place
+    whole: bool  # True if the whole clip is baked
 
 
 def part_of(
@@ -44,7 +44,7 @@ def part_of(
     frames: tuple[int, int] | None,
     scene: Scene,
 ) -> Part:
-    """Legs by name and frames from the first to the one after the last; None for all."""
+    """The part with legs by name and frames (first, one after last); None for all."""
     known = {leg.name for leg in feet}
     chosen = known if legs is None else {legs} if isinstance(legs, str) else set(legs)
     if not chosen:
@@ -56,7 +56,7 @@ def part_of(
 
 
 def _share(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
-    """How much of a bake counts in every frame. Some frames of a loop fade in and out even at its ends."""
+    """Blend weights of a bake in every frame. A range of frames of a loop fades in and out at the loop's ends, too."""
     count = len(clip)
     share = np.ones(count)
     if frames is not None and frames != (0, count):
@@ -71,7 +71,7 @@ def _share(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
 
 
 def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
-    """The body as it is in an earlier bake, beside that of the clip."""
+    """Displacement of the body in an earlier bake, relative to the clip."""
     at = place_of(clip, pelvis)
     if earlier is clip:
         return Body(at, None, np.zeros_like(at))
@@ -80,9 +80,9 @@ def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
 
 
 def held_back(paths: list[FootPath], body: Body) -> tuple[list[FootPath], dict[str, Array]]:
-    """Paths that go only as far as legs fold up under a body that stays, and by how much (frames,) that is less.
+    """Foot paths held back to where legs can fold under a body that stays, and the distance, (frames,).
 
-    Towards ground above its hip a leg would turn over: the foot stays below, on the straight way to where it should be.
+    Towards ground above its hip a leg would turn over: the foot stays below, on the straight line to its target.
     """
     nearer = [path if path.motion.leg.free else _held_back(path, body) for path in paths]
     less = {
@@ -98,18 +98,17 @@ def _held_back(path: FootPath, body: Body) -> FootPath:
     hip, ankle = (body.carried(motion.chain[:, joint]) for joint in (0, -1))
     far, down = size(ankle - hip), unit(ankle - hip)
     first, last = dot(goes - wanted - hip, down), dot(goes - hip, down)
-    least = np.minimum(np.minimum(far, _core.FOLDED * motion.size), first)  # one that is nearer already may stay so
+    least = np.minimum(np.minimum(far, _core.FOLDED * motion.size), first)  # a foot that is nearer already may stay so
     share = np.where(last < least, (first - least) / np.maximum(first - last, 1e-12), 1.0)
     return dataclasses.replace(path, shift=wanted * share[:, np.newaxis], plain=path.plain * share)
 
 
 def changed(part: Part, baked: Clip, legs: list[LegPlan], held: dict[str, Array]) -> tuple[Clip, dict[str, Array]]:
-    """A clip that changes from the earlier one into a part of a bake, and by how much the legs that change fall short.
+    """The earlier clip blended into a part of a bake, and the shortfall of the legs that change.
 
-    Between the two feet are between where they were and where they should be. In all frames where only some legs change
-    they are where they should be from the hips that they have: these legs are solved again. The clip is to the bit as
-    earlier where the share is 0, and as baked where it is 1 and all legs change. `held` is by how much feet were
-    `held_back`.
+    While the weight is between 0 and 1, feet blend between both paths. If only some legs change, they are solved again
+    from the hips of the earlier clip. The result equals the earlier clip to the bit at weight 0, and the bake at
+    weight 1 if all legs change. `held` are the distances of `held_back`.
     """
     earlier, chosen, share = part.earlier, part.legs, part.share
     wanted = [leg for leg in legs if leg.path.motion.leg.name in chosen]
@@ -131,7 +130,7 @@ def _joints(legs: list[LegPlan]) -> list[int]:
 
 
 def _mixed(earlier: Clip, baked: Clip, joints: slice | list[int], share: Array) -> Clip:
-    """A blend of two clips in some joints, each in its own space."""
+    """Two clips blended in some joints, each in its own space."""
     turned = earlier.pose.rotations.copy()
     turned[:, joints] = _between(turned[:, joints], baked.pose.rotations[:, joints], share, rotations.slerp)
     moved, scaled = earlier.pose.translations, earlier.pose.scales
@@ -150,7 +149,7 @@ def _full(values: Array | None, default: Array, shape: tuple[int, ...]) -> Array
 
 
 def _between(a: Array, b: Array, share: Array, between: Callable[[Array, Array, Array], Array]) -> Array:
-    """Exactly the one where the share is 0, and the other where it is 1."""
+    """A blend that is exactly `a` at share 0 and exactly `b` at share 1."""
     found = between(a, b, share.reshape(-1, *[1] * (a.ndim - 2)))
     for end, values in ((0, a), (1, b)):
         found[share == end] = values[share == end]
@@ -162,7 +161,7 @@ def _line(a: Array, b: Array, share: Array) -> Array:
 
 
 def _leg(leg: LegPlan, was: LegMotion, now: LegMotion, share: Array) -> tuple[Turn, list[Move], Array]:
-    """Rotations that blend a foot from the earlier path to the baked one, or moves; and the residual of reach."""
+    """Rotations that blend a leg from the earlier foot path to the baked one, or displacements; and the shortfall."""
     path = leg.path
     far = size(was.ankle - was.chain[:, 0])
     reach = np.maximum(leg.reach, far + share * (leg.reach - far))
@@ -178,6 +177,6 @@ def _leg(leg: LegPlan, was: LegMotion, now: LegMotion, share: Array) -> tuple[Tu
 
 
 def _turned(was: Array, by: Array, source: Array, now: Array, share: Array) -> Array:
-    """The world rotation that brings what it is now to between what it was and what the bake turns its source to."""
+    """The world rotation from the present one to a blend of the earlier one and the baked one."""
     wanted = rotations.slerp(was, rotations.multiply(by, source), share)
     return rotations.multiply(wanted, rotations.conjugate(now))

@@ -1,4 +1,4 @@
-"""Foot paths: where a foot should be in every frame, and how it is turned to the ground."""
+"""Foot paths: position and rotation of a foot in every frame."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from ikcore.feet.thresholds import BRIEF, STEP
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FootPath:
-    """How a foot departs from the source, over all frames."""
+    """Displacement and rotation of a foot relative to the source, over all frames."""
 
     motion: LegMotion  # the leg in the source
-    shift: Array  # (frames, 3): of its reference point
-    turn: Array  # (frames, 4): a world rotation, about that point
-    # (frames, 4): that of the toes before it, where they bend: while they lie on the ground they do not turn with the
-    # foot
+    shift: Array  # (frames, 3): displacement of the reference point
+    turn: Array  # (frames, 4): world rotation about that point
+    # (frames, 4): world rotation of the toes that bend, before that of the foot. While they lie on the ground they do
+    # not rotate with the foot.
     toes: Array
-    lies: Mask  # (frames,): when they are made to lie
-    plain: Array  # (frames,): how much of the shift upwards is not for obstacles: what the pelvis follows
-    stands: Array  # (frames,): how much the foot stands: 1 in its stances, less and less before and after, then 0
+    lies: Mask  # (frames,): frames in which toes lie on the ground
+    plain: Array  # (frames,): upward displacement without obstacles, which the pelvis follows
+    stands: Array  # (frames,): stance weight: 1 in stances, falling to 0 before and after
 
     def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """The new positions of points of the foot (frames, 3)."""
+        """New positions of points of the foot, (frames, 3)."""
         turn = None if self.motion.leg.ankle is None else self.turn[frames]
         return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
 
     def soles(self, names: list[str], frames: slice | NDArray[np.intp] = slice(None)) -> Array:
-        """The new positions of points of the sole, (frames, names, 3)."""
+        """New positions of points of the sole, (frames, names, 3)."""
         motion, turn = self.motion, self.turn[frames]
         origin, shift = motion.reference[frames], self.shift[frames]
         on_toes = [motion.on_toes(name) for name in names]
@@ -57,37 +57,37 @@ class FootPath:
 
     @property
     def ankle(self) -> Array:
-        """The wanted end of the leg."""
+        """New positions of the end of the leg."""
         return self.carried(self.motion.ankle)
 
     def without_source(self) -> FootPath:
-        """The path alone: the motion of the source and the bend of the toes are freed."""
+        """The path with the motion of the source and the rotations of toes freed."""
         self.motion.forget()
         return dataclasses.replace(self, toes=self.toes[:0].copy(), lies=self.lies[:0].copy())
 
     def weighed(self, weight: float) -> FootPath:
-        """Some of it."""
+        """The path blended with the source by a weight."""
         return dataclasses.replace(self, shift=self.shift * weight, turn=quaternions.weighed(self.turn, weight))
 
     def part(self, motion: LegMotion, frames: slice) -> FootPath:
-        """Some of the frames."""
+        """The path in some frames."""
         shift, turn, toes = self.shift[frames], self.turn[frames], self.toes[frames]
         return FootPath(motion, shift, turn, toes, self.lies[frames], self.plain[frames], self.stands[frames])
 
 
-Plane = tuple[Foothold, bool]  # and whether a foot stands on it
-Gap = tuple[Plane, Plane]  # between which a foot swings
+Plane = tuple[Foothold, bool]  # a plane of the ground, and True if a foot stands on it
+Gap = tuple[Plane, Plane]  # the planes at both ends of a swing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The footholds of a foot."""
+    """The footholds of a foot in order."""
 
-    foot: Foot  # in the source
-    # where it stands, and what it passes before the first stance and after the last
+    foot: Foot  # the foot in the source
+    # footholds of stances, and those passed before the first stance and after the last
     holds: list[Foothold]
     passed: list[Foothold]
-    copied: Mask  # (frames,): when it stays exactly where it is
+    copied: Mask  # (frames,): frames in which the foot stays unchanged
 
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
@@ -96,7 +96,7 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     source = np.stack([each.foot.motion.reference for each in steps])
     _release(steps, planted, source, scene)
     _swing(steps, planted, source, scene)
-    del source  # of a long clip it takes much memory
+    del source  # needs much memory for a long clip
     plain, stands = planted.shift[..., scene.axis].copy(), _stands(steps, planted.lies.shape, scene)
     paths = [
         FootPath(steps[at].foot.motion, *each)
@@ -113,10 +113,12 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
 
 
 def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
-    """How much feet stand (feet, frames): 1 within stances, and from there to 0 within the shortest of stances."""
+    """Stance weights (feet, frames): 1 within stances, falling to 0 within the length of the shortest stance."""
     inside, frames = np.zeros(shape, bool), shape[1]
     for each in [hold.stance for foot in steps for hold in foot.holds]:
-        edge = int(edge_of(each.stop - each.start, scene))  # within the clip a foot still arrives, or leaves already
+        edge = int(
+            edge_of(each.stop - each.start, scene)
+        )  # in the first and last frames a foot still arrives, or leaves already
         inside[each.leg, each.start + edge * (each.start > 0) : each.stop - edge * (each.stop < frames)] = True
     (last, following), at = _nearest(inside), np.arange(frames)
     away = np.minimum(np.where(last < 0, np.inf, at - last), np.where(following == frames, np.inf, following - at))
@@ -124,7 +126,7 @@ def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
 
 
 def _nearest(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The last frame up to each, and the first one from each, that is known (..., frames); -1 and `frames` if none."""
+    """The last known frame up to each frame, and the first one from it on, (..., frames); -1 and `frames` if none."""
     frames = known.shape[-1]
     at = np.arange(frames)
     last = np.maximum.accumulate(np.where(known, at, -1), axis=-1)
@@ -132,7 +134,7 @@ def _nearest(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _swings(steps: Steps) -> list[tuple[int, int]]:
-    """The frames between what a foot stands on, or passes."""
+    """The frames of swings between footholds, passed ones included."""
     frames = len(steps.foot.motion.chain)
     passed = [hold for hold in steps.passed if 0 < hold.stance.start < frames - 1]
     down = sorted((hold.stance.start, hold.stance.stop) for hold in [*steps.holds, *passed])
@@ -141,7 +143,7 @@ def _swings(steps: Steps) -> list[tuple[int, int]]:
 
 
 def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The swings between stances that stay exactly where they are."""
+    """The swings between two unchanged stances."""
     moved = {edge for hold in steps.holds if not hold.copied for edge in (hold.stance.start, hold.stance.stop)}
     return [span for span in swings if not moved & {*span}]
 
@@ -150,7 +152,7 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
 
 
 def _release(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
-    """Blend changes of feet and toes by stances smoothly through swings: offsets, and rotations of toes.
+    """Blend displacements of feet and toe rotations of stances smoothly through swings.
 
     They fade to 0 towards an end of the clip that comes before the blend ends.
     """
@@ -159,7 +161,7 @@ def _release(steps: list[Steps], planted: Planted, source: Array, scene: Scene) 
     _offsets(steps, planted, source, scene, values[:count], pinned[:count])
     values[count:], pinned[count:] = quaternions.log(planted.toes), laid
     free = [at for at in range(len(values)) if values[at].any() and not pinned[at].all()]
-    whole = free and len(list(blocks(values.shape[1]))) == 1  # of a long clip one by one, as that takes memory
+    whole = free and len(list(blocks(values.shape[1]))) == 1  # one by one for a long clip, to save memory
     for some in [free] if whole else [slice(at, at + 1) for at in free]:
         values[some] = _smoothed(values[some], pinned[some], scene)
     for leg, each in enumerate(steps):
@@ -172,14 +174,14 @@ def _release(steps: list[Steps], planted: Planted, source: Array, scene: Scene) 
 
 
 def _rows(stances: list[Stance], frames: int) -> Rows:
-    """Their frames, of the frames of all feet one after the other."""
+    """The indices of some frames among the frames of all feet in sequence."""
     return Rows([(each.leg * frames + each.start, each.leg * frames + each.stop) for each in stances])
 
 
 def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene, moved: Array, pinned: Mask) -> None:
-    """Write offsets of feet by their stances, apart from those by the ground, and the frames that fix them.
+    """Write displacements of feet in stances, apart from those by the ground, and the frames that fix them.
 
-    A swing that the end of the clip soon cuts goes on beside its way along the ground: it would hurry back.
+    A swing that the end of the clip soon cuts keeps its displacement along the ground instead of hurrying back.
     """
     frames = source.shape[1]
     if holds := [hold for each in steps for hold in each.holds]:
@@ -197,7 +199,7 @@ def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene, 
 
 
 def _laid(steps: list[Steps], planted: Planted) -> Mask:
-    """When toes turn as they should, (feet, frames, 1), if they are made to lie anywhere."""
+    """Weight with which toes keep their wanted rotation, (feet, frames, 1), 1 where they lie."""
     pinned = planted.lies.copy()
     for leg in np.flatnonzero(pinned.any(axis=1)).tolist():
         for hold in steps[leg].holds:
@@ -206,7 +208,7 @@ def _laid(steps: list[Steps], planted: Planted) -> Mask:
 
 
 def _smoothed(values: Array, pinned: Mask, scene: Scene) -> Array:
-    """Smooth curves (n, frames, 3) in swing. Only those of which the clip cuts a swing are drawn to 0 there."""
+    """Smooth curves (n, frames, 3) in swing. Curves of a swing that the clip cuts are pulled to 0 there."""
     last, following = _nearest(pinned[..., 0] & pinned[..., 1] & pinned[..., 2])
     low, high = (each.swapaxes(0, 1) for each in _bounds(values, pinned, last, following, scene.blend))
     time = max(scene.settings.blend / 3, 1 / scene.fps)
@@ -223,19 +225,19 @@ def _bounds(
     Without bounds, a foot that moves ever faster at the end of its stance would continue so in its swing.
     """
     frames = values.shape[1]
-    ends = np.zeros((len(values), frames + 2, 3))  # with none before the first frame and after the last one
+    ends = np.zeros((len(values), frames + 2, 3))  # none before the first frame and after the last one
     np.copyto(ends[:, 1:-1], values, where=pinned)
     at, curve = np.arange(frames), np.arange(len(values))[:, np.newaxis]
     near = ((last >= 0) & (at - last <= blend)) | ((following < frames) & (following - at <= blend))
     free, before, after = near[..., np.newaxis] & ~pinned, ends[curve, last + 1], ends[curve, following + 1]
     low, high = np.minimum(before, after), np.maximum(before, after)
-    del ends, before, after  # of a long clip they take much memory
+    del ends, before, after  # need much memory for a long clip
     low, high = np.where(free, np.minimum(low, 0.0, out=low), values), np.maximum(high, 0.0, out=high)
     return low, np.where(free, high, values)
 
 
 def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
-    """How far up a foot goes that follows the plane of a foothold, each row that of its own."""
+    """Upward displacements of a foot that follows the planes of footholds, one plane for each row."""
     lifts = np.array([hold.lift for hold in holds])
     places, *normals = np.array([(hold.place, hold.normal, hold.floor) for hold in holds]).swapaxes(0, 1)
     place, ground, floor = (each.take(of, axis=0) for each in (places, *map(scene.slope, normals)))
@@ -245,7 +247,7 @@ def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, mo
 def _swing(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
     """Write the swings of all paths, without obstacles: from the plane that a foot leaves to the next one.
 
-    A foot follows a passed plane in its own frame only, and none before the first plane and after the last.
+    A foot follows a passed plane in one frame only, and no plane before the first one and after the last.
     """
     frames, passed, gaps = source.shape[1], [hold for each in steps for hold in each.passed], list[Gap]()
     for each in steps:
@@ -268,12 +270,12 @@ def _swing(steps: list[Steps], planted: Planted, source: Array, scene: Scene) ->
 def _between(
     source: Array, shift: Array, turn: Array, gaps: Sequence[Gap], scales: Array, frames: int, scene: Scene
 ) -> None:
-    """Write the frames between planes: by the distance that the foot has moved, or by time if that is small."""
+    """Write the frames between two planes: in proportion to the foot's travel, or to time if the travel is small."""
     leaves, comes = [each[0][0] for each in gaps], [each[1][0] for each in gaps]
     legs = np.array([hold.stance.leg for hold in leaves], np.intp)
     spans = [(last.stance.stop, following.stance.start) for last, following in zip(leaves, comes, strict=True)]
     rows = Rows(np.array(spans) + (legs * frames)[:, np.newaxis])
-    # a foot that passes goes on through that frame; one that stands has come, or leaves, in the one beside
+    # a passing foot continues through that frame; a standing foot arrives or leaves in the next one
     edges = [(not each[0][1], not each[1][1]) for each in gaps]
     first, end = np.array(edges, np.intp).T
     there, moved = source.take(rows.frames, axis=0), shift.take(rows.frames, axis=0)

@@ -1,4 +1,4 @@
-"""The pelvis: how it moves so that legs reach the ground and keep their bend."""
+"""The pelvis: displacement and tilt with which legs reach the ground and keep their bend."""
 
 from __future__ import annotations
 
@@ -19,58 +19,63 @@ from ikcore.feet.time_series import smooth, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
-_MORE_JERK = 1.2  # of its own jerk: more is too much
-_TRIES = 5  # how often it is tried to have less
-_LESS_BEND, _SOFT_BEND = 0.02, 0.1  # sines of half a knee's bend: what a moment may take off; enough in any case
-_SWING_WEIGHT = 1e-3  # of a leg in swing, compared with one that stands: it counts where none stands
-_KEPT_HEIGHT = 0.5  # of their height over ankles that hips keep: going down brings them little nearer to a foot aside
+_MORE_JERK = 1.2  # jerk ratio to the source above which the pelvis is smoothed more
+_TRIES = 5  # largest number of attempts to reduce the jerk
+_LESS_BEND, _SOFT_BEND = (
+    0.02,
+    0.1,
+)  # sines of half a knee's bend: largest loss within a moment; bend above which there is no bound
+_SWING_WEIGHT = 1e-3  # weight of a leg in swing relative to a standing leg: decides where no leg stands
+_KEPT_HEIGHT = (
+    0.5  # share of their height above ankles that hips keep, as moving down brings a foot at the side little nearer
+)
 
-Bounds = tuple[Array, Array]  # of a height, from below and from above
+Bounds = tuple[Array, Array]  # lower and upper bounds of a height
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """How the body departs from the source, over all frames."""
+    """Displacement and tilt of the body relative to the source, over all frames."""
 
-    pivot: Array  # (frames, 3): where the pelvis is in the source
-    tilt: Array | None  # (frames, 4): a world rotation, about that point, if it turns
-    shift: Array  # (frames, 3): of the pelvis
+    pivot: Array  # (frames, 3): position of the pelvis in the source
+    tilt: Array | None  # (frames, 4): world rotation about that point, None without tilt
+    shift: Array  # (frames, 3): displacement of the pelvis
 
     def part(self, frames: slice) -> Body:
-        """Some of the frames."""
+        """The displacement in some frames."""
         return Body(self.pivot[frames], None if self.tilt is None else self.tilt[frames], self.shift[frames])
 
     def weighed(self, weight: float) -> Body:
-        """Some of it."""
+        """The displacement scaled by a weight."""
         tilt = None if self.tilt is None else quaternions.weighed(self.tilt, weight)
         return Body(self.pivot, tilt, self.shift * weight)
 
     def carried(self, points: Array) -> Array:
-        """The new positions of points of the body (frames, 3)."""
+        """New positions of points of the body, (frames, 3)."""
         return _core.displaced(points, self.pivot, self.shift, self.tilt)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Legs:
-    """Legs between the body, as far as that tilts and goes along, and their feet."""
+    """Legs from the hips of the moved body, before it rises, to the targets of their feet."""
 
-    # (legs, frames): how high hips are carried, and how high legs should end
+    # (legs, frames): heights of the hips, and of the targets
     hip: Array
     ankle: Array
-    away: Array  # (legs, frames, 3): horizontally, from hips to these ends
-    own: Array  # (legs, frames): the distance of these in the source
-    height: Array  # (legs, frames): how high hips are over ankles there, as the body tilts
-    over: Array  # (legs, frames): how much feet are lifted over obstacles
-    # (legs, frames): how far from its hip a leg may end, and how much it stands
+    away: Array  # (legs, frames, 3): horizontal vectors from hips to targets
+    own: Array  # (legs, frames): hip-ankle distances in the source
+    height: Array  # (legs, frames): height of the hip above the ankle in the source, with the tilt of the body
+    over: Array  # (legs, frames): lift of feet over obstacles
+    # (legs, frames): largest hip-ankle distance, and stance weight
     reach: Array
     stands: Array
-    size: Array  # (legs, 1): their lengths
+    size: Array  # (legs, 1): leg lengths
 
 
 def body_of(pivot: Array, paths: list[FootPath], reaches: list[Array], scene: Scene, *, rounds: bool) -> Body:
-    """The body above its feet. Those without legs ask for nothing where others have some.
+    """The displacement of the body above its feet. Free feet count only if there are no legs.
 
-    Over three rounds of a loop, or all of a clip.
+    Over three rounds of a loop, or over the whole clip.
     """
     chosen = [at for at, path in enumerate(paths) if not path.motion.leg.free]
     legs = [paths[at] for at in chosen]
@@ -90,12 +95,12 @@ def body_of(pivot: Array, paths: list[FootPath], reaches: list[Array], scene: Sc
 
 
 def reach_of(path: FootPath, scene: Scene) -> Array:
-    """How far a leg may reach: as straight as in the source, or as it may be anyway, whichever is more."""
+    """The largest hip-ankle distance of a leg: as in the source, or as the settings allow, whichever is larger."""
     return np.asarray(np.maximum(_length(path), scene.settings.straight * path.motion.size))
 
 
 def _length(path: FootPath) -> Array:
-    """The distance of hip and ankle in the source."""
+    """The hip-ankle distance in the source."""
     return np.asarray(size(path.motion.ankle - path.motion.chain[:, 0]))
 
 
@@ -116,7 +121,7 @@ def _hung(paths: list[FootPath], reach: Array, body: Body, scene: Scene) -> _Leg
 
 
 def _agreed(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
-    """The common wish of all legs (legs, frames, axes); how much one stands, and how straight it is, 1 if bent.
+    """The weighted mean of the wishes of all legs (legs, frames, axes), the largest stance weight, and a knee factor.
 
     The weight of a leg is its stance weight times its knee factor, at least 1: `_KNEE_BENT` over 1 - (distance /
     length)^2, for the hip-ankle distance. Straight legs thus count more. The denominator grows with the square of the
@@ -133,15 +138,15 @@ def _agreed(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
 
 
 def _weighed(values: Array, weights: Array) -> Array:
-    """The mean over legs, added one after the other."""
+    """The weighted mean over legs, added in order."""
     return np.asarray(_summed(weights[..., np.newaxis] * values) / _summed(weights)[:, np.newaxis])
 
 
-# --- up and down -----------------------------------------------------------------------------------------------------
+# --- height ----------------------------------------------------------------------------------------------------------
 
 
 def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
-    """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
+    """Upward displacement of the pelvis, (frames,): the wish of standing legs, smooth and within their reach."""
     wanted = _as_in_source(legs)
     highest = np.minimum.reduce(_highest(legs, wanted, scene))
     agreed, stands, straight = _agreed(wanted[..., np.newaxis], paths)
@@ -154,7 +159,7 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
     rough = _MORE_JERK * _jerk(hips, scene)
 
     def smoothed_below(upper: Array, start: Array | None = None) -> Array:
-        """Smoothed within the bounds. The weight of straight legs falls where they make it jerk too much."""
+        """The smooth displacement within bounds. Straight legs get less weight where the pelvis jerks too much."""
         weights = straight
         for _ in range(_TRIES):
             found = start = _smoothed(rise, (lower, upper), stands * weights, scene, start)
@@ -174,14 +179,14 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
 
 
 def _until(legs: _Legs, height: Array, length: Array, side: Array | float) -> Array:
-    """How far up a hip goes until it is as far from an ankle of some height as a length, above it or below."""
+    """Rise of a hip to a given distance from an ankle at some height, on the upper or lower side."""
     flat = size(legs.away)
     up = np.sqrt(np.maximum(length * length - flat * flat, 0))
     return np.asarray(height - legs.hip + side * np.maximum(up, _KEPT_HEIGHT * side * legs.height))
 
 
 def _as_in_source(legs: _Legs) -> Array:
-    """How far up a hip goes to be as far from its ankle as in the source; one far aside is kept low."""
+    """Rise of a hip at which its ankle is as far as in the source; bounded if the ankle is far to the side."""
     side, height = np.where(legs.height < 0, -1.0, 1.0), legs.ankle - legs.over
     found = _until(legs, height, legs.own, side)
     most = height - legs.hip + legs.height / _KEPT_HEIGHT
@@ -189,18 +194,18 @@ def _as_in_source(legs: _Legs) -> Array:
 
 
 def _highest(legs: _Legs, wanted: Array, scene: Scene) -> Array:
-    """How far up a hip may go, as far as its leg reaches: one that is about to be at its limit gives before it is."""
+    """Largest rise of a hip within the reach of its leg; it gives way before the limit is reached."""
     reached = _until(legs, legs.ankle, legs.reach, 1.0)
     return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
 
 
 def _half_bend(distance: Array, legs: _Legs) -> Array:
-    """About the sine of half the angle by which the knee is bent, from the distance between hip and ankle."""
+    """Approximate sine of half the bend angle of a knee, from the hip-ankle distance."""
     return np.sqrt(np.maximum(1 - distance * distance / (legs.size * legs.size), 0))
 
 
 def _bends(legs: _Legs, rise: Array, scene: Scene) -> tuple[Array, Array, Array]:
-    """How much knees bend after a rise without obstacles, in the source, and how much more with a rise over these."""
+    """Knee bends after a rise without obstacles, in the source, and what the rise and obstacles add."""
     bent, way = _half_bend(legs.own, legs), legs.away.copy()
     way[..., scene.axis] = legs.ankle - legs.over - legs.hip - rise
     bend = _half_bend(size(way), legs)
@@ -211,10 +216,10 @@ def _bends(legs: _Legs, rise: Array, scene: Scene) -> tuple[Array, Array, Array]
 
 
 def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
-    """The most that the hip may rise, so that no standing leg is straight for a single moment; else infinite.
+    """Largest rise at which no standing leg is straight for a single moment; infinite without a bound.
 
-    The bend in a frame is at least that of the source and most of what the rise has added in the frames around it,
-    obstacles included. Beyond a soft bend there is no bound.
+    The bend in a frame is at least that of the source plus most of what the rise adds in the frames around it,
+    obstacles included. A bend above `_SOFT_BEND` has no bound.
     """
     bend, source, added = _bends(legs, rise, scene)
     least = np.minimum(source + smooth(added.T, MOMENT, scene.fps).T - _LESS_BEND, _SOFT_BEND)
@@ -223,7 +228,7 @@ def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
 
 
 def _jerk(places: Array, scene: Scene) -> Array:
-    """The jerk of the middle of the hips about every frame: the size of its third differences, filtered."""
+    """Jerk of the hips' mean in every frame: the size of its third differences, filtered."""
     apart, frames = max(1, round(MOMENT / 2 * scene.fps)), len(places)
     if frames <= 3 * apart:
         return np.zeros(frames)
@@ -234,14 +239,14 @@ def _jerk(places: Array, scene: Scene) -> Array:
 
 
 def _followed(paths: list[FootPath], scene: Scene) -> Array:
-    """How far up it goes with feet that are free: as the lowest does, as nothing says how far up legs would reach."""
+    """Rise of a body with free feet only: that of the lowest foot, as the reach of free feet is unknown."""
     lowest = np.minimum.reduce([path.plain for path in paths])
     bounds = _about(lowest, np.full(len(lowest), np.inf), scene)
     return _bounded(_smoothed(lowest, bounds, np.ones(len(lowest)), scene), paths, scene)
 
 
 def _bounded(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
-    """No farther from where feet go than it may be."""
+    """The rise within the settings `lift` and `drop` relative to the feet."""
     plain, scale = [path.plain for path in paths], max(path.motion.scale for path in paths)
     lift, drop = (np.inf if most is None else most * scale for most in (scene.settings.lift, scene.settings.drop))
     low, high = np.minimum.reduce(plain) - drop, np.maximum.reduce(plain) + lift
@@ -249,21 +254,21 @@ def _bounded(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
 
 
 def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
-    """Never above the highest, nor above all of what is wanted about then; exactly as wanted where that stays."""
+    """Bounds of a rise: `highest`, and the largest wish within 0.25 s. A constant wish is met exactly."""
     least, most = -spread(-wanted, WHILE, scene.fps), spread(wanted, WHILE, scene.fps)
     return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
 
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
-    """Near to what is wanted, by a share, and within bounds; faster rises and falls are smoothed."""
+    """The smooth curve near the wanted one, by a share, within bounds."""
     return spline(wanted, fps=scene.fps, pull=share / MOMENT**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
-# --- aside -----------------------------------------------------------------------------------------------------------
+# --- sideways ---------------------------------------------------------------------------------------------------------
 
 
 def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
-    """How far the pelvis goes along with feet that are moved over the ground; not with ground that moves."""
+    """Horizontal displacement of the pelvis with feet that are moved; zero over moving ground."""
     if scene.ground.moves:
         return np.zeros_like(paths[0].shift)
     wanted, stands, straight = _agreed(scene.level(np.stack([path.shift for path in paths])), paths)
@@ -275,7 +280,7 @@ def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
 
 
 def _aside(along: Array, legs: _Legs, rise: Array, paths: list[FootPath], scene: Scene) -> Array:
-    """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
+    """Horizontal displacement of the pelvis: the given one, plus the shortfall of feet out of reach."""
     up = legs.ankle - (legs.hip + rise)
     may = np.sqrt(np.maximum(legs.reach * legs.reach - up * up, 0))
     lack = _summed(legs.away * np.clip(1 - may / np.maximum(size(legs.away), 1e-12), 0, 1)[..., np.newaxis])
@@ -291,7 +296,7 @@ def _aside(along: Array, legs: _Legs, rise: Array, paths: list[FootPath], scene:
 
 
 def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
-    """The rotation from level to the slope of the ground under all feet, the plane nearest to where they are on it."""
+    """The tilt of the body: from level to the plane nearest to the ground under all feet."""
     chosen = scene.settings.tilt
     share = chosen if chosen is not None else float(len(paths) > 2)
     if share == 0 or len(paths) < 2:
@@ -301,7 +306,7 @@ def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
     up = np.stack([path.plain for path in paths])
     x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    few = STEP * max(path.motion.scale for path in paths)  # feet in one line tilt nothing aside
+    few = STEP * max(path.motion.scale for path in paths)  # feet in one line give no tilt across it
     xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
@@ -317,5 +322,5 @@ def _centred(values: Array) -> Array:
 
 
 def _summed(values: Array) -> Array:
-    """Over legs, one after the other."""
+    """The sum over legs, added in order."""
     return np.asarray(functools.reduce(np.add, values))

@@ -1,4 +1,4 @@
-"""From a clip and a ground to where feet and pelvis are to be: all stages before any joint turns."""
+"""Footholds, foot paths and the displacement of the body: all stages before joints are rotated."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ Progress = Callable[[float], object]  # called with the share that is done, 0 to
 class Start:
     """The input of a bake: a clip, its legs over time, and their contacts."""
 
-    # as they were given or found
+    # given, or detected
     clip: Clip
     feet: Feet
     contacts: Contacts
-    motions: list[LegMotion]  # the legs over all of `whole`
-    # the clip and its contacts; of a loop three rounds, each of which gets `round` ahead
+    motions: list[LegMotion]  # the legs over all frames of `whole`
+    # the clip and its contacts; of a loop three rounds, each of which travels by `round`
     whole: Clip
     held: Contacts
     round: Array | None
-    scene: Scene  # where
+    scene: Scene  # the ground and the settings
     known: Known | None  # what an earlier bake on this ground has left
 
     @property
     def in_place(self) -> bool:
-        """Whether the clip walks in place."""
+        """True for an in-place clip."""
         return self.scene.way is not None
 
 
@@ -61,30 +61,30 @@ class Start:
 class LegPlan:
     """The wanted motion of a leg."""
 
-    path: FootPath  # where its foot goes
-    toes: Array  # (frames, 4): how its toes turn in the world, with the foot
-    hinges: Array  # (knees, 3): about what its knees bend
-    reach: Array  # (frames,): how far from the hip it may end
-    nearer: Array  # (frames,): by how much it comes nearer to the hip than in the source about then
+    path: FootPath  # the foot path
+    toes: Array  # (frames, 4): world rotations of the toes, with the foot
+    hinges: Array  # (knees, 3): axes of the knees
+    reach: Array  # (frames,): largest hip-ankle distance
+    nearer: Array  # (frames,): `nearer_of`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """The wanted motion of feet and body, before joints turn."""
+    """Targets of feet and body, before joints are rotated."""
 
     pelvis: int  # the joint that is moved with the body
-    legs: list[LegPlan]  # what legs do
-    body: Body  # where that goes
-    held: dict[str, Array]  # (frames,): by how much feet are held back under a body that stays
-    feet: Feet | None  # the legs of a clip whose motion was freed: it is computed again, some frames at a time
-    scale: float  # how long the longest leg is compared with that of a human
-    holds: list[Foothold]  # of all legs; of a loop in three rounds
-    # what is to be said of it
+    legs: list[LegPlan]  # targets of the legs
+    body: Body  # displacement of the body
+    held: dict[str, Array]  # (frames,): distances by which feet are held back under a body that stays
+    feet: Feet | None  # the legs of a long clip, whose motion is computed again for some frames at a time
+    scale: float  # length of the longest leg relative to a human's
+    holds: list[Foothold]  # footholds of all legs; of a loop those of three rounds
+    # the notes
     notes: tuple[Note, ...]
     missed: str | None
 
     def without_paths(self) -> Plan:
-        """The notes and footholds alone: for long clips the paths take as much memory as the result."""
+        """The notes and footholds alone, because the paths of long clips take as much memory as the result."""
         none = np.empty((0, 3))
         holds = [dataclasses.replace(hold, stance=dataclasses.replace(hold.stance, slips=none)) for hold in self.holds]
         return dataclasses.replace(self, legs=[], body=Body(none, None, none), holds=holds)
@@ -101,7 +101,7 @@ def start_of(
     source_floor: SourceFloor,
     known: Known | None,
 ) -> Start:
-    """Legs and contacts as given, as an earlier bake says, or detected."""
+    """Legs and contacts: given, from an earlier bake, or detected."""
     if feet is None:
         feet = Feet.detect(clip.skeleton, clip=clip)
         feet = feet if known is None else known.feet(feet)
@@ -120,7 +120,7 @@ def start_of(
 
 
 def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan:
-    """Footholds, foot paths, pelvis and toes, in this order."""
+    """Plan footholds, foot paths, pelvis and toes, in this order."""
     clip, motions, scene, rounds = start.clip, start.motions, start.scene, start.round is not None
     noise = noise_of(clip, start.feet) if part.whole and start.known is None else 0.0
     feet, holds, paths = _paths(start, say)
@@ -142,7 +142,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     if (weight := scene.settings.weight) < 1:
         paths, body = [path.weighed(weight) for path in paths], body.weighed(weight)
         toes = [quaternions.weighed(each, weight) for each in toes]
-    # of the ground where feet are to go: that a body holds them back has a note of its own
+    # for the ground at the foot targets; feet that a body holds back have a note of their own
     said, missed = notes.of(clip, holds, paths, scene, noise, start.contacts), notes.missed(holds, scene)
     held: dict[str, Array] = {}
     if part.still:
@@ -159,7 +159,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
 
 
 def _paths(start: Start, say: Progress) -> tuple[list[Foot], list[Foothold], list[FootPath]]:
-    """Feet over the ground: their footholds, and their paths; over three rounds of a loop."""
+    """Footholds and foot paths; over three rounds of a loop."""
     motions, scene, known = start.motions, start.scene, start.known if start.round is None else None
     planted = [floors.planted_of(motion, start.held) for motion in motions]
     under = floors.floors_of(motions, planted, start.held, scene)
@@ -180,7 +180,7 @@ def _paths(start: Start, say: Progress) -> tuple[list[Foot], list[Foothold], lis
 
 
 def _placed(stances: list[Stance], footing: Footing, start: Start, say: Progress) -> list[Foothold]:
-    """Footholds one after the other, each as one walks there from the one before."""
+    """Footholds one after the other, each searched from the one before."""
     if start.round is not None:
         return loops.placed_rounds(footing, stances, len(start.whole), start.round)
     holds = []

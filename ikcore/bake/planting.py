@@ -1,4 +1,4 @@
-"""Planting: the path of a foot through its stances, on its footholds."""
+"""Planting: the paths of feet through their stances."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ikcore.feet.thresholds import BRIEF, TRACE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planted:
-    """How feet depart from the source, over all frames."""
+    """Displacement and rotation of feet in their stances relative to the source, over all frames."""
 
-    shift: Array  # (feet, frames, 3): of their reference points
-    # (feet, frames, 4): world rotations: of feet about these points, and of their toes before that
+    shift: Array  # (feet, frames, 3): displacement of the reference points
+    # (feet, frames, 4): world rotations of feet about these points, and of their toes before that
     turn: Array
     toes: Array
-    lies: Mask  # (feet, frames): when toes are made to lie
+    lies: Mask  # (feet, frames): frames in which toes lie on the ground
 
 
 def planted_on(feet: list[Foot], holds: list[Foothold]) -> Planted:
-    """The paths of feet on footholds; elsewhere, and where a foot is copied, it does not depart from the source."""
+    """The paths of feet on footholds; identity in other frames, and for feet that stay unchanged."""
     shape = len(feet), len(feet[0].motion.chain)
     found = Planted(np.zeros((*shape, 3)), unturned(*shape), unturned(*shape), np.zeros(shape, bool))
     moved = sorted((hold for hold in holds if not hold.copied), key=lambda hold: (hold.stance.leg, hold.stance.start))
@@ -42,7 +42,7 @@ def planted_on(feet: list[Foot], holds: list[Foothold]) -> Planted:
 
 
 def _ride(foot: Foot, hold: Foothold, planted: Planted) -> None:
-    """Carry a foot on a part of the ground that moves, from where that is in the middle of the stance."""
+    """Carry a foot with a moving part of the ground, relative to the middle of the stance."""
     if hold.part < 0 or not foot.scene.ground.parts[hold.part].moves:
         return
     frames, whole = hold.stance.frames, foot.scene.ground.parts[hold.part]
@@ -64,7 +64,7 @@ class _Planting(StanceTrack):
         super().__init__(feet, [hold.stance for hold in holds])
         self.axis, rows = self.scene.axis, self.rows
         self.planted = np.array([each.planted for each in self.stances])
-        # the planes of footholds: where they are, how high there, and how much higher along each axis
+        # the planes of footholds: normals, positions, heights and slopes along each axis
         self.aside, self.normals, self.floors, self.places = np.array(
             [(hold.aside, hold.normal, hold.floor, hold.place) for hold in holds]
         ).swapaxes(0, 1)
@@ -74,13 +74,13 @@ class _Planting(StanceTrack):
         self.ramps = np.minimum(self.ramp, rows.count / 3)
         self.left = 1 - eased(_share(self.parts.at / self.each(self.ramps)))
         self.reference = self.gathered([foot.motion.reference for foot in feet])
-        self.above = self.heights[np.arange(len(rows.of)), self.point[self.parts.of]]  # of the pivots
+        self.above = self.heights[np.arange(len(rows.of)), self.point[self.parts.of]]  # heights of the pivots
         self.thick = self.table(lambda foot, name: foot.floor.thick[name])
         self.turns = np.array([foot.turns for foot in feet])[self.leg]
         self.ball = self.at("reference")
 
     def write(self, planted: Planted) -> None:
-        """How feet depart from the source, into all of their frames."""
+        """Write displacement and rotation into the frames of the stances."""
         turn, free = self._turned(), self._free()
         lain, rise = self._lain(turn), self._rise(free)
         turn = self._raised_heel(turn, rise, free)
@@ -93,10 +93,10 @@ class _Planting(StanceTrack):
         """The rows of some pivots."""
         return np.asarray(which[self.parts.of].nonzero()[0])
 
-    # --- how it is turned --------------------------------------------------------------------------------------------
+    # --- rotation -----------------------------------------------------------------------------------------------------
 
     def _turned(self) -> Array:
-        """To the slope, and back by what it turns on the spot without meaning to."""
+        """Rotations of feet to the slope, without the slow spin of a foot on the spot."""
         turn = quaternions.shortest_arc(self.floors, self.normals)
         turn[~self.turns] = UNTURNED
         turn = self.each(turn)
@@ -108,13 +108,13 @@ class _Planting(StanceTrack):
         return turn
 
     def _toe_turns(self) -> Array | None:
-        """How toes are turned in the source; None if no foot has some."""
+        """World rotations of toes in the source; None if no foot has toes."""
         turns = [foot.motion.toe_turn for foot in self.feet]
         known = next((turn for turn in turns if turn is not None), None)
         return None if known is None else self.gathered([known if turn is None else turn for turn in turns])
 
     def _lain(self, turn: Array) -> tuple[Array, Mask]:
-        """How toes lie (stances, 4), and in which: as they are turned while the foot is flat, or on its ball."""
+        """Mean rotations (stances, 4) of toes while the foot is flat or on its ball, and the stances with some."""
         toes, found = self._toe_turns(), unturned(len(self.stances))
         has = np.array([foot.motion.toe_turn is not None for foot in self.feet])[self.leg] & ~self.planted
         if toes is None or not self.scene.settings.lock:
@@ -137,7 +137,7 @@ class _Planting(StanceTrack):
         return quaternions.normalize(found), np.bincount(of, minlength=len(has)) > 0
 
     def _lying(self, lain: tuple[Array, Mask], turn: Array) -> tuple[Array, Mask]:
-        """Toes that lie as long as the foot turns about its ball, and then turn with it; and when they do."""
+        """Toe rotations, and where toes lie: still while the foot turns about its ball, then rotating with it."""
         toes, lies, source = unturned(len(turn)), np.zeros(len(turn), bool), self._toe_turns()
         if source is None or not lain[1].any():
             return toes, lies
@@ -150,10 +150,10 @@ class _Planting(StanceTrack):
         toes[on_toes], lies[on_toes] = toes[self.parts.first[self.parts.of[on_toes]] - 1], True
         return toes, lies
 
-    # --- how high it is ----------------------------------------------------------------------------------------------
+    # --- height -------------------------------------------------------------------------------------------------------
 
     def _free(self) -> Array:
-        """How much of its own height a foot keeps: all where it arrives and leaves, none while it is flat."""
+        """Share of its own height that a foot keeps: 1 where it arrives and leaves, 0 while it is flat."""
         rows, ramps = self.rows, self.ramps
         last_flat = np.array([each.flat[-1] for each in self.stances])
         rises = np.maximum(ramps, rows.stop - 1 - last_flat)
@@ -163,12 +163,12 @@ class _Planting(StanceTrack):
         return np.maximum(np.where(self.each(cut[0]), 0.0, arrives), np.where(self.each(cut[1]), 0.0, leaves))
 
     def _rise(self, free: Array) -> Array:
-        """How high pivots are above their place: by themselves, and as the one before has left them, less and less."""
+        """Heights of pivots above footholds: their own, plus the difference to the pivot before, which fades."""
         parts, above = self.parts, self.above
         later = ((self.number > 0) & (self.from_main <= 0))[parts.of]
         found = np.maximum(above, 0) * np.where(later, np.maximum(free, self.left), free)
         first = parts.first
-        before = self.heights[first, np.roll(self.point, 1)]  # of the point of the pivot before
+        before = self.heights[first, np.roll(self.point, 1)]  # height of the point of the pivot before
         for number in range(1, int(self.number.max()) + 1):
             more = found[first - 1] + above[first] - before - found[first]
             rows = self._of_pivots(self.number == number)
@@ -176,7 +176,7 @@ class _Planting(StanceTrack):
         return np.asarray(np.where(self.each(self.planted), above, found))
 
     def _raised_heel(self, turn: Array, rise: Array, free: Array) -> Array:
-        """Turn the foot about its ball so that its heel is not in the ground, and less and less over its toes.
+        """Rotate the foot about its ball to keep its heel out of the ground; the rotation fades over its toes.
 
         Not in a brief stance at an end of the clip, which shows too little of it.
         """
@@ -195,7 +195,7 @@ class _Planting(StanceTrack):
         )
         deep = np.where(self.each(some), np.maximum(deep, 0), 0.0)
         soft = self.each(TRACE * np.array([foot.motion.scale for foot in self.feet])[self.leg])
-        deep = deep * (deep / (deep + soft)) * (1 - free)  # within the plant tolerance it is raised by less
+        deep = deep * (deep / (deep + soft)) * (1 - free)  # within the plant tolerance the heel is raised by less
         arrives = eased(_share((rows.at + 1) / self.each(2 * self.ramps)))
         deep = np.where(self.each(rows.start > 0), deep * arrives, deep)
         less = 1 - eased(_share((parts.at + 1) / self.each(self.ramps)))
@@ -208,10 +208,10 @@ class _Planting(StanceTrack):
         turn[raised] = quaternions.multiply(turn[raised], quaternions.shortest_arc(arm[raised], more))
         return turn
 
-    # --- where it is -------------------------------------------------------------------------------------------------
+    # --- position -----------------------------------------------------------------------------------------------------
 
     def _shift(self, rise: Array, turn: Array, toes: Array) -> Array:
-        """The shift of the reference point: the main pivot is on its foothold, and the next ones follow from it."""
+        """Displacement of the reference point: the main pivot is on its foothold, and the next ones follow from it."""
         parts, high, found, rows = self.parts, rise.copy(), np.empty((len(rise), 3)), np.arange(len(rise))
         slips = np.concatenate([stance.slips for stance in self.stances])
         point, stance = self.point[parts.of], self.rows.of
@@ -219,7 +219,7 @@ class _Planting(StanceTrack):
         arm = self._put(point, rows, turn, toes)
         for step in sorted({*self.from_main.tolist()}, key=lambda step: (step < 0, abs(step))):
             own = self._of_pivots(self.from_main == step)
-            if step:  # the foot turns about this pivot and the one next to it in the frame beside it
+            if step:  # in the frame beside it the foot turns about both this pivot and its neighbour
                 put = self._put(self.point, self.beside, turn, toes) + found.take(self.beside, axis=0)
                 was = self.placed(self.point, self.beside) + self.aside.take(self.of, axis=0)
                 there[own] += self.scene.level(put - was).take(parts.of[own], axis=0)
@@ -233,7 +233,7 @@ class _Planting(StanceTrack):
         return found
 
     def _put(self, point: NDArray[np.intp], rows: NDArray[np.intp], turn: Array, toes: Array) -> Array:
-        """Positions of points of soles, one for each of these rows, without the shift of the foot."""
+        """Positions of points of soles, one for each row, without the displacement of the foot."""
         at, reference, leg = self.placed(point, rows), self.reference.take(rows, axis=0), self.leg[self.rows.of[rows]]
         bent = self.table(lambda foot, name: foot.motion.on_toes(name), default=False)[leg, point].nonzero()[0]
         turned = turn.take(rows, axis=0)
@@ -241,7 +241,7 @@ class _Planting(StanceTrack):
         return np.asarray(reference + quaternions.rotate(turned, at - reference))
 
     def _standing(self, point: NDArray[np.intp], stance: NDArray[np.intp], there: Array) -> Array:
-        """The heights at which points of the sole stand at places (n, 3)."""
+        """Heights of points of soles that stand at places (n, 3)."""
         over = dot(there - self.places.take(stance, axis=0), self.slopes.take(stance, axis=0))
         return np.asarray(self.level[stance] + over + self.thick[self.leg[stance], point])
 

@@ -1,4 +1,4 @@
-"""Provenance: what a bake writes of itself."""
+"""Provenance: the record that a bake writes of itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ikcore.feet.thresholds import EXACT
 
 
 def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
-    """The points of a sole with the joints that carry them; the joint where toes bend is one of them."""
+    """The points of a sole with the joints that carry them; the toe joint is one of them."""
     found = dict(motion.leg.soles)
     if motion.toe is not None:
         found["joint"] = Sole(clip.skeleton.names[motion.toe], (0.0, 0.0, 0.0))
@@ -25,18 +25,18 @@ def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
 
 
 def _within(stance: Stance, first: int, frames: int) -> list[tuple[str, int, int]]:
-    """The pivots of a stance in a clip that begins in a frame."""
+    """The pivots of a stance in a clip that begins at a frame."""
     cut = [(each.point, max(each.start - first, 0), min(each.stop - first, frames)) for each in stance.pivots]
     return [(point, start, stop) for point, start, stop in cut if start < stop]
 
 
 def _is_whole(part: Part, leg: str, pivots: list[tuple[str, int, int]]) -> bool:
-    """Whether a stance is of the part that is baked, in all of its frames."""
+    """True if all frames of a stance belong to the baked part."""
     return bool(pivots) and leg in part.legs and bool(part.share[pivots[0][1] : pivots[-1][2]].min() == 1)
 
 
 def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
-    """The stances of the earlier bake on this ground that this one has not changed."""
+    """The stances of an earlier bake on this ground that this one has not changed."""
     origin = part.earlier.origin
     if origin is None or origin.ground != ground:
         return []
@@ -48,7 +48,7 @@ def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
 def origin_of(
     baked: Clip, legs: list[LegMotion], contacts: Contacts, holds: list[Foothold], part: Part, scene: Scene
 ) -> Origin | None:
-    """The record of this bake, and of the earlier one in legs and frames that have not changed.
+    """The record of this bake, and of the earlier one in unchanged legs and frames.
 
     `holds` of a loop are those of three rounds.
     """

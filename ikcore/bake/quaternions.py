@@ -1,4 +1,4 @@
-"""Rotations of a bake: arrays of doubles, for which the core is called past what `ikcore.rotations` does first."""
+"""Rotations in arrays of doubles: functions of the core without the checks of `ikcore.rotations`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ exp: Callable[[Array], Array] = _core.quat_exp
 
 
 def shortest_arc(a: Array, b: Array) -> Array:
-    """The smallest rotation that turns one direction to another."""
+    """The smallest rotation from one direction to another."""
     found: Array = _core.quat_shortest_arc(a, b, _NO_AXIS)
     return found
 
 
 def weighed(turn: Array, weight: float) -> Array:
-    """Some of rotations (frames, 4)."""
+    """Rotations (frames, 4) scaled by a weight."""
     return slerp(np.broadcast_to(UNTURNED, turn.shape), turn, np.full(len(turn), weight))

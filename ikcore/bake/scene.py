@@ -1,4 +1,4 @@
-"""The data that all legs of a bake share: ground, up axis, frame rate, settings; and vectors relative to up."""
+"""Data that all legs of a bake share: ground, up axis, frame rate, settings; and vectors relative to up."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ _UNITS = np.eye(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """The ground that feet are put on, and how."""
+    """The ground, the settings and the clip's conventions."""
 
-    ground: Ground  # over as many frames as the clip if it moves
-    fps: float  # frames a second
-    axis: int  # the number of the coordinate that is height
-    settings: BakeSettings  # what was chosen
-    workers: int | None  # how many threads
-    on_ground: bool  # whether the source was made for this ground, rather than for a level floor
-    way: Array | None = None  # (frames, 3): how far an in-place clip would have come
+    ground: Ground  # moving ground has as many frames as the clip
+    fps: float  # frames per second
+    axis: int  # index of the up coordinate
+    settings: BakeSettings  # the settings
+    workers: int | None  # number of threads
+    on_ground: bool  # True if the source was made for this ground, False if for a level floor
+    way: Array | None = None  # (frames, 3): the travel that an in-place clip lacks
 
     @property
     def up(self) -> Array:
-        """The unit vector."""
+        """The unit vector of the up axis."""
         found: Array = _UNITS[self.axis]
         return found
 
     @property
     def blend(self) -> int:
-        """The frames in which a foot comes back to its own way."""
+        """Number of frames in which a foot blends from a foothold to its own path."""
         return round(self.settings.blend * self.fps)
 
     def level(self, vectors: Array) -> Array:
-        """Vectors without their height."""
+        """Vectors without their vertical part."""
         flat = vectors.copy()
         flat[..., self.axis] = 0
         return flat
 
     def gone(self, points: Array, frames: slice | NDArray[np.intp]) -> Array:
-        """Horizontally, where points are in these frames, a point each; of an in-place clip, had it travelled."""
+        """Horizontal positions of points, one in each of these frames, as if an in-place clip travelled."""
         at = self.level(points)
         return at if self.way is None else at + self.level(self.way[frames])
 
     def slope(self, normals: Array) -> Array:
-        """How much the height of a plane changes along each axis, of normals (..., 3)."""
+        """The slope of planes along each axis, from normals (..., 3)."""
         if normals.ndim == 1:
             x, y, z = normals.tolist()
             up = max((x, y, z)[self.axis], _core.STEEPEST)
@@ -66,7 +66,7 @@ class Scene:
         return np.asarray(found)
 
     def under(self, points: Array, above: float, below: float) -> Array:
-        """How high the ground is under points (frames, 3), within a window about them; NaN where there is none."""
+        """Height of the ground under points (frames, 3), within a window about them; NaN without ground."""
         found = np.empty(points.shape[:-1])
         for frames in blocks(len(points)):
             there = np.ascontiguousarray(points[frames])
@@ -75,43 +75,43 @@ class Scene:
 
 
 def unturned(*shape: int) -> Array:
-    """Rotations by nothing, (*shape, 4)."""
+    """Identity rotations, (*shape, 4)."""
     found = np.zeros((*shape, 4))
     found[..., 0] = 1.0
     return found
 
 
 def unit(vectors: Array) -> Array:
-    """Their directions; zero has none and stays."""
+    """Vectors scaled to length 1; zero stays zero."""
     length = size(vectors)
     return np.asarray(vectors / np.where(length > 0, length, 1)[..., np.newaxis])
 
 
 def mean(values: Array) -> Array:
-    """Added one after the other, so that the bits are the same everywhere."""
+    """The mean over axis 0, added in order, so that the bits are the same everywhere."""
     return np.asarray(np.add.accumulate(values, axis=0)[-1] / len(values))
 
 
 def median(values: Array) -> float:
-    """One of the values; 0 of none."""
+    """The upper median of the finite values; 0 without any."""
     known = np.sort(values[np.isfinite(values)])
     return float(known[len(known) // 2]) if len(known) else 0.0
 
 
 def eased(share: Array) -> Array:
-    """From 0 to 1 with no speed and no acceleration at either end: the way of the least jerk."""
+    """Smooth step from 0 to 1 with zero speed and acceleration at both ends (minimum jerk)."""
     return np.asarray(share * share * share * (10 + share * (6 * share - 15)))
 
 
 @cache
 def tangent(degrees: float) -> float:
-    """From the core, whose bits are the same on every machine."""
+    """The tangent of an angle, computed by the core, whose bits are the same on every machine."""
     w, x, _, _ = rotations.from_axis_angle([1.0, 0, 0], 2 * degrees * (3.141592653589793 / 180))
     return float(x / w)
 
 
 def in_rounds(values: Array) -> Array:
-    """The values of the second of three rounds of a loop, in all three."""
+    """The values of the second of three rounds of a loop, repeated in all three."""
     once = (len(values) - 1) // 3
     own = values[once : 2 * once]
     return np.concatenate([own, own, own, own[:1]])

@@ -95,7 +95,7 @@ class BakeSettings:
 
     @property
     def _values(self) -> dict[str, Any]:
-        """All of them by name."""
+        """All settings by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The floor that a clip was made for: a level one of its own, or the ground."""
+"""The floor for which a clip was made: a level one, or the ground."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from ikcore.grounds.ground import Ground
 
 SourceFloor = Literal["level", "ground"] | None
 
-_RATIO = 2.0  # times as evenly feet stand above a ground that they were made on as above a level
+_RATIO = 2.0  # least ratio of unevenness, above a level floor to above the ground, for a clip made on the ground
 
 
 def checked(source_floor: SourceFloor) -> None:
-    """Raise a ValueError if that is none of the choices."""
+    """Raise a ValueError for an unknown choice."""
     if source_floor not in ("level", "ground", None):
         raise ValueError(f"source_floor: expected 'level', 'ground' or None, got {source_floor!r}")
 
 
 def is_ground(source_floor: SourceFloor, legs: list[LegMotion], contacts: Contacts, ground: Ground, axis: int) -> bool:
-    """Whether a clip was made for this ground, as the caller says or as its stances show.
+    """True if a clip was made for this ground, as the caller says or as its stances show.
 
-    They do if feet stand at least twice as evenly above this ground as above a level: in the middle of all contacts.
+    They do if the heights of feet vary at most half as much above this ground as above a level floor, in the middle of
+    all contacts.
     """
     if source_floor is not None or height_of(ground) is not None:
         return source_floor == "ground"
@@ -43,7 +44,7 @@ def is_ground(source_floor: SourceFloor, legs: list[LegMotion], contacts: Contac
 
 
 def _heights(motion: LegMotion, contacts: Contacts, ground: Ground, axis: int) -> Array:
-    """The heights of a foot in the middle of its contacts: above 0, and above the ground, infinite where is none."""
+    """Heights of a foot in the middle of its contacts: above 0, and above the ground (infinite without ground)."""
     frames = contacts.intervals(motion.leg.name).sum(axis=1) // 2
     at = motion.reference[frames]
     under = ground.still(frames).at(at, above=HIGH * motion.scale, below=DEEP * motion.scale)

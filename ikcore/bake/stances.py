@@ -1,4 +1,4 @@
-"""Stances: when a foot is in contact, what it turns about, and how far it is moved to stand still."""
+"""Stances: intervals of contact, their pivots, and the displacement that keeps them still."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
 from ikcore.contacts.intervals import runs
 from ikcore.feet.thresholds import BRIEF, MOMENT, TRACE
 
-_TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of what the ball moves
-_SPIN = 0.02  # the tangent of the largest turn on the spot that is left as it is
-_MEANT = 0.94  # cosine of the yaw in the inside of a stance that is meant; a quarter turn at its ends is too
+_TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of the ball's travel
+_SPIN = 0.02  # tangent of the largest spin on the spot that is left unchanged
+_MEANT = 0.94  # cosine of the yaw inside a stance that counts as intended; so does a quarter turn at its ends
 
 Span = tuple[int, int]
 
@@ -27,9 +27,9 @@ Span = tuple[int, int]
 def stances_of(
     feet: list[Foot], planted: list[dict[str, Mask]], scene: Scene, known: Mapping[str, list[Span]]
 ) -> list[Stance]:
-    """All stances of all feet, by their middle, of when points of their soles are planted.
+    """All stances of all feet in order of their middle frames, from the planted frames of the points of their soles.
 
-    A contact with stances that an earlier bake is known to have planted has these.
+    For contacts that an earlier bake has planted, its stances are used.
     """
     found: list[Stance] = []
     stays: list[bool] = []
@@ -45,14 +45,14 @@ def stances_of(
 
 
 def passing(leg: int, foot: Foot, frame: int) -> Stance:
-    """A stance of one frame, of a foot that passes over the ground."""
+    """A stance of one frame, for a foot that passes over the ground."""
     motion, here = foot.motion, np.array([frame])
     pivot = Pivot(motion.ball if motion.ball in motion.soles else "heel", frame, frame + 1)
     return Stance(leg, frame, frame + 1, (pivot,), 0, here, np.zeros((1, 3)), 0.0, planted=False)
 
 
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
-    """A stance in which the foot slides too far is several, with a gap between them to step."""
+    """A stance in which the foot slides too far is split into several, with a gap for a step between them."""
     far, at = scene.settings.unlock * motion.scale, scene.gone(motion.reference[start:stop], slice(start, stop))
     if not scene.settings.lock or size(extent(at)) <= far:
         return [(start, stop)]
@@ -66,11 +66,11 @@ def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span
     return found
 
 
-# --- what a foot turns about -----------------------------------------------------------------------------------------
+# --- pivots ----------------------------------------------------------------------------------------------------------
 
 
 def _stances(leg: int, foot: Foot, held: dict[str, Mask], spans: list[Span]) -> list[Stance]:
-    """The stances in these frames, as if the foot stood still in all of them."""
+    """The stances of intervals of frames, with pivots and flat frames, as if the foot stood still."""
     ball, on_ball, found = foot.motion.ball, _on_ball(foot, held), []
     level = functools.reduce(np.logical_and, held.values()) if len(held) > 1 else None
     names, above = list(foot.motion.soles), foot.above()
@@ -86,9 +86,9 @@ def _stances(leg: int, foot: Foot, held: dict[str, Mask], spans: list[Span]) -> 
 
 
 def _on_ball(foot: Foot, held: dict[str, Mask]) -> Mask:
-    """When a foot in contact turns about its ball (frames,).
+    """Frames in which a foot in contact turns about its ball, (frames,).
 
-    A ball without a contact that is lower than the heel is not in the air.
+    A ball without a contact counts as down if it is lower than the heel.
     """
     if "heel" not in foot.motion.soles or "ball" not in held:
         return np.full(len(foot.motion.chain), "heel" not in foot.motion.soles)
@@ -99,7 +99,7 @@ def _on_ball(foot: Foot, held: dict[str, Mask]) -> Mask:
 
 
 def _pivots(foot: Foot, held: dict[str, Mask], start: int, stop: int, on_ball: Mask) -> tuple[Pivot, ...]:
-    """The heel while the ball is in the air, else the ball, and at the end the toes if they stay where that leaves."""
+    """Pivots: the heel while the ball is in the air, then the ball, and at the end the toes if they stay in place."""
     ball, own = foot.motion.ball, on_ball[start:stop]
     edges = [0, *((own[1:] != own[:-1]).nonzero()[0] + 1).tolist(), stop - start]
     found = [
@@ -114,7 +114,7 @@ def _pivots(foot: Foot, held: dict[str, Mask], start: int, stop: int, on_ball: M
 
 
 def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot) -> int:
-    """The frame from which the ball moves away until the end of its part while the toes stay; else that end.
+    """The frame from which the ball moves away while the toes stay, up to the end of its interval; else that end.
 
     A foot whose heel is down does not roll.
     """
@@ -129,11 +129,11 @@ def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot) -> int:
     return there + 1 if stays else last.stop
 
 
-# --- whether it stands still -----------------------------------------------------------------------------------------
+# --- slip -------------------------------------------------------------------------------------------------------------
 
 
 def _slipping(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> list[Stance]:
-    """The same, those that move beyond the plant tolerance with what they slip; not the ones that stay as they are."""
+    """The stances, with the slip of those that move beyond the plant tolerance. Unchanged stances stay as they are."""
     found: list[Stance] = []
     for some in batches(stances):
         track = StanceTrack(feet, some)
@@ -146,13 +146,13 @@ def _slipping(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> lis
 
 
 def _is_cut(foot: Foot, stance: Stance) -> bool:
-    """Whether the clip begins or ends within a stance of which it shows less than the shortest contact."""
+    """True if the clip begins or ends within a stance and shows less of it than the shortest contact."""
     brief = stance.stop - stance.start < BRIEF * foot.scene.fps
     return brief and (stance.start == 0) != (stance.stop == len(foot.motion.chain))
 
 
 def _slips(track: StanceTrack) -> Array:
-    """How far pivots are moved to stand still (rows, 3): to where they are beside the next, the main to its mean."""
+    """Displacements (rows, 3) that keep pivots still: the main one at its mean, others where they meet a neighbour."""
     parts, scene, frames = track.parts, track.scene, track.rows.frames
     if not scene.settings.lock:
         return np.zeros((len(frames), 3))
@@ -166,7 +166,7 @@ def _slips(track: StanceTrack) -> Array:
 
 
 def _are_still(track: StanceTrack) -> Mask:
-    """Whether feet stand still in the source, in the inside of each stance, where they should be in height."""
+    """Mask of stances in which the foot stands still in the source, at the right height."""
     rows, inside, settings = track.rows, track.inside(), track.scene.settings
     most = settings.tolerance * np.array([foot.motion.scale for foot in track.feet])[track.leg]
     used = np.zeros((len(track.stances), track.points.shape[1]), bool)
@@ -179,7 +179,7 @@ def _are_still(track: StanceTrack) -> Mask:
 
 
 def _slides(track: StanceTrack, inside: Mask) -> Array:
-    """How far the points slide that touch the ground, pivot by pivot, in each stance."""
+    """Largest slide of the points that touch the ground, pivot by pivot, for each stance."""
     touching = track.table(lambda foot, name: list(foot.motion.soles).index(foot.motion.under(name)))
     point = touching[track.leg[track.of], track.point].take(track.parts.of)
     at = track.scene.gone(track.placed(point, np.arange(len(point))), track.parts.frames)
@@ -189,7 +189,7 @@ def _slides(track: StanceTrack, inside: Mask) -> Array:
 
 
 def _spins(track: StanceTrack, inside: Mask) -> Array:
-    """How far feet turn on the spot that should not, a tangent for each stance."""
+    """Unintended spin of feet on the spot: a tangent for each stance."""
     up = np.broadcast_to(track.scene.up, (len(track.stances), 3))
     ways, wanted, holds = headings(track, up)
     far = np.where(track.each(holds), dot(ways, track.each(wanted)), 1.0)
@@ -199,10 +199,10 @@ def _spins(track: StanceTrack, inside: Mask) -> Array:
 
 
 def headings(track: StanceTrack, normals: Array) -> tuple[Array, Array, Mask]:
-    """The directions of feet in the planes of their floors (rows, 3), those they should have (stances, 3), and whether.
+    """Directions of feet in the planes of their floors (rows, 3), wanted ones (stances, 3), and a mask of their use.
 
-    By how a foot turns about the normal, not as it rolls and bends, which depends on which points of it are looked at.
-    A foot that is a point has none, and is to turn as it does; so is one that turns so far that this is meant.
+    The direction is the yaw about the normal, without roll and bend, which depend on the points of the sole. The mask
+    is False for a foot that is a point, and for one whose turn is large enough to be intended.
     """
     rows, stances, feet = track.rows, track.stances, track.feet
     some = np.array([foot.turns and foot.ends is not None for foot in feet])[track.leg]
@@ -223,6 +223,6 @@ def headings(track: StanceTrack, normals: Array) -> tuple[Array, Array, Mask]:
 
 
 def _ahead(foot: Foot, frame: int) -> Array:
-    """From the back of a foot to its tip."""
+    """The direction from the back of a foot to its tip."""
     (tip, back), motion = foot.ends or ("ball", "ball"), foot.motion
     return np.asarray(motion.soles[tip][frame] - (motion.soles[back] if back else motion.ankle)[frame])

@@ -15,7 +15,7 @@ from ikcore.feet.thresholds import MOMENT, STEP
 
 
 def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
-    """How toes are bent more than in the source: world rotations, after those of the foot."""
+    """World rotations of the toes, after those of the foot, with more bend where the ground rises."""
     motion = path.motion
     if not motion.on_toes("toe"):
         return path.toes
@@ -30,7 +30,7 @@ def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
 
 
 def _deficit(path: FootPath, tip: Array, floor: Floor, scene: Scene) -> Array:
-    """How much too low tips are (frames,), except what they are in the floor of the source where they do not lie."""
+    """How far tips are too low (frames,), less their depth in the source's floor in frames in which they do not lie."""
     motion, axis, thick = path.motion, scene.axis, floor.thick["toe"]
     there = motion.soles["toe"]
     stood = _under(there, motion, scene) + thick if scene.on_ground else floor.stood[:, list(motion.soles).index("toe")]
@@ -40,9 +40,9 @@ def _deficit(path: FootPath, tip: Array, floor: Floor, scene: Scene) -> Array:
 
 
 def _raised(arm: Array, lift: Array, scene: Scene) -> Array:
-    """The ends of arms (frames, 3) that are lifted, no farther than toes bend; to the vertical at most."""
+    """The ends of arms (frames, 3) raised up to the largest bend of the toes, at most to the vertical."""
     most, high, far = tangent(scene.settings.toe), arm[:, scene.axis], size(scene.level(arm))
-    left = far - high * most  # in proportion to the cosine of the pitch
+    left = far - high * most  # proportional to the cosine of the pitch
     up = np.where(left > 0, (high * high + far * far) * most / np.where(left > 0, left, 1), np.inf)
     raised = arm.copy()
     raised[:, scene.axis] += np.minimum(lift, up)

@@ -1,4 +1,4 @@
-"""From where feet and body should be to the local rotations and translations of a pose."""
+"""From targets of feet and body to the local rotations and translations of a pose."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from ikcore.pose import Pose
 
 
 class Turn(NamedTuple):
-    """How joints turn in the world, each of which carries the next."""
+    """World rotations of joints, each of which carries the next."""
 
-    joints: list[int]  # which
-    world: tuple[Array, ...]  # (frames, n, 4): how they are turned, some of them in each part
-    deltas: tuple[Array, ...]  # (frames, n, 4): and how they turn from there
+    joints: list[int]  # indices of the joints
+    world: tuple[Array, ...]  # (frames, n, 4): present world rotations, in parts
+    deltas: tuple[Array, ...]  # (frames, n, 4): rotations to add in the world
 
 
-# The joint of a foot without a leg, and how it moves in the world, from and to.
+# The joint of a foot without a leg, and its positions in the world, before and after.
 Move = tuple[int, Array, Array]
 
 
 def tilt_of(body: Body) -> Array | None:
-    """How the pelvis turns, if it does."""
+    """The tilt of the pelvis, None without one."""
     return body.tilt if body.tilt is not None and (np.abs(body.tilt[:, 1:]) > ROUNDING).any() else None
 
 
 def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | None, legs: Iterable[Turn]) -> None:
-    """Turn the pelvis and all legs, of each its joints from the hip on, in some frames; `turned` is what these have."""
+    """Rotate the pelvis and all legs, from the hip down, in some frames; `turned` are the local rotations to change."""
     skeleton = clip.skeleton
     if tilt is not None:
         world = np.asarray(skeleton.forward(clip.pose[frames]).rotations[:, pelvis], np.float64)
@@ -48,7 +48,7 @@ def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | No
 
 
 def joined(moves: list[list[Move]]) -> list[Move]:
-    """Those of the same feet, some frames after others."""
+    """Moves of the same feet in consecutive frames, joined."""
     return [
         (same[0][0], np.concatenate([start for _, start, _ in same]), np.concatenate([end for _, _, end in same]))
         for same in zip(*moves, strict=True)
@@ -56,7 +56,7 @@ def joined(moves: list[list[Move]]) -> list[Move]:
 
 
 def taken(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
-    """Feet without legs, from where the body takes them that hang on it, or on what that hangs on."""
+    """Moves of feet without legs, starting from where the displaced body carries them."""
     root, found = [pelvis, *ancestors(clip.skeleton, pelvis)][-1], []
     for joint, start, end in moves:
         above = ancestors(clip.skeleton, joint)
@@ -72,7 +72,7 @@ def taken(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
 
 
 def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Move]) -> Clip:
-    """The clip with other local rotations, its pelvis moved by a shift (frames, 3), and feet without legs moved."""
+    """The clip with new local rotations, its pelvis displaced by (frames, 3), and feet without legs moved."""
     moved = clip.pose.translations
     if (shift != 0).any():
         moved, climb = _moved(clip), loops.climb(clip, shift)
@@ -82,7 +82,7 @@ def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Mo
 
 
 def put(clip: Clip, moves: list[Move]) -> Clip:
-    """The clip with feet that are free where they should be; what is above them has moved already."""
+    """The clip with free feet at their targets, after the joints above them have moved."""
     for joint, start, end in moves:
         if (way := end - start).any():
             moved = _moved(clip)
@@ -92,7 +92,7 @@ def put(clip: Clip, moves: list[Move]) -> Clip:
 
 
 def moves_of(motion: LegMotion, foot: Array) -> list[Move]:
-    """From where a foot should be (frames, 3), if it is free: one that goes to where it is stays exactly."""
+    """The move of a free foot to its target (frames, 3); a foot that is there already stays unchanged."""
     if not motion.leg.free:
         return []
     goes = size(foot - motion.ankle) > ROUNDING * motion.scale
@@ -100,7 +100,7 @@ def moves_of(motion: LegMotion, foot: Array) -> list[Move]:
 
 
 def _moved(clip: Clip) -> Array:
-    """A copy of where all joints are in the space of their parents."""
+    """A copy of the local translations of all joints."""
     moved, number = clip.pose.translations, clip.pose.rotations.dtype
     if moved is not None:
         return np.array(moved, number)
@@ -112,7 +112,7 @@ def _replaced(clip: Clip, pose: Pose) -> Clip:
 
 
 def turn(turned: Array, turns: Turn, *, above: Array | None = None, where: Mask | None = None) -> None:
-    """Give joints the local rotations with which they turn like that in the world, what is above them turning too."""
+    """Set the local rotations with which joints have the wanted world rotations, under joints that rotate, too."""
     _core.turn_leg(turned, turns.joints, turns.world, turns.deltas, above, where)
 
 
@@ -125,7 +125,7 @@ def turn_of(clip: Clip, joint: int) -> Array:
 
 
 def _move(clip: Clip, moved: Array, joint: int, way: Array) -> None:
-    """Move a joint by a way (frames, 3) in the world, in the space of its parent."""
+    """Displace a joint by a vector (frames, 3) of the world, in the space of its parent."""
     parent = int(clip.skeleton.parents[joint])
     for frames in blocks(len(clip)):
         axes = None if parent < 0 else space(clip.skeleton, clip.pose[frames], parent)[1]
@@ -133,7 +133,7 @@ def _move(clip: Clip, moved: Array, joint: int, way: Array) -> None:
 
 
 def turns_of(motion: LegMotion, deltas: Array, foot: Array, toes: Array) -> Turn:
-    """The turns of a leg, from the rotations of its bones and of the joints that carry its sole."""
+    """The rotations of a leg, from those of its bones and of the joints that carry its sole."""
     if motion.leg.ankle is None:
         return Turn(motion.joints, (motion.turns,), (deltas,))
     if motion.toe is None or motion.toe_turn is None:

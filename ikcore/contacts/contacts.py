@@ -207,7 +207,7 @@ class Contacts:
 
 
 def with_soles(clip: Clip, feet: Feet | None) -> Feet:
-    """Those of the clip if none are given; refused if they do not fit it, or have no soles."""
+    """The given feet, or those detected in the clip; a ValueError if they do not fit it or have no soles."""
     if feet is None:
         feet = Feet.detect(clip.skeleton, clip=clip)
     feet.check(clip.skeleton)
@@ -234,7 +234,7 @@ def _modes(feet: Feet, modes: Mode | Mapping[str, Mode]) -> dict[str, Mode]:
 
 
 def _curves(feet: Feet, curves: Mapping[str | Key, ArrayLike], frames: int) -> dict[Key, Array]:
-    """By leg and point; what is said of a point counts before what is said of its leg."""
+    """Curves by leg and point; a curve of a point has priority over that of its leg."""
     known = {leg.name: keys(leg) for leg in feet}
     points = [key for of_leg in known.values() for key in of_leg]
     whole, single = {}, {}
@@ -299,7 +299,7 @@ class _Detection:
         self.heights = heights
 
     def held(self, names: list[Key], modes: Mapping[str, Mode]) -> Mask:
-        """When each contact holds (names, frames): when any point that tells it is down."""
+        """The contacts (names, frames): in contact while any point of a contact is down."""
         tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
         speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
         down = rules.contact(self.heights, speeds, self.still, tracks.scales, tracks.clip)
@@ -315,7 +315,7 @@ class _Detection:
         return found
 
     def confidence(self, names: list[Key], held: Mask, said: list[bool]) -> list[float]:
-        """The share of frames of each contact without doubt; 1 where the caller has said it."""
+        """The share of frames of each contact without doubt; 1 for contacts that the caller has given."""
         tracks = self.tracks
         by_point = held[[names.index(key) for key in tracks.keys]]
         sure = rules.clear(by_point, self.heights, self.speeds, tracks.scales)
@@ -331,7 +331,7 @@ class _Detection:
         return [1.0 if known else share for known, share in zip(said, shares, strict=True)]
 
     def _hovers(self, held: Mask) -> Mask:
-        """When nothing carries the body for long though it does not fall: a contact is missing."""
+        """Frames in which nothing carries a body that does not fall, for 0.1 s or more: a contact is missing."""
         found = np.asarray(~held.any(axis=0))
         for start, stop in runs(found).tolist():
             brief = stop - start < BRIEF * self.tracks.clip.fps
@@ -340,7 +340,7 @@ class _Detection:
 
 
 def _travel(velocity: Array, clip: Clip) -> Array | None:
-    """How far the ground has travelled (frames, 3); None if it rests."""
+    """Travel of the ground (frames, 3); None for ground at rest."""
     if not velocity.any():
         return None
     steps = (velocity[1:] + velocity[:-1]) / (2 * clip.fps)

@@ -1,4 +1,4 @@
-"""The rest of an earlier bake in a clip: stances that are where it put them, and its contacts and soles."""
+"""What remains of an earlier bake in a clip: its unchanged stances, its contacts and soles."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """The known stances of a clip that was baked on this ground."""
+    """The unchanged stances of a clip that was baked on this ground."""
 
-    origin: Origin  # what that bake wrote
-    planted: tuple[records.Stance, ...]  # the stances that are still where it put them, by the same settings
+    origin: Origin  # the record of that bake
+    planted: tuple[records.Stance, ...]  # stances that are still where the bake put them, with the same settings
 
     @property
     def whole(self) -> bool:
-        """Whether nothing has moved since, so that there is nothing to bake."""
+        """True if no stance has changed, so that there is nothing to bake."""
         return self.origin.whole and len(self.planted) == len(self.origin.stances)
 
     def spans(self, leg: str) -> list[tuple[int, int]]:
-        """The frames of the planted stances of a leg."""
+        """The frames (start, stop) of the planted stances of a leg."""
         return [(stance.start, stance.stop) for stance in self.planted if stance.leg == leg]
 
     def copied(self, leg: str) -> Mask:
-        """The frames of a leg that are copied: planted stances, and swings that no other stance begins or ends."""
+        """Mask of the frames of a leg that are copied: planted stances, and swings between two of them."""
         found, planted = np.zeros(self.origin.frames, bool), self.spans(leg)
         edges = [(each.start, each.stop, (each.start, each.stop) in planted) for each in self._stances(leg)]
         last, copies = 0, True
@@ -54,21 +54,21 @@ class Known:
         return sorted((each for each in self.origin.stances if each.leg == leg), key=lambda each: each.start)
 
     def contacts(self, fps: float) -> Contacts:
-        """The contacts that the clip was baked with, over the ground under its stances."""
+        """The contacts with which the clip was baked, with the heights of the ground under its stances."""
         origin = self.origin
         moves = np.zeros((origin.frames, 3)) if origin.treadmill is None else origin.treadmill
         weights = {key: origin.weights(key) for key in origin.contacts}
         return Contacts(fps, weights, {key: self._levels(key[0]) for key in weights}, dict(origin.confidence), moves)
 
     def _levels(self, leg: str) -> Array:
-        """The height of the ground under the last stance of a leg, or the first one before that."""
+        """Height of the ground under the last stance of a leg; before the first stance that of the first."""
         stances, found = self._stances(leg), np.zeros(self.origin.frames)
         for at, stance in enumerate(stances):
             found[stance.start if at else 0 :] = stance.level
         return found
 
     def feet(self, feet: Feet) -> Feet:
-        """Legs with the soles that the clip was baked with."""
+        """The legs with the soles with which the clip was baked."""
         return Feet(tuple(dataclasses.replace(leg, soles=self._soles(leg)) for leg in feet))
 
     def _soles(self, leg: Leg) -> dict[str, Sole]:
@@ -77,11 +77,10 @@ class Known:
 
 
 def known_of(clip: Clip, ground: Ground, settings: Mapping[str, Any], contacts: Contacts | None) -> Known | None:
-    """The known stances from the origin of a clip on this ground; None if there are none.
+    """The unchanged stances of a clip with provenance on this ground; None without any.
 
-    An origin of which less than half of the stances are where they were put is of another clip: a file may have been
-    written over one that was baked. Legs with other contacts than it was baked with are baked again, and so are all of
-    them by other settings.
+    If less than half of the stances are where they were put, the record is of another clip: a file may have been
+    written over a baked one. Legs with other contacts than before are baked again; with other settings all legs are.
     """
     origin = clip.origin
     joints = {joint for joint, _ in origin.soles.values()} if origin else set()
@@ -99,7 +98,7 @@ def known_of(clip: Clip, ground: Ground, settings: Mapping[str, Any], contacts: 
 
 
 def _staying(clip: Clip, origin: Origin) -> list[records.Stance]:
-    """The stances in which what a foot turns about is within the plant tolerance of where it was put."""
+    """The stances whose pivots are within the plant tolerance of their recorded positions."""
     soles = {key: Sole(*sole) for key, sole in origin.soles.items()}
     pivots = [((stance.leg, each.point), each.start, each.stop) for stance in origin.stances for each in stance.pivots]
     at = iter(places(clip, soles, pivots))
@@ -111,7 +110,7 @@ def _staying(clip: Clip, origin: Origin) -> list[records.Stance]:
 
 
 def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
-    """The legs with other contacts."""
+    """The names of legs with other contacts than recorded."""
     if contacts is None:
         return set()
     given = {key: contacts.intervals(*key).tolist() for key in contacts.weights}

@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 class _Leg(NamedTuple):
-    """Heights of the lowest point of a leg above its usual level, and when a point of it is still."""
+    """Heights of the lowest point of a leg above its usual level, and a mask of frames with a still point."""
 
     name: str
     scale: float
@@ -53,7 +53,7 @@ def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
 
 
 def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], list[float], bool]:
-    """The first and last frames of its stances, their elevations, and whether any is off the level."""
+    """First and last frames of stances, their elevations, and whether any of them is off the level."""
     knots, levels, uneven = [], [], False
     stances = runs(leg.still)
     for start, stop in stances.tolist():
@@ -68,7 +68,7 @@ def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], li
 
 
 def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: Tracks) -> bool:
-    """Whether the body stands on a foot that is still there: alone for long, or it moves over the foot meanwhile."""
+    """True if the body stands on a still foot: on it alone for long, or moving over it."""
     supported = ~tracks.falls[frames]
     alone = supported.copy()
     for other in legs:

@@ -16,29 +16,29 @@ from ikcore.feet.time_series import extend_rows, straight
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_WINDOW = 2.0  # s in which the velocity is taken as constant; windows overlap by half
-_VARIES = 0.1  # share of the velocity within which it counts as constant
-_ROUNDS = 8  # of the search for the commonest velocity
-_SAME = 0.3  # m/s: velocities that differ by less are equal; a point on the ground rises half as fast at most
-_COMMON = 0.25  # share of the low samples that has the velocity of a ground
-_ALONG = 0.2  # of the ground's speed: a body that goes with it so fast travels
-_SLIDE = 0.05  # of the body's speed: feet slide by more where a path was scaled
+_WINDOW = 2.0  # s: length of a window with constant velocity; windows overlap by half
+_VARIES = 0.1  # share of the velocity within which it is constant
+_ROUNDS = 8  # number of iterations of the search for the most frequent velocity
+_SAME = 0.3  # m/s: smaller differences of velocities are ignored; a point on the ground rises at most half as fast
+_COMMON = 0.25  # least share of low samples with the velocity of the ground
+_ALONG = 0.2  # share of the ground's speed: a body that moves with the ground so fast travels
+_SLIDE = 0.05  # share of the body's speed: feet slide by more if a path was scaled
 
 
 class _Low(NamedTuple):
-    """Level velocities of points (frames, points, 3), which of them are low and neither rise nor sink, the body."""
+    """Horizontal velocities of points (frames, points, 3), masks of low and steady ones, and the body's travel."""
 
     fps: float
     velocities: Array
     low: Mask
-    limits: Array  # (points,): velocities that differ by less are equal
+    limits: Array  # (points,): smaller differences of velocities are ignored
     body: Array  # (frames, 3)
 
 
 def ground_velocity(tracks: Tracks, heights: Array) -> tuple[Array, Array]:
-    """Velocity of the ground of an in-place clip, and of feet that slide on it (frames, 3), or zeros.
+    """Velocity of the ground of an in-place clip, and of feet that slide on it, (frames, 3) each, or zeros.
 
-    Both are unknown where ground moves, and zero where the body moves over a foot that stands.
+    Both are zero over moving ground, and if the body moves over a foot that stands.
     """
     none = np.zeros((len(tracks.hips), 3))
     if tracks.carried or len(none) < 2:
@@ -49,7 +49,7 @@ def ground_velocity(tracks: Tracks, heights: Array) -> tuple[Array, Array]:
 
 
 def _goes_over(tracks: Tracks) -> bool:
-    """Whether the body moves over a foot that stands exactly, which never happens on a belt."""
+    """True if the body moves over a foot that stands exactly, which never happens on a belt."""
     for places, scale, speeds in zip(tracks.places, tracks.scales.tolist(), tracks.speeds(level=False), strict=True):
         for start, stop in runs(speeds < TRACE * scale).tolist():
             way = extent(tracks.hips[start:stop] - places[start:stop])
@@ -60,7 +60,9 @@ def _goes_over(tracks: Tracks) -> bool:
 
 def _low(tracks: Tracks, heights: Array) -> _Low:
     fps, scales = tracks.clip.fps, tracks.scales
-    one = [at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]]  # one point a contact, no toe tips
+    one = [
+        at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]
+    ]  # one point per contact, no toe tips
     span = max(1, round(MOMENT / 2 * fps))
     places = extend_rows(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
     velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
@@ -71,7 +73,7 @@ def _low(tracks: Tracks, heights: Array) -> _Low:
 
 
 def _belt(seen: _Low) -> Array:
-    """The velocity of the ground; zeros if feet stand as it is, or the body travels."""
+    """Velocity of the ground; zeros if feet stand, or the body travels."""
     found = _velocity(seen)
     near = seen.low & (size(seen.velocities - found[:, np.newaxis]) < seen.limits)
     common = np.count_nonzero(near) >= _COMMON * np.count_nonzero(seen.low)
@@ -79,7 +81,7 @@ def _belt(seen: _Low) -> Array:
 
 
 def _velocity(seen: _Low) -> Array:
-    """The velocity that most low points have: of the whole clip, or of windows if it varies."""
+    """The most frequent velocity of low points: of the whole clip, or of windows if it varies."""
     frames, still = len(seen.body), np.zeros((len(seen.body), 3))
     wide = max(1, round(_WINDOW * seen.fps))
     whole = _constant(seen, slice(0, frames))
@@ -94,7 +96,7 @@ def _velocity(seen: _Low) -> Array:
 
 
 def _constant(seen: _Low, frames: slice) -> Array:
-    """The velocity that most low points have in some frames; zeros if it is slow, or the body goes with it."""
+    """The most frequent velocity of low points in some frames; zeros if it is slow, or if the body moves with it."""
     low = seen.low[frames]
     some = np.flatnonzero(low)
     velocities = seen.velocities[frames].reshape(-1, 3).take(some, axis=0)
@@ -113,7 +115,7 @@ def _constant(seen: _Low, frames: slice) -> Array:
 
 
 def _varying(seen: _Low, about: Array) -> Array:
-    """Velocities near those, frame by frame and then smoothed; where there are none, straight in between."""
+    """Velocities near the given ones, frame by frame, then smoothed; gaps are interpolated."""
     near = seen.low & (size(seen.velocities - about[:, np.newaxis]) < seen.limits)
     frames = np.flatnonzero(near.any(axis=1))
     if not len(frames):
@@ -127,7 +129,7 @@ def _varying(seen: _Low, about: Array) -> Array:
 
 
 def _slide(seen: _Low) -> Array:
-    """The velocity of feet that all slide by one share of the travel of the body, as on a scaled path; else zeros."""
+    """Velocity of feet that all slide by one share of the body's travel, as on a scaled path; else zeros."""
     beside = np.concatenate([seen.body[:1], seen.body, seen.body[-1:]])
     way = beside[2:] - beside[:-2]
     way[1:-1] /= 2

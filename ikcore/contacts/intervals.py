@@ -1,4 +1,4 @@
-"""Intervals of frames: when something holds, and the inside of that."""
+"""Intervals of frames: runs of a mask, and the inside of an interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK = 1024
 
 
 def blocks(frames: int) -> Iterator[slice]:
-    """Frames, some at a time, so that the whole skeleton is never in memory over the whole clip."""
+    """Slices of some frames at a time, so that the whole skeleton is never in memory over the whole clip."""
     for start in range(0, frames, _BLOCK):
         yield slice(start, min(start + _BLOCK, frames))
 
@@ -65,7 +65,7 @@ class Rows:
         self.count = self.stop - self.start
         self.first = np.add.accumulate(self.count) - self.count  # the first row of each interval
         self.of = np.repeat(np.arange(len(self.count)), self.count)  # the number of the interval of each row
-        self.at = np.arange(len(self.of)) - self.first[self.of]  # frames since its start
+        self.at = np.arange(len(self.of)) - self.first[self.of]  # frames since the start of the interval
         self.frames = self.start[self.of] + self.at
 
     def largest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -73,7 +73,7 @@ class Rows:
         return np.maximum.reduceat(values, self.first, axis=0) if len(self.first) else values
 
     def smallest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The smallest value in each interval, likewise."""
+        """The smallest value in each interval, of values (rows, ...)."""
         return np.minimum.reduceat(values, self.first, axis=0) if len(self.first) else values
 
 
@@ -101,7 +101,7 @@ def core(start: int, stop: int, fps: float) -> slice:
 
 
 def mask_of(name: str, value: ArrayLike, axes: int | None = None) -> Mask:
-    """True and False, as many axes as said; anything else is refused."""
+    """A mask with so many axes; a TypeError or ValueError for anything else."""
     mask = np.asarray(value)
     if mask.dtype != np.bool_:
         raise TypeError(f"{name}: expected True and False, got {mask.dtype}; of weights take those above 0.5")

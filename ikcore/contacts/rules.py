@@ -15,19 +15,19 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # For a leg of 0.87 m; lengths and speeds scale with leg length.
-STILL = 0.12  # m/s: a point in contact is slower in some frame
+STILL = 0.12  # m/s: a point in contact is slower than this in some frame
 _MIN_GAP = 0.12  # s: the shortest time between two contacts
-_STAY = 1.5  # times as high or as fast ends a contact
-_FASTEST = 1.0  # m/s: what is faster is not still, however feet slide
-_SLIDING = 2.0  # times the slowest fifth of what is low: still, for feet that slide throughout
-_ROUNDING = 1e-6  # frames, of products of times and rates
-_SLOW = 20.0  # percentile of the speeds of a point that is low: the slowest
+_STAY = 1.5  # factor on height and speed at which a contact ends
+_FASTEST = 1.0  # m/s: a faster point is never still, even if feet slide
+_SLIDING = 2.0  # factor on the slowest fifth of speeds, for feet that slide throughout
+_ROUNDING = 1e-6  # frames: rounding of products of times and rates
+_SLOW = 20.0  # percentile of the speeds of low points: the slowest fifth
 
 
 def lowest_level(tracks: Tracks, *, given: bool) -> Array:
     """The usual lowest height of each point above the ground (points, 1); NaN without ground.
 
-    No more than a foot is high above the ground, or above the lowest point: a foot may be in the air throughout.
+    It is at most `LOW` above the ground, or above the lowest point, as a foot may be in the air throughout.
     """
     usual = np.array([percentile(each, LOWEST) for each in tracks.heights])
     lowest = 0.0 if given else np.fmin.reduce(usual)
@@ -44,7 +44,7 @@ def stillness(speeds: Array, heights: Array, scales: Array) -> Array:
 
 
 def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
-    """When points are in contact: heights above their level, speeds over the ground (points, frames)."""
+    """Mask of contacts, from heights above their level and speeds over the ground (points, frames)."""
     low = LOW * scales[:, np.newaxis]
     enters = (heights < low) & (speeds < still)
     stays = (heights < _STAY * low) & (speeds < _STAY * still)
@@ -52,9 +52,9 @@ def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Cl
 
 
 def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
-    """From the first to the last frame of `enters` in each run of `stays`; no short gaps, then no short contacts.
+    """Runs of `stays` cut to their first and last frames of `enters`, without short gaps, then without short contacts.
 
-    A contact that the clip's end cuts goes on beyond it, so it may be short.
+    A contact at an end of the clip may be short, as it continues beyond.
     """
     gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MOMENT))
     once = stays.shape[-1] - 1
@@ -68,7 +68,7 @@ def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
     """`cleaned` of a clip that is no loop (..., frames), with the shortest gap and the shortest contact in frames."""
     if not stays.size:
         return stays.copy()
-    wide = stays.shape[-1] + 1  # a frame between rows keeps their runs apart
+    wide = stays.shape[-1] + 1  # a frame between rows separates their runs
     start, stop = runs(_apart(stays)).T
     from_start, to_end = start % wide == 0, stop % wide == wide - 1
     frames = np.append(_apart(enters).nonzero()[0], 0)
@@ -88,7 +88,7 @@ def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
 
 
 def _apart(masks: Mask) -> Mask:
-    """Masks (..., frames) one after the other, with a frame in between."""
+    """Masks (..., frames) in sequence, with a frame between them."""
     frames = masks.shape[-1]
     found = np.zeros((masks.size // frames, frames + 1), bool)
     found[:, :-1] = masks.reshape(-1, frames)
@@ -96,7 +96,7 @@ def _apart(masks: Mask) -> Mask:
 
 
 def bridged(held: Mask, clip: Clip) -> Mask:
-    """Contacts of the points of a leg (points, frames) without short gaps between those of one and of another."""
+    """Contacts of the points of a leg (points, frames) with short gaps between those of different points closed."""
     found = held.copy()
     for start, stop in runs(np.asarray(~held.any(axis=0))).tolist():
         if start > 0 and stop < held.shape[1] and stop - start < _MIN_GAP * clip.fps:
@@ -105,11 +105,11 @@ def bridged(held: Mask, clip: Clip) -> Mask:
 
 
 def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
-    """In which frames a contact, or its absence, is beyond doubt by the thresholds of a clean clip."""
+    """Frames in which a contact, or its absence, is certain by the thresholds of a clean clip."""
     low, still = LOW * scales[:, np.newaxis], STILL * scales[:, np.newaxis]
     return np.where(held, (heights < _STAY * low) & (speeds < _STAY * still), (heights >= low) | (speeds >= still))
 
 
 def ramped(held: Mask, clip: Clip) -> Array:
-    """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; more than 0.5 in contact."""
+    """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; above 0.5 in contact."""
     return ramp(held, clip.fps * BRIEF, clip.loop)

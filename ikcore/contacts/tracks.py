@@ -1,4 +1,4 @@
-"""Tracks of the points that tell contacts: where they are, how high over the ground, how fast over it."""
+"""Tracks of the points that decide about contacts: positions, heights and speeds over the ground."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
 POINTS = ("heel", "ball")  # the toe counts as part of the ball
-LOWEST = 5.0  # percentile of heights: the lowest level of a point, and where a level floor is
-_FALL = 0.5 * 9.81  # m/s^2: a body that accelerates downwards by more is in the air
-_VERTICAL = 0.5  # share of vertical speed that counts: knees give, and captured floors are not rigid
+LOWEST = 5.0  # percentile of heights: the lowest level of a point, and the height of a level floor
+_FALL = 0.5 * 9.81  # m/s^2: a body with a larger downward acceleration is in the air
+_VERTICAL = 0.5  # weight of vertical speed, as knees give and captured floors are not rigid
 
 
 def keys(leg: Leg) -> list[Key]:
@@ -77,20 +77,20 @@ class Tracks:
 
     @property
     def carried(self) -> bool:
-        """Whether ground moves."""
+        """True if the ground moves."""
         return self.on_ground is not self.places
 
     @property
     def heights(self) -> Array:
-        """Above the ground (points, frames)."""
+        """Heights above the ground (points, frames)."""
         return np.asarray(self.places[..., self.axis] - self.ground)
 
     def telling(self, key: Key) -> list[int]:
-        """The numbers of the points that tell a contact."""
+        """The indices of the points of a contact."""
         return [at for at, each in enumerate(self.keys) if each == key]
 
     def of(self, leg: str) -> NDArray[np.intp]:
-        """The numbers of the points of a leg."""
+        """The indices of the points of a leg."""
         return np.flatnonzero([key[0] == leg for key in self.keys])
 
     def speeds(self, travel: Array | None = None, *, level: bool = True) -> Array:
@@ -105,7 +105,7 @@ class Tracks:
         return speeds_of(there, self.clip)
 
     def legs(self) -> list[str]:
-        """Their names."""
+        """The names of the legs."""
         return list(dict.fromkeys(leg for leg, _ in self.keys))
 
 
@@ -161,20 +161,20 @@ def _falls(height: Array, scale: float, clip: Clip) -> Mask:
 
 
 def _followed(leg: Leg, point: str) -> list[Sole]:
-    """The points of the sole that tell a contact; the toe is part of the ball."""
+    """The points of the sole that decide about a contact; the toe belongs to the ball."""
     names = ("ball", "toe") if point == "ball" else (point,)
     return [leg.soles[name] for name in names if name in leg.soles]
 
 
 def _length(clip: Clip, leg: Leg, bones: Array, tip: Array) -> float:
-    """From hip to ankle, or to the tip of a leg without one; the median over time."""
+    """Leg length, the median over time: from hip to ankle, or to the tip of a leg without an ankle."""
     if leg.free:
         return free_feet.length_in(clip, leg)
     return percentile(path_lengths(bones if leg.ankle else np.concatenate([bones, tip], axis=1)), 50)
 
 
 def _stood_on(ground: Ground, clip: Clip, places: Array, scales: Array) -> tuple[Array, Array]:
-    """The height of the ground under points, and where they are relative to the part of it below them."""
+    """The height of the ground under points, and their positions relative to the part of the ground below them."""
     ground._check_frames(len(clip))
     points = np.ascontiguousarray(places.swapaxes(0, 1))
     under, carrier = np.empty(places.shape[:2]), np.empty(points.shape[:2], np.int32)
@@ -203,7 +203,7 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Array | floa
 
 
 def _filled(found: Surface, other: Surface) -> Surface:
-    """The surface `found`, filled up by `other` at points without a hit."""
+    """The surface `found`, with points without a hit taken from `other`."""
     hit, wide = found.hit, found.hit[..., np.newaxis]
     return Surface(
         hit | other.hit,
