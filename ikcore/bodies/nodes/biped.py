@@ -42,7 +42,7 @@ class ClavicleNode(Node):
         The end of the arm. The two joints above it bend later.
 
     share : float, default: 0.15
-        That share, 0 to 1.
+        Share of this distance, 0 to 1.
 
     start : float, default: 0.95
         Share of the arm's full extension that counts as within reach.
