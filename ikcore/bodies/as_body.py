@@ -15,9 +15,9 @@ _ANYWHERE = [[-float("inf")] * 3, [float("inf")] * 3]
 def as_body(
     skeleton: Skeleton, clip: Clip | None = None, *, mass: float | None = None, sex: Sex = "average"
 ) -> Skeleton:
-    """The skeleton, the same joints, with knees and elbows that bend one way, and roots that may go anywhere.
+    """The same skeleton with knees and elbows that bend one way, and roots that move freely.
 
-    Limits that it has stay. Stiffness, preferred angles and, without `mass`, masses are those of the skeleton.
+    Its own limits are kept. Stiffness, preferred angles and, without `mass`, masses are those of the skeleton.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def as_body(
     clip : Clip, optional
         A motion of it. Limbs that are straight at rest need one.
     mass : float, optional
-        The mass of a person. It is put on segments by `with_masses`.
+        The mass of a person, distributed over the segments by `with_masses`.
     sex : {"male", "female", "average"}
         Their table.
 

@@ -55,7 +55,7 @@ class StaticBalance:
 
 
 def balance(skeleton: Skeleton, pose: Pose, support: Support, *, up: ArrayLike = (0, 1, 0)) -> StaticBalance:
-    """How far inside its support polygon a body that stands still has its centre of mass.
+    """Static balance: how far inside its support polygon the centre of mass of a body is.
 
     The polygon is the convex hull of the points on the ground, seen along `up`; their heights do not matter. Two points
     make a line, one a point: nothing is inside these.
@@ -98,13 +98,13 @@ class MotionBalance:
     Attributes
     ----------
     zero_moment : (frames, 3) array
-        The zero moment point: the ground pushes there. NaN in flight.
+        The zero moment point, where the force of the ground acts. NaN in flight.
     zero_moment_margin : (frames,) array
-        Its distance from the edge of the support polygon. Negative: feet tip over.
+        Distance of the zero moment point from the edge of the support polygon. Negative: feet tip over.
     capture : (frames, 3) array
         The capture point. A foot has to be there for the body to come to rest over it, as an inverted pendulum.
     capture_margin : (frames,) array
-        Its distance from the edge. Negative: a step is needed.
+        Distance of the capture point from the edge. Negative: a step is needed.
 
     Examples
     --------
@@ -125,8 +125,8 @@ def balance_in_motion(clip: Clip, support: Support, *, height: float = 0.0) -> M
     """Zero moment point and capture point of a moving body, and their distances from the edge of its support.
 
     The capture point is the centre of mass on the ground plus its velocity times sqrt(height / gravity). The zero
-    moment point follows from the whole momentum, that of turning as well. It is made of second differences: noisy clips
-    need `ik.smooth` before.
+    moment point follows from the whole momentum, that of turning as well. It uses second differences, so smooth noisy
+    clips with `ik.smooth` first.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Capsules:
     joints : (n,) int array
         The joint where each bone ends; it begins at the parent of this joint.
     radii : (n,) array
-        Radius of each.
+        Radius of each capsule.
     pairs : (p, 2) int array
         Indices of two capsules.
     """
@@ -53,15 +53,15 @@ class Capsules:
     ) -> Capsules:
         """Capsules along the bones of a skeleton.
 
-        Left out are pairs of bones that have a joint in common, pairs that touch in the rest pose, and pairs that no
-        joint can separate.
+        Three kinds of pairs are left out: bones with a common joint, bones that touch in the rest pose, and bones that
+        no joint can separate.
 
         Parameters
         ----------
         skeleton : Skeleton
             The skeleton. Bones shorter than 2 percent of its size have no capsule.
         radius : float, optional
-            Radius of all. Default: by `share`.
+            Radius of all capsules. Default: by `share`.
         share : float, optional
             Radius as share of the bone's length.
         radii : mapping of str to float, optional
@@ -143,9 +143,9 @@ def _gap(between: Array, along: Array, other: Array, s: Array, t: Array) -> Arra
 class SeparateNode(Node):
     """Parts of a body that are inside others are turned outside, by guards `Outside`.
 
-    In a round, the capsule of one bone of each pair stays, and the other bone leaves it. First that is the one with
-    more joints below the joint that both hang on, then they take turns. A pose without collisions is unchanged to
-    the bit. The node has no targets.
+    In each round one bone of each pair stays, and the other one moves out of its capsule. In the first round the bone
+    with more joints above it, up to the common ancestor, moves. In later rounds both take turns. A pose without
+    collisions is unchanged to the bit. The node has no targets.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class SeparateNode(Node):
         Largest number of rounds.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     capsules: Capsules

@@ -30,12 +30,12 @@ class StaticEffort:
     Attributes
     ----------
     torques : (..., joints, 3) array
-        The torque of every joint on the joints below it, in world axes. The root shows what it needs from outside. Off
-        balance it is NaN: no torques hold the body.
+        The torque of every joint on the joints below it, in world axes. At the root it is the external torque that is
+        needed. NaN off balance, because no torques can hold the body.
     shares : (..., joints) array
-        Torques over strengths. NaN: no strength is given.
+        Torques divided by strengths. NaN without a strength.
     forces : (..., points) array
-        The force up at every point of support.
+        The upward force at every point of support.
     """
 
     torques: Array
@@ -59,8 +59,8 @@ def effort(
 ) -> StaticEffort:
     """Static torques of all joints against gravity, relative to strength.
 
-    The weight is carried by vertical forces at the points of support: of all that hold the body still and only push,
-    those with the least sum of squares. Without a support the root carries all.
+    Vertical forces at the points of support carry the weight. They hold the body still, only push, and have the least
+    sum of squares. Without a support the root carries the whole weight.
 
     Parameters
     ----------

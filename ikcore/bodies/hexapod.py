@@ -35,7 +35,7 @@ def hexapod(radius: float = 0.25, mass: float = 2.0) -> Skeleton:
     radius : float, default: 0.25
         Distance of the feet from the middle, in any unit of length.
     mass : float, default: 2
-        Mass of all, in any unit.
+        Total mass, in any unit.
 
     Returns
     -------

@@ -44,12 +44,12 @@ class Leg(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ManyLegsNode(Node):
-    """A body with n feet stands on the ground, and its spine follows the slope: Dragon IK.
+    """Feet of a body with any number of legs stand on the ground, and the body follows the slope: Dragon IK.
 
-    Every pose is placed alone. First the body pitches, rolls and moves up or down. Four traces in a cross about the
-    pelvis, and four about the chest, give the slope and the mean height of the ground. Then it moves so that all legs
-    stay within their ratios of extension, and that it stays below a ceiling. At last every leg reaches the ground
-    under its foot, and the foot takes the slope there. A foot keeps the height above the ground that it has above the
+    Every pose is placed independently. First the body pitches, rolls and moves up or down. Four traces in a cross about
+    the pelvis, and four about the chest, give the slope and the mean height of the ground. The body then moves so that
+    all legs stay within their ratios of extension, and below a ceiling. At last every leg reaches the ground under its
+    foot, and the foot turns to the slope there. A foot keeps the height above the ground that it has above the
     floor in the animation. A foot without ground within its trace keeps its place.
 
     The optional target `floor` is the height of the ground in the animation (default 0).
@@ -63,8 +63,8 @@ class ManyLegsNode(Node):
         First and last joint of each leg, names or indices. A leg has two bones or more.
 
     tips : sequence of (3,) array_like or None, optional
-        Per leg: the point that stands on the ground, in the space of the last joint, for legs that end in a bone
-        without a joint at its tip. Such a leg may have one joint less, and its last bone does not take the slope.
+        The point of each leg that stands on the ground, in the space of the last joint. For legs that end in a bone
+        without a joint at its tip. Such a leg may have one joint less, and its last bone does not turn to the slope.
 
     pelvis : str or int
         The joint that moves the body.
@@ -127,7 +127,7 @@ class ManyLegsNode(Node):
         Rounds in which a foot at its limit is turned, and its leg reaches again.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     ground: Ground

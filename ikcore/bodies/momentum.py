@@ -27,7 +27,7 @@ class Motion:
     Attributes
     ----------
     mass : float
-        The mass of all.
+        The total mass.
     centre, velocity, acceleration : (frames, 3) array
         Velocity of the centre of mass, by central differences. The first and the last acceleration are those of their
         neighbours.
@@ -117,14 +117,14 @@ def gravity_of(clip: Clip) -> Array:
 
 @record
 class Flight:
-    """How well the masses of a flight move as gravity alone would move them.
+    """Difference of a flight from the motion that gravity alone would cause.
 
     Attributes
     ----------
     start, end : int
         The frames on the ground before and after it.
     path_error : float
-        Largest distance of the centre of mass from a parabola. This goes through its places at both ends.
+        Largest distance of the centre of mass from the parabola through its positions at both ends.
     spin_error : float
         Largest difference of the angular momentum from its mean. It is an angular velocity of the whole body: rad/s.
     """
@@ -177,8 +177,8 @@ def flights(clip: Clip, airborne: ArrayLike) -> tuple[Flight, ...]:
 def keep_momentum(clip: Clip, airborne: ArrayLike, *, spin: bool = True) -> Clip:
     """Move and turn the whole body in its flights, so that gravity alone acts on it.
 
-    In each flight the centre of mass follows the parabola through its places at both ends. The body turns about it so
-    that its angular momentum is constant. Only the root changes, and both ends stay.
+    In each flight the centre of mass follows the parabola through its positions at both ends. The body turns about it
+    so that its angular momentum is constant. Only the root changes, and both ends stay.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def keep_momentum(clip: Clip, airborne: ArrayLike, *, spin: bool = True) -> Clip
     airborne : (frames,) array_like of bool
         As in `flights`.
     spin : bool, default: True
-        Whether to turn the body, too.
+        True: turn the body too.
 
     Returns
     -------

@@ -25,7 +25,7 @@ _WRIST = math.radians(80)  # lean to all sides: rigs do not say which way the pa
 
 
 def with_ranges(skeleton: Skeleton) -> Skeleton:
-    """The skeleton of a person, the same joints, with the ranges of motion of `human`, whatever their axes are.
+    """The skeleton of a person with the ranges of motion of `human`, for joints with any axes.
 
     Ranges are measured from a T-pose, so the rest pose becomes one: arms sideways, legs straight down, feet, spine and
     head as they were. Elbows and knees that are bent by 10 degrees at rest turn about their own axis, and so do the

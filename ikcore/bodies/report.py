@@ -58,7 +58,7 @@ class BodyReport:
         Parameters
         ----------
         item : int or tuple of int
-            Its index in the leading axes; of a single pose nothing.
+            Index of the pose in the leading axes; not needed for a single pose.
 
         Returns
         -------

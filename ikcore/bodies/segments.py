@@ -38,7 +38,7 @@ def with_masses(skeleton: Skeleton, mass: float = 75.0, *, sex: Sex = "average")
     skeleton : Skeleton
         Two arms and two legs, found by the names of their joints.
     mass : float, default: 75
-        The mass of all, in any unit. Inertias are in this unit times length squared.
+        The total mass, in any unit. Inertias are in this unit times length squared.
     sex : {"male", "female", "average"}
         The table; "average" is the mean of both.
 

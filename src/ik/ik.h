@@ -801,8 +801,8 @@ typedef struct ik_options {
 #define IK_OPTIONS_OF_spring(X)                                                                                        \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0.4, 0, 1,                                                                                              \
-      "share of its swing that a joint loses; the swing leads across the rest position of its springs to the other "   \
-      "side; with 0.5 it stops at the rest position")                                                                  \
+      "a joint moves across the rest position of its springs: with 0 as far to the other side, with 0.5 onto it, "     \
+      "with 1 not at all")                                                                                             \
     X(hierarchy_strength, 256, 1e-3, 1e6, "strength of the springs along the bones; only ratios of strengths count")   \
     X(effector_strength, 0, 0, 1e6, "strength of a spring from every joint to the tip; 0: none")                       \
     X(effector_ratio, 0.5, 0, 1, "rest length of these springs, as share of their length in the start pose")           \
@@ -902,10 +902,8 @@ typedef struct ik_options {
     X(max_step, 0, 0, 4, "largest turn of a joint per sweep, in radians; 0: no limit")                                 \
     X(start_from_tail, 1, 0, 1, "sweep from the tips to the root; otherwise from the root to the tips")                \
     X(feedback, 0, 0, 1e6,                                                                                             \
-      "near the target each joint makes a share of its turn: this times the error, in reaches; 0: always the whole "   \
-      "turn")                                                                                                          \
-    X(bounce, 0, 0, 1,                                                                                                 \
-      "only as many joints turn, counted from the tips, as a target needs; one more if these make no progress")
+      "near the target each turn is scaled by this number times the error, in reaches; 0: always the whole turn")      \
+    X(bounce, 0, 0, 1, "turn only the joints nearest to the tips; after a sweep without progress, one joint more")
 
 /* Options of closed forms. */
 #define IK_TWIST(X) X(twist, 0, -HUGE_VAL, HUGE_VAL, "rotation about the line to the target, in radians")

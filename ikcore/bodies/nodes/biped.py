@@ -30,7 +30,8 @@ SIDES = ("left", "right")
 class ClavicleNode(Node):
     """A clavicle that brings its shoulder towards a target that is at the end of the arm's reach or beyond.
 
-    The target: `position` of the hand. The shoulder goes a share of what the arm lacks, along the line to the target.
+    The target: `position` of the hand. The shoulder moves along the line to the target, by a share of the distance that
+    the arm cannot reach.
 
     Parameters
     ----------
@@ -41,13 +42,13 @@ class ClavicleNode(Node):
         The end of the arm. The two joints above it bend later.
 
     share : float, default: 0.15
-        Share of the lack, 0 to 1.
+        Share of this distance, 0 to 1.
 
     start : float, default: 0.95
-        Share of the arm's reach beyond which it lacks.
+        Share of the arm's full extension that counts as within reach.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     clavicle: str | int
@@ -142,7 +143,7 @@ class BipedNode(Node):
         Narrowness of the cone in which the head turns, as in `LookAtNode`.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     roles: HumanRoles | None = None
@@ -294,8 +295,8 @@ def sequential(
 ) -> list[NodeStage]:
     """Sequential IK of a human as stages: spine, clavicles, legs, arms, head.
 
-    No stage moves an effector of an earlier one by a bit: it moves no joint that carries one. The list is refused if
-    the roles do not allow that.
+    No stage moves an effector of an earlier one: it moves no joint above such an effector. If the roles do not allow
+    this, an error is raised.
 
     Parameters
     ----------
@@ -339,7 +340,7 @@ def sequential(
 
 
 def check_sequence(skeleton: Skeleton, nodes: Sequence[Node]) -> None:
-    """Refuse nodes of which a later one moves a joint that carries an effector of an earlier one."""
+    """Raise an error if a node moves a joint above an effector of an earlier node."""
     fixed: dict[int, int] = {}
     for number, node in enumerate(nodes):
         for joint in node.moves(skeleton):

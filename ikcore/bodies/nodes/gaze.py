@@ -140,7 +140,7 @@ class LookAtNode(Node):
         The start of the gaze of the head, in the space of the head.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     head: Joint
@@ -231,7 +231,7 @@ class LookAtNode(Node):
 
 @dataclass(frozen=True, eq=False)
 class AimNode(Node):
-    """Joints share a turn so that an axis of the last one, or of a joint that it carries, hits a target: Aim IK.
+    """Joints share a rotation so that an axis of the last one, or of a descendant, meets a target: Aim IK.
 
     Targets: `position`, a point in the world, and `pole`, a point towards which `pole_axis` rolls.
 
@@ -265,7 +265,7 @@ class AimNode(Node):
         Share of the half angle at which softening starts.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     joints: Sequence[Joint]

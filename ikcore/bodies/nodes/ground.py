@@ -31,8 +31,9 @@ Array = NDArray[Any]
 class GroundNode(Node):
     """Feet stand on the ground, and the pelvis moves so that legs reach: Grounder of Final IK, Power IK.
 
-    Every pose is placed alone, as the first frame of a `FootPlacer`; for motion take that. Targets, both optional:
-    `floor`, the height of the ground in the animation (default 0), and `velocity`, by which the body leans on slopes.
+    Every pose is placed independently, as the first frame of a `FootPlacer`. Use `FootPlacer` for motion. Targets, both
+    optional: `floor`, the height of the ground in the animation (default 0), and `velocity`, by which the body leans on
+    slopes.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class GroundNode(Node):
         Share of the slope by which it leans.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     ground: Ground

@@ -58,8 +58,8 @@ class LimbNode(Node):
         Share of the tip's world rotation in the pose that it keeps, where no target has a share.
 
     side : (3,) array_like, optional
-        The side of the middle joint, a direction in the world of the rest pose. Default: as the limb is bent at rest,
-        or by the hinge that limits its middle joint.
+        Bend direction of the middle joint in the world of the rest pose. Default: that of the rest pose, or of the
+        hinge that limits the middle joint.
 
     soften : float, default: 1
         Share of the reach at which softening starts, as in `two_bone`.
@@ -68,7 +68,7 @@ class LimbNode(Node):
         Greatest factor of the bones' lengths.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     tip: str | int
@@ -214,13 +214,13 @@ class LegNode(LimbNode):
         Share of the reach at which softening starts.
 
     soft_influence : float, default: 1
-        Share of that, 0 to 1.
+        Share of the softening, 0 to 1.
 
     min_bend : float, default: 0
         Smallest angle between the bones, in radians, 0 being straight.
 
     max_bend : float, default: pi
-        Largest one.
+        Largest angle between the bones.
 
     knee_follows_foot : float, default: 0
         Share of the foot's turn about the line from hip to foot that the knee makes too.

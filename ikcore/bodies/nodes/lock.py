@@ -40,7 +40,7 @@ class LockState(State):
 
 @dataclass(frozen=True, eq=False)
 class LockNode(NodeOverTime[LockState]):
-    """A foot stays where it is while it is in contact, and goes back to the animation smoothly: LockIK.
+    """A foot keeps its place while it is in contact, and then returns smoothly to the animation: LockIK.
 
     The target: `contact`, 0 to 1, a curve of every frame.
 
@@ -71,7 +71,7 @@ class LockNode(NodeOverTime[LockState]):
         Frames a second of a call.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     foot: str | int

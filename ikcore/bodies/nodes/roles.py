@@ -26,10 +26,10 @@ class HumanRoles:
     Parameters
     ----------
     pelvis : str
-        Carries spine and legs.
+        The joint above spine and legs.
 
     chest : str
-        Carries the arms and the neck.
+        The joint above the arms and the neck.
 
     head : str, optional
         The head.

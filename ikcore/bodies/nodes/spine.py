@@ -32,7 +32,7 @@ _HANDLE = 1 / 3  # of the distance between the ends of the curve, as for a strai
 
 @dataclass(frozen=True, eq=False)
 class SpineNode(Node):
-    """Pelvis and chest go to their places, and the joints between them bend.
+    """Pelvis and chest move to their targets, and the joints between them bend.
 
     Targets: `position` and `rotation` of the chest, `pelvis` and `pelvis_rotation`, all in world space. First the
     pelvis moves with all that it carries. Then the joints up to the chest share its turn evenly, and bend until
@@ -73,7 +73,7 @@ class SpineNode(Node):
         Largest number of iterations of FABRIK.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     chest: str | int

@@ -33,7 +33,7 @@ class SpringState(State):
 
 @dataclass(frozen=True, eq=False)
 class SpringNode(NodeOverTime[SpringState]):
-    """Joints swing after their animation, as hair, ears and bellies do: Spring Controller of Unreal.
+    """Joints follow their animation by springs, as hair and ears do: Spring Controller of Unreal.
 
     A damped spring pulls the tip of each joint to its place in the animation. The joint turns to it by the
     shortest arc. There are no targets.
@@ -65,7 +65,7 @@ class SpringNode(NodeOverTime[SpringState]):
         Frames a second of a call.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     joints: Sequence[str | int]

@@ -37,7 +37,7 @@ class Limb(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrunkNode(Node):
-    """Pelvis and spine bring shoulders, hips and neck so near to the targets of hands, feet and head that limbs reach.
+    """Pelvis and spine move shoulders, hips and neck until the limbs reach the targets of hands, feet and head.
 
     Targets, all optional: positions `left_hand`, `right_hand`, `left_foot`, `right_foot`, `head`. The root of a limb
     that reaches its target stays. Others are drawn to the nearest point from which the limb reaches, in rounds: FABRIK
@@ -61,7 +61,7 @@ class TrunkNode(Node):
         The pelvis only turns.
 
     influence : (...) array_like, default: 1
-        Share of the way to the solved pose, as in `Node`.
+        Blend between the input pose, 0, and the solved pose, 1, as in `Node`.
     """
 
     roles: HumanRoles | None = None
