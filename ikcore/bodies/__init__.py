@@ -12,7 +12,7 @@ from ikcore.bodies.many_legs import ManyLegsNode, many_legs
 from ikcore.bodies.momentum import Flight, Motion, flights, keep_momentum, motion_of
 from ikcore.bodies.quadruped import quadruped
 from ikcore.bodies.ranges import with_ranges
-from ikcore.bodies.ready import as_body
+from ikcore.bodies.ready import as_body, with_squat
 from ikcore.bodies.report import BodyReport, report
 from ikcore.bodies.segments import with_masses
 
@@ -51,6 +51,7 @@ __all__ = [
     "support_polygon",
     "with_masses",
     "with_ranges",
+    "with_squat",
 ]
 
 
