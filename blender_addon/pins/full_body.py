@@ -30,11 +30,14 @@ ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # The pose is a continuous function of the pins, beyond reach too, because no chain that stalls is perturbed, as
 # `full_body` does after 28 iterations. More sweeps come nearer, and bend limbs faster near their full length. A pin
 # that moves by 0.4 % of the height turns bones by less than 5 degrees there with 110 sweeps.
-# Balance has light goals, which come nearer slowly: it takes several calls.
 ONCE = {"sweeps": 110, "iterations": 28}
-FIRST, NEXT, CALLS = {"sweeps": 60, "iterations": 28}, {"iterations": 14}, 5
+# Balance takes several calls, without sweeps, which fold the spine. The first one moves the body by the mean height of
+# the pins, so that limbs bend to their preferred side: from straight knees a light goal does not bend them. Pins that
+# support no weight then reach, and at last give way, both slowly, because their weights are small.
+LOWER = {"sweeps": 0, "iterations": 0}
+REACH, YIELD = ({"sweeps": 0, "pre_pull": 0.0, "iterations": count} for count in (28, 14))
+CALLS = [(0.03, REACH)] * 3 + [(0.0025, YIELD)] * 4  # weights of pins that support none, and options
 LOCKED = 1e-4  # radians: largest rotation about locked axes that counts as rest
-GIVES_WAY = 0.0025  # weight of pins that support none, if balance is kept
 
 
 def ready(held, clip, sides):
@@ -71,13 +74,15 @@ def solve_pins(held, clip, places, skeleton, moving):
     -------
     ikcore.Clip, and a (frames, pins, 2) array of lengths and angles
     """
-    goals = _goals(held, clip, places)
-    options = {"goals": goals, "method": held.method, "moving": moving}
-    solve = functools.partial(_solve, skeleton, pose=clip.pose, **options)
-    if held.method == BALANCED:
-        solve = functools.partial(_in_calls, solve) if held.weights else functools.partial(solve, **ONCE)
-    elif held.method == "fabrik":
-        solve = functools.partial(_perturb_if_needed, solve)
+    solve = functools.partial(_solve, skeleton, method=held.method, moving=moving)
+    if held.weights:
+        solve = functools.partial(_in_balance, solve, held, places, clip)
+    else:
+        solve = functools.partial(solve, pose=clip.pose, goals=_goals(held, places))
+        if held.method == BALANCED:
+            solve = functools.partial(solve, **ONCE)
+        elif held.method == "fabrik":
+            solve = functools.partial(_perturb_if_needed, solve)
     pose, errors = _solve_or_refuse(solve, held.method)
     return bridge.library.Clip(clip.skeleton, pose, clip.fps, clip.loop, up=clip.up), errors[:, : len(held.pins)]
 
@@ -148,11 +153,14 @@ def _solve_or_refuse(solve, method):
     return pose, np.nan_to_num(errors)
 
 
-def _in_calls(solve):
-    """A solution after some calls, each from the pose of the one before."""
-    found = solve(**FIRST)
-    for _ in range(CALLS - 1):
-        found = solve(pose=found.pose, **NEXT)
+def _in_balance(solve, held, places, clip):
+    """A solution in balance after some calls, each from the pose of the one before."""
+    joints = [clip.skeleton.index(pin.bone) for pin in held.pins]
+    heights = places.copy()
+    heights[..., :2, 3] = clip.skeleton.forward(clip.pose).positions[:, joints, :2]
+    found = solve(pose=clip.pose, goals=_goals(held, heights), **LOWER)
+    for light, options in CALLS:
+        found = solve(pose=found.pose, goals=_goals(held, places, light), **options)
     return found
 
 
@@ -173,11 +181,11 @@ def _perturb_if_needed(solve):
     return pose, np.where(better, again.goal_errors, found.goal_errors)
 
 
-def _goals(held, clip, places):
-    """The goals of the pins. If balance is kept, pins that support no weight give way."""
+def _goals(held, places, light=1.0):
+    """The goals of the pins, and of balance if it is kept. `light` is the weight of pins that support none."""
     library, turned, goals = bridge.library, Parts.of(places).turned, []
     for n, pin in enumerate(held.pins):
-        weight = GIVES_WAY if held.weights and not pin.sole else 1.0
+        weight = 1.0 if pin.sole else light
         turn = turned[:, n] if pin.turned else None
         place = places[:, n, :3, 3]
         goals.append(library.Reach(pin.bone, place, turn, chain=pin.first, weight=weight, rotation_weight=weight))

@@ -1,7 +1,7 @@
 """Whole bodies: ready-made ones, masses and hinges for rigs, nodes, many legs, hands, capsules, balance and effort."""
 
 from ikcore.bodies import nodes
-from ikcore.bodies.as_body import as_body
+from ikcore.bodies.as_body import as_body, with_squat
 from ikcore.bodies.balance import MotionBalance, StaticBalance, balance, balance_in_motion, soles, support_polygon
 from ikcore.bodies.capsules import Capsules, SeparateNode, self_collisions
 from ikcore.bodies.effort import StaticEffort, effort
@@ -51,6 +51,7 @@ __all__ = [
     "support_polygon",
     "with_masses",
     "with_ranges",
+    "with_squat",
 ]
 
 

@@ -564,6 +564,36 @@ def test_knees_do_not_bend_backward(step, balance):
     assert knees.min() > -1e-3
 
 
+@pytest.mark.parametrize("rotation", [False, True])
+def test_a_hand_near_the_floor_bends_knees_in_balance(rotation):
+    armature = rigs.person()
+    targets = pinned(armature, "hand.L", "foot.L", "foot.R")
+    armature.ikcore_pins.pins["hand.L"].rotation = rotation
+    for name in ("foot.L", "foot.R"):
+        armature.ikcore_pins.pins[name].supports_weight = True
+    armature.ikcore_pins.balance = True
+    bpy.ops.ikcore.live_pins()
+    target, feet = targets["hand.L"], heads(armature, "foot.L", "foot.R")
+    corners = np.concatenate([feet, [bone.tail for bone in armature.pose.bones if bone.name[:4] in ("foot", "toes")]])
+    target.location = (0.2, -0.35, 0.7)
+    poses_after_update(armature)
+    _, turned = drag(armature, target, (0.0, 0.0, -0.007), 86)
+    assert turned.max() < 5.0
+    for height in (0.1, 0.2, 0.3):
+        target.location = (0.2, -0.35, height)
+        np.testing.assert_allclose(heads(armature, "hand.L")[0], target.location, atol=1e-3)
+        np.testing.assert_allclose(heads(armature, "foot.L", "foot.R"), feet, atol=1e-4)
+        assert ((weight(armature) > corners.min(axis=0) - 0.06) & (weight(armature) < corners.max(axis=0) + 0.06))[
+            :2
+        ].all()
+        bones = armature.pose.bones
+        angles = [bones[upper].vector.angle(bones[lower].vector) for upper, lower, _ in TRIPLES]
+        assert np.degrees(angles).min() > 40.0
+        assert bends(armature).min() > 0.0
+        assert bones["spine"].vector.angle(bones["chest"].vector) < np.pi / 3.0, "the spine folds"
+        assert bones["hips"].head.y > feet[:, 1].min() - 0.1, "the pelvis stays over the feet"
+
+
 @pytest.mark.parametrize(
     ("step", "start"), [((1.0, 0.0, 0.0), 0.0), ((0.6, 0.0, -0.3), 0.0), ((-0.3, -0.9, -0.5), 0.8)]
 )

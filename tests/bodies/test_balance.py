@@ -411,3 +411,46 @@ def test_the_report_has_centimetres_of_any_unit_and_items_of_batches() -> None:
 def test_what_makes_no_sense_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# ---- a squat in balance
+
+
+@pytest.mark.parametrize("aside", [-0.2, -0.1])
+@pytest.mark.parametrize("ahead", [0.25, 0.3])
+def test_a_low_hand_bends_knees_in_balance(aside: float, ahead: float) -> None:
+    """Down to 0.1 m over the ground, in steps of 7 mm."""
+    person = ik.bodies.with_squat(PERSON)
+    rest, heights = person.forward(person.rest).positions, np.arange(0.7, 0.1, -0.007)
+    cup = np.stack(np.broadcast_arrays(aside, heights, ahead), axis=-1)
+    ankles = [person.index(f"{side} ankle") for side in ("left", "right")]
+    goals: list[ik.Goal] = [ik.Reach(ankle, rest[ankle], rotation=[1, 0, 0, 0]) for ankle in ankles]
+    corners = ik.bodies.support_polygon(ik.bodies.balance(person, person.rest, SOLES).points)
+    goals += [ik.Reach("right wrist", cup), *ik.Inside.polygon(corners, up=[0, 1, 0], distance=0.02)]
+    pose = ik.Pose(np.tile(person.rest.rotations, (len(heights), 1, 1)))
+    found = ik.solvers.full_body(person, pose, goals, sweeps=300).pose
+    world, low = person.forward(found), heights <= 0.3
+    assert np.linalg.norm(world.positions[:, person.index("right wrist")] - cup, axis=-1).max() < 1e-3
+    assert np.linalg.norm(world.positions[:, ankles] - rest[ankles], axis=-1).max() < 1e-4
+    assert ik.bodies.balance(person, found, SOLES).margin.min() > 0.019
+    turned = np.abs(np.sum(world.rotations[1:] * world.rotations[:-1], axis=-1))
+    assert np.degrees(2 * np.arccos(turned.min())) < 5.0
+    for side in ("left", "right"):
+        hip, knee, ankle = (world.positions[low, person.index(f"{side} {joint}")] for joint in ("hip", "knee", "ankle"))
+        thigh, shank = knee - hip, ankle - knee
+        cosine = np.sum(thigh * shank, axis=-1) / np.linalg.norm(thigh, axis=-1) / np.linalg.norm(shank, axis=-1)
+        assert np.degrees(np.arccos(cosine)).min() > 40.0
+        assert (knee - (hip + ankle) / 2)[:, 2].min() > 0.0  # forward
+    assert world.positions[low, 0, 2].max() < 0.0, "the pelvis goes back"
+
+
+def test_with_squat_refuses_knees_that_are_no_hinges() -> None:
+    rig = ik.samples.walk().clip.skeleton
+    with pytest.raises(ValueError, match="expected a hinge at 'LeftLeg'"):
+        ik.bodies.with_squat(rig)
+    with pytest.raises(ValueError, match="stiffness: expected a number from 0 to 1, got 2"):
+        ik.bodies.with_squat(PERSON, stiffness=2)
+    ranged = ik.bodies.with_squat(ik.bodies.with_ranges(rig))
+    knee = ranged.index("LeftLeg")
+    bent = ik.rotations.multiply(ik.rotations.conjugate(ranged.rest.rotations[knee]), ranged.preferred.rotations[knee])
+    assert_allclose(np.degrees(ik.rotations.to_axis_angle(bent)[1]), 135, atol=1e-6)
