@@ -16,13 +16,14 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene, in_rounds
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.thresholds import DEEP, EDGE, HIGH, MOMENT, SOLE, THICK, TRACE, WHILE
+from ikcore.feet.thresholds import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Hits
 
 if TYPE_CHECKING:
     from ikcore.bake.paths import FootPath
 
+RISE_TIME = 0.075  # s: faster rises and falls of the pelvis, and of feet over obstacles, are smoothed
 _HARDEST = 30.0  # m/s^2 for a leg of 0.87 m: largest acceleration of a foot that rises over an obstacle
 
 Need = tuple[Array, Mask]  # extra height that a foot needs, (frames,), and the frames in which it may rise
@@ -78,7 +79,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
     """How much higher a foot goes.
 
     More than one frame on the ground ends the beam, so each swing is a curve of its own. Obstacles that are nearer to
-    each other than `MOMENT` are passed at once.
+    each other than `RISE_TIME` are passed at once.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
     own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
     lower, upper = np.zeros(shape), np.full(shape, np.inf)
     lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
-    return spline(0.0, fps=fps, pull=0.0, tension=1 / MOMENT**2, lower=lower, upper=upper)[own]
+    return spline(0.0, fps=fps, pull=0.0, tension=1 / RISE_TIME**2, lower=lower, upper=upper)[own]
 
 
 def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:

@@ -84,7 +84,7 @@ class Steps:
     """The footholds of a foot in order."""
 
     foot: Foot  # the foot in the source
-    # footholds of stances, and those passed before the first stance and after the last
+    # rotate with the footholds of stances, and those passed before the first stance and after the last
     holds: list[Foothold]
     passed: list[Foothold]
     copied: Mask  # (frames,): frames in which the foot stays unchanged
@@ -93,10 +93,8 @@ class Steps:
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. A loop has three rounds; its obstacles are those of the second."""
     planted = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
-    source = np.stack([each.foot.motion.reference for each in steps])
-    _release(steps, planted, source, scene)
-    _swing(steps, planted, source, scene)
-    del source  # needs much memory for a long clip
+    _release(steps, planted, scene)
+    _swing(steps, planted, scene)
     plain, stands = planted.shift[..., scene.axis].copy(), _stands(steps, planted.lies.shape, scene)
     paths = [
         FootPath(steps[at].foot.motion, *each)
@@ -151,14 +149,14 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
 # --- in swing --------------------------------------------------------------------------------------------------------
 
 
-def _release(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
+def _release(steps: list[Steps], planted: Planted, scene: Scene) -> None:
     """Blend displacements of feet and toe rotations of stances smoothly through swings.
 
     They fade to 0 towards an end of the clip that comes before the blend ends.
     """
-    count, laid = len(steps), _laid(steps, planted)
-    values, pinned = np.zeros((2 * count, *source.shape[1:])), np.zeros((2 * count, *source.shape[1:]), bool)
-    _offsets(steps, planted, source, scene, values[:count], pinned[:count])
+    count, laid, shape = len(steps), _laid(steps, planted), (2 * len(steps), *planted.shift.shape[1:])
+    values, pinned = np.zeros(shape), np.zeros(shape, bool)
+    _offsets(steps, planted, scene, values[:count], pinned[:count])
     values[count:], pinned[count:] = quaternions.log(planted.toes), laid
     free = [at for at in range(len(values)) if values[at].any() and not pinned[at].all()]
     whole = free and len(list(blocks(values.shape[1]))) == 1  # one by one for a long clip, to save memory
@@ -178,15 +176,20 @@ def _rows(stances: list[Stance], frames: int) -> Rows:
     return Rows([(each.leg * frames + each.start, each.leg * frames + each.stop) for each in stances])
 
 
-def _offsets(steps: list[Steps], planted: Planted, source: Array, scene: Scene, moved: Array, pinned: Mask) -> None:
-    """Write displacements of feet in stances, apart from those by the ground, and the frames that fix them.
+def _source(steps: list[Steps]) -> Array:
+    """The reference points of feet in the source, (feet, frames, 3)."""
+    return np.stack([each.foot.motion.reference for each in steps])
+
+
+def _offsets(steps: list[Steps], planted: Planted, scene: Scene, moved: Array, pinned: Mask) -> None:
+    """Write offsets of feet by their stances, apart from those by the ground, and the frames that fix them.
 
     A swing that the end of the clip soon cuts keeps its displacement along the ground instead of hurrying back.
     """
-    frames = source.shape[1]
+    frames = moved.shape[1]
     if holds := [hold for each in steps for hold in each.holds]:
         rows = _rows([hold.stance for hold in holds], frames)
-        shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, source))
+        shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, _source(steps)))
         shift[:, scene.axis] -= _followed(holds, rows.of, there, scene.level(shift), scene)
         moved.reshape(-1, 3)[rows.frames], pinned.reshape(-1, 3)[rows.frames] = shift, True
     along = np.arange(3) != scene.axis
@@ -244,17 +247,17 @@ def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, mo
     return np.asarray(lifts[of] + dot(source + moved - place, ground) - dot(source - place, floor))
 
 
-def _swing(steps: list[Steps], planted: Planted, source: Array, scene: Scene) -> None:
+def _swing(steps: list[Steps], planted: Planted, scene: Scene) -> None:
     """Write the swings of all paths, without obstacles: from the plane that a foot leaves to the next one.
 
     A foot follows a passed plane in one frame only, and no plane before the first one and after the last.
     """
-    frames, passed, gaps = source.shape[1], [hold for each in steps for hold in each.passed], list[Gap]()
+    frames, passed, gaps = planted.shift.shape[1], [hold for each in steps for hold in each.passed], list[Gap]()
     for each in steps:
         planes = [*((hold, True) for hold in each.holds), *((hold, False) for hold in each.passed)]
         planes.sort(key=lambda plane: plane[0].stance.middle)
         gaps += [gap for gap in pairwise(planes) if gap[0][0].stance.stop < gap[1][0].stance.start]
-    shift, turn, source = planted.shift.reshape(-1, 3), planted.turn.reshape(-1, 4), source.reshape(-1, 3)
+    shift, turn, source = planted.shift.reshape(-1, 3), planted.turn.reshape(-1, 4), _source(steps).reshape(-1, 3)
     own = _rows([hold.stance for hold in passed], frames).frames
     for at, hold in zip(own.tolist(), passed, strict=True):
         turn[at] = quaternions.shortest_arc(hold.floor, hold.normal)

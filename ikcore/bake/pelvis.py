@@ -10,6 +10,7 @@ import numpy as np
 from ikcore import _core
 from ikcore._arrays import mean_in_order, size
 from ikcore.bake import quaternions
+from ikcore.bake.clearance import RISE_TIME
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, in_rounds, tangent
@@ -223,6 +224,7 @@ def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
     """
     bend, source, added = _bends(legs, rise, scene)
     least = np.minimum(source + smooth(added.T, MOMENT, scene.fps).T - _LESS_BEND, _SOFT_BEND)
+    del source, added  # of a long clip they take much memory
     most = _until(legs, legs.ankle - legs.over, legs.size * np.sqrt(1 - least * least), 1.0)
     return np.where((bend < least) & (legs.stands > 0), most, np.inf)
 
@@ -261,7 +263,7 @@ def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
 
 def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
     """The smooth curve near the wanted one, by a share, within bounds."""
-    return spline(wanted, fps=scene.fps, pull=share / MOMENT**4, lower=bounds[0], upper=bounds[1], start=start)
+    return spline(wanted, fps=scene.fps, pull=share / RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- sideways ---------------------------------------------------------------------------------------------------------
