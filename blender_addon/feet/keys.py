@@ -171,7 +171,7 @@ def _axes(bone, reading, clip):
 
 def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
     """The keys of the body, and the clip with its feet in place under the resulting body motion."""
-    inside, held = slice(*job.part), bridge.library.bake.Held(baked.clip, baked.feet, pelvis)
+    inside, held = slice(*job.part), bridge.library.bake.LockedFeet(baked.clip, baked.feet, pelvis)
 
     def departure(numbers):
         shifts, turns = limb.bone_transforms(numbers)
@@ -187,7 +187,7 @@ def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
         return np.max([key_reduction.size(shift), knees / BODY, feet / (BODY * PLANTED)], axis=0)[inside] / tolerance
 
     keys = key_reduction.reduce_keys(limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
-    return keys, held.carried(*departure(key_reduction.playback(limb.numbers, *keys)))
+    return keys, held.with_pelvis(*departure(key_reduction.playback(limb.numbers, *keys)))
 
 
 def _leg(job, baked, clip, leg, limb, tolerance, cycle, progress):

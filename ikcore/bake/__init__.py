@@ -1,7 +1,7 @@
 """Feet on the ground: `bake_feet` and what can be chosen about it."""
 
 from ikcore.bake.bake import Baked, bake_feet
-from ikcore.bake.locked_feet import Held
+from ikcore.bake.locked_feet import LockedFeet
 from ikcore.bake.settings import BakeSettings
 
-__all__ = ["BakeSettings", "Baked", "Held", "bake_feet"]
+__all__ = ["BakeSettings", "Baked", "LockedFeet", "bake_feet"]

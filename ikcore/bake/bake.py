@@ -11,19 +11,19 @@ import numpy as np
 
 from ikcore._arrays import plain
 from ikcore.bake import loops, notes, partial, quaternions
-from ikcore.bake.legs import Bent, pointed, reached
+from ikcore.bake.legs import SolvedLeg, point_knee, solve_leg
 from ikcore.bake.motion import legs_of, place_of
 from ikcore.bake.paths import FootPath
 from ikcore.bake.pelvis import Body
-from ikcore.bake.plan import LegPlan, Plan, Progress, planned, start_of
+from ikcore.bake.plan import LegPlan, Plan, Progress, make_plan, start_of
 from ikcore.bake.provenance import origin_of
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.source import SourceFloor, checked
-from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
+from ikcore.bake.source import SourceFloor, check_source_floor
+from ikcore.bake.write import Move, Turn, bend, join_moves, moves_of, moves_with_body, tilt_of, turns_of, write_pose
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
-from ikcore.contacts.earlier_bake import Known, known_of
+from ikcore.contacts.earlier_bake import EarlierStances, earlier_stances_of
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg_measures import Measured, before_and_after
@@ -179,26 +179,26 @@ def bake_feet(
     """
     say = progress or (lambda share: None)
     _check(clip, ground, feet, contacts, frames, settings, earlier)
-    checked(source_floor)
+    check_source_floor(source_floor)
     frames = None if frames is None else (int(frames[0]), int(frames[1]))
     settings = settings or BakeSettings()
-    known = known_of(clip, ground, settings._values, contacts)
+    known = earlier_stances_of(clip, ground, settings._values, contacts)
     if known is not None and known.whole and earlier in (None, clip):
-        return _unchanged(clip, ground, known, feet, contacts)
+        return _unchanged_result(clip, ground, known, feet, contacts)
     start = start_of(clip, ground, feet, contacts, settings, workers, say, source_floor, known)
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
-    plan = planned(start, part, pelvis, say)
+    plan = make_plan(start, part, pelvis, say)
     say(0.7)
-    turned, moves, short = _turned(start.clip, plan, start.scene)
+    turned, moves, short = _solve_legs(start.clip, plan, start.scene)
     say(0.9)
-    moves, shift = taken(start.clip, plan.pelvis, plan.body, moves), plan.body.shift
+    moves, shift = moves_with_body(start.clip, plan.pelvis, plan.body, moves), plan.body.shift
     plan = plan if plan.feet is None else plan.without_paths()
-    baked = written(start.clip, plan.pelvis, shift, turned, moves)
-    baked = loops.closed(baked, clip) if clip.loop else baked
+    baked = write_pose(start.clip, plan.pelvis, shift, turned, moves)
+    baked = loops.close_loop(baked, clip) if clip.loop else baked
     rise = shift[:, start.scene.axis].copy()
     del turned, moves, shift
     if not part.whole:
-        baked, short = partial.changed(part, baked, plan.legs, plan.held)
+        baked, short = partial.blend_part(part, baked, plan.legs, plan.held)
         rise = (place_of(baked, plan.pelvis) - plan.body.pivot)[:, start.scene.axis]
     say(1.0)
     changed = [MeasuredLeg(each.leg, each.size) for each in start.motions if each.leg.name in part.legs]
@@ -209,7 +209,9 @@ def bake_feet(
     return Baked(baked, clip, ground, start.feet, start.contacts, rise, short, stances, said, start.in_place)
 
 
-def _unchanged(clip: Clip, ground: Ground, known: Known, feet: Feet | None, contacts: Contacts | None) -> Baked:
+def _unchanged_result(
+    clip: Clip, ground: Ground, known: EarlierStances, feet: Feet | None, contacts: Contacts | None
+) -> Baked:
     """The result of a clip that is unchanged: an earlier bake on this ground has planted all of its feet."""
     feet = known.feet(Feet.detect(clip.skeleton, clip=clip)) if feet is None else feet
     contacts = known.contacts(clip.fps) if contacts is None else contacts
@@ -266,7 +268,7 @@ def _check(
         raise ValueError("earlier: expected what was baked of this clip, got one of other joints, frames or axes")
 
 
-def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:
+def _solve_legs(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:
     """World rotations of all joints, displacements of feet without legs, and the shortfall of each leg."""
     short = {leg.path.motion.leg.name: np.empty(len(clip)) for leg in plan.legs}
     moves: list[list[Move]] = []
@@ -279,18 +281,18 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
             motion = leg.path.motion.part(frames) if here is None else here[at]
             motion.size = leg.path.motion.size
             path = leg.path.part(motion, frames)
-            bent, short[motion.leg.name][frames] = _bent(leg, path, frames, plan.body.part(frames), scene)
+            bent, short[motion.leg.name][frames] = _solve_leg(leg, path, frames, plan.body.part(frames), scene)
             turns.append(turns_of(motion, bent.deltas, path.turn, leg.toes[frames]))
             moves[-1] += moves_of(motion, bent.chain[:, -1])
         bend(clip, frames, turned[frames], plan.pelvis, None if tilt is None else tilt[frames], turns)
-    return turned, joined(moves), short
+    return turned, join_moves(moves), short
 
 
-def _bent(plan: LegPlan, path: FootPath, frames: slice, body: Body, scene: Scene) -> tuple[Bent, Array]:
+def _solve_leg(plan: LegPlan, path: FootPath, frames: slice, body: Body, scene: Scene) -> tuple[SolvedLeg, Array]:
     """A leg solved from its hip under the moved body to its foot path, and its shortfall."""
     motion = path.motion
-    leg, short = reached(motion, plan.hinges, body, path.ankle, plan.reach[frames], plan.nearer[frames])
+    leg, short = solve_leg(motion, plan.hinges, body, path.ankle, plan.reach[frames], plan.nearer[frames])
     if motion.pole is not None and len(plan.hinges):
         hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), plan.hinges[0])
-        leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hinge), scene.settings.weight))
+        leg = point_knee(leg, hinge, body.new_positions(motion.pole), np.full(len(hinge), scene.settings.weight))
     return leg, short

@@ -13,7 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake.floors import height_of
 from ikcore.bake.foot import Foot
 from ikcore.bake.motion import ROUNDING
-from ikcore.bake.scene import Array, Mask, Scene, in_rounds
+from ikcore.bake.scene import Array, Mask, Scene, repeat_second_round
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.thresholds import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
@@ -42,17 +42,17 @@ def clearance_of(
     Swings in `still`, between two unchanged stances, stay unchanged within the plant tolerance.
     """
     count, scene, scale = len(path.shift), foot.scene, path.motion.scale
-    near = _nearer(swings, count, scene.fps)
+    near = _time_to_stance(swings, count, scene.fps)
     among = near > 0
     if rounds:  # the second of the three rounds of a loop
         among = np.arange(count) // ((count - 1) // 3) == 1
     if not among.any():
         return np.zeros(count), near > 0
     needed = _deficit(foot, path, among)
-    needed = in_rounds(needed) if rounds else needed
+    needed = repeat_second_round(needed) if rounds else needed
     possible = 0.5 * _HARDEST * scale * near * near
     if scene.on_ground:
-        possible = np.maximum(possible - _risen(path, swings, scene), 0)
+        possible = np.maximum(possible - _own_rise(path, swings, scene), 0)
     needed[copied] = 0
     needed = np.minimum(np.fmax(needed, 0), possible)
     for start, stop in still:
@@ -61,7 +61,7 @@ def clearance_of(
     return needed, near > 0
 
 
-def lifted(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> list[FootPath]:
+def lift_over_obstacles(paths: Sequence[FootPath], needs: Sequence[Need], scene: Scene) -> list[FootPath]:
     """Foot paths over obstacles: in each swing a thin beam under tension is laid over the needed heights."""
     some = [at for at, (needed, _) in enumerate(needs) if needed.any()]
     if not some:
@@ -97,7 +97,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
     return spline(0.0, fps=fps, pull=0.0, tension=1 / RISE_TIME**2, lower=lower, upper=upper)[own]
 
 
-def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
+def _time_to_stance(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
     """Time in seconds from each frame to the nearer end of its swing; a swing cut by the clip continues for a while."""
     near = np.zeros(frames)
     for start, stop in swings:
@@ -108,7 +108,7 @@ def _nearer(swings: list[tuple[int, int]], frames: int, fps: float) -> Array:
     return near
 
 
-def _risen(path: FootPath, swings: list[tuple[int, int]], scene: Scene) -> Array:
+def _own_rise(path: FootPath, swings: list[tuple[int, int]], scene: Scene) -> Array:
     """Height of a foot above the lower of the two footholds of its swing, which it rises without obstacles, too."""
     height = (path.motion.reference + path.shift)[:, scene.axis]
     risen = np.zeros(len(height))
@@ -141,7 +141,7 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     scale, clear = motion.scale, scene.settings.clearance * motion.scale
     points = path.soles(names, frames)
     origin = (motion.reference[frames] + path.shift[frames])[:, np.newaxis]
-    look = _level if height_of(scene.ground) is not None else _made_here if scene.on_ground else _swept
+    look = _level if height_of(scene.ground) is not None else _on_own_ground if scene.on_ground else _sweep
     points, heights = look(foot, points, origin, frames)
     above = foot.above(frames)
     high = np.maximum(
@@ -159,14 +159,14 @@ def _level(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
     return points, np.full(points.shape[:-1], height_of(foot.scene.ground))
 
 
-def _made_here(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+def _on_own_ground(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
     """The points and the ground below them that their source was made for, except where only an edge is touched."""
-    inner = _away(points, origin, np.full(points.shape[1], -SOLE * foot.motion.scale), foot.scene)
+    inner = _push_away(points, origin, np.full(points.shape[1], -SOLE * foot.motion.scale), foot.scene)
     ground = foot.scene.ground.still(frames)
     return points, np.fmin(*(_under(ground, at, foot) for at in (points, inner)))
 
 
-def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+def _sweep(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
     """The points, kept off risers, and the ground that they pass between two frames, which counts in both.
 
     At a step its upper side counts in the frame before. Exception: the first of two frames, if the point itself, not
@@ -174,14 +174,14 @@ def _swept(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
     """
     names, scale, scene = list(foot.motion.soles), foot.motion.scale, foot.scene
     margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in names])
-    kept = _away(points, origin, margin, scene)
+    kept = _push_away(points, origin, margin, scene)
     ground, way = scene.ground.still(frames), kept[1:] - kept[:-1]
     start = kept[:-1] + ROUNDING * scale * scene.up  # a surface that is only touched is not passed through
     met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
     reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
     later = met.hit & (dot(reached, way) > dot(way, way))
     heights = _risers(_under(ground, kept, foot), later, THICK * scale)
-    return kept, _between(foot, heights, way, met, later, frames)
+    return kept, _raise_to_passed(foot, heights, way, met, later, frames)
 
 
 def _risers(heights: Array, later: Mask, riser: float) -> Array:
@@ -195,7 +195,7 @@ def _risers(heights: Array, later: Mask, riser: float) -> Array:
         return np.where(share >= 1, most, np.where(share > 0, heights + share * (most - heights), heights))
 
 
-def _away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
+def _push_away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
     """Points (frames, n, 3) moved horizontally away from the foot's reference point, or towards it if negative."""
     arm = scene.level(points - origin)
     return np.asarray(points + arm * (by / np.maximum(size(arm), np.maximum(np.abs(by), 1e-300)))[..., np.newaxis])
@@ -207,7 +207,7 @@ def _under(ground: Ground, points: Array, foot: Foot) -> Array:
     return ground._heights(there, HIGH * scale, DEEP * scale, foot.scene.workers)
 
 
-def _between(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:
+def _raise_to_passed(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:
     """Heights raised to the upper side of surfaces that points pass through between two frames."""
     at, points = np.nonzero(met.hit)
     if not len(at):

@@ -76,7 +76,7 @@ def _floor(motion: LegMotion, known: dict[str, Mask], contacts: Contacts, ground
         nearest = (
             point if point in known else "ball" if "ball" in known else "heel"
         )  # the nearest point that has contacts
-        below = _below(motion, contacts, ground, point, nearest)
+        below = _floor_below(motion, contacts, ground, point, nearest)
         floor.thick[point] = median((at[:, scene.axis] - below)[flat if lies else known[nearest]])
         floor.stood[:, number] = below + floor.thick[point]
     return floor
@@ -107,16 +107,16 @@ def height_of(ground: Ground) -> float | None:
     return part.body.height + shift if isinstance(part.body, Plane) else None
 
 
-def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: str, nearest: str) -> Array:
+def _floor_below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: str, nearest: str) -> Array:
     """The height of the floor under a point, from the contacts of the nearest point that has some."""
     name = motion.leg.name
     if ground is None:
         return contacts.ground[name, nearest]
     found = ground.at(motion.soles[point], above=NEAR * motion.scale, below=DEEP * motion.scale).height
-    return _filled(np.where(np.isfinite(found), found, contacts.ground[name, nearest]))
+    return _fill_gaps(np.where(np.isfinite(found), found, contacts.ground[name, nearest]))
 
 
-def _filled(heights: Array) -> Array:
+def _fill_gaps(heights: Array) -> Array:
     """The heights with unknown values replaced by the last known one, or by the next if there is none."""
     known = np.flatnonzero(np.isfinite(heights))
     if not len(known):

@@ -59,7 +59,7 @@ class Foot:
 
     def over(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """Horizontal position of a point of the sole. An in-place clip is measured as if it travelled."""
-        return self.scene.gone(self.motion.soles[point][frames], frames)
+        return self.scene.horizontal_positions(self.motion.soles[point][frames], frames)
 
     @property
     def ends(self) -> tuple[str, str | None] | None:
@@ -137,17 +137,17 @@ class StanceTrack:
         self._wide = max(map(len, self.names))
         own = [self.rows.frames[self.of_foot(leg)] for leg in range(len(feet))]
         points = [foot.motion.points.take(frames, axis=0) for foot, frames in zip(feet, own, strict=True)]
-        self.points = np.concatenate(list(map(self._padded, points)))
+        self.points = np.concatenate(list(map(self._pad, points)))
         stood = [foot.floor.stood[frames] for foot, frames in zip(feet, own, strict=True)]
         rise = self.each(np.array([each.rise for each in stances]))
-        self.heights = self.points[..., self.scene.axis] - np.concatenate(list(map(self._padded, stood)))
+        self.heights = self.points[..., self.scene.axis] - np.concatenate(list(map(self._pad, stood)))
         self.heights -= rise[:, np.newaxis]
 
     def each(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of stances repeated for each of their frames."""
         return values.take(self.rows.of, axis=0)  # several times as fast as an index, here and below
 
-    def gathered(self, values: list[Array]) -> Array:
+    def gather(self, values: list[Array]) -> Array:
         """The rows of arrays (frames, ...), one array for each foot."""
         parts = [each.take(self.rows.frames[self.of_foot(leg)], axis=0) for leg, each in enumerate(values)]
         return np.concatenate(parts)
@@ -156,7 +156,7 @@ class StanceTrack:
         """The rows of a foot."""
         return slice(*self._edges[leg : leg + 2])
 
-    def _padded(self, values: Array) -> Array:
+    def _pad(self, values: Array) -> Array:
         """Values (frames, points) padded to the largest number of points of a foot."""
         more = self._wide - values.shape[1]
         return np.pad(values, [(0, 0), (0, more), *[(0, 0)] * (values.ndim - 2)]) if more else values
@@ -166,7 +166,7 @@ class StanceTrack:
         rows = [[value(foot, name) for name in names] for foot, names in zip(self.feet, self.names, strict=True)]
         return np.array([row + [default] * (self._wide - len(row)) for row in rows])
 
-    def placed(self, point: Rowed, rows: Rowed) -> Array:
+    def positions(self, point: Rowed, rows: Rowed) -> Array:
         """Positions of points, one for each row."""
         return self.points.reshape(-1, 3).take(rows * self._wide + point, axis=0)
 

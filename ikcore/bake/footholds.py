@@ -14,7 +14,7 @@ from ikcore.bake.floors import height_of
 from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
-from ikcore.bake.stances import passing
+from ikcore.bake.stances import passing_stance
 from ikcore.feet.thresholds import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
 from ikcore.feet.time_series import spread
 from ikcore.grounds.ground import Ground
@@ -57,14 +57,14 @@ class Footing:
     def place(self, stance: Stance) -> Foothold:
         """The foothold of a stance."""
         ground, sole, scene = self.scene.ground.still(stance.middle), self.soles[stance.leg], self.scene
-        points, ahead, aside = *self._tread(stance), np.zeros(3)
+        points, ahead, aside = *self._sole_points(stance), np.zeros(3)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
-        found = self._at(ground, points, sole.scale, flown)
+        found = self._reachable_ground(ground, points, sole.scale, flown)
         if self.walls and not (scene.on_ground and stance.planted):
             aside = self._off_edge(ground, sole, points, found)
             if aside.any():
                 points = points + aside
-                found = self._at(ground, points, sole.scale, flown)
+                found = self._reachable_ground(ground, points, sole.scale, flown)
         return self._rest(stance, points, ahead, aside, found)
 
     def pass_over(self, stance: Stance) -> Foothold:
@@ -74,8 +74,8 @@ class Footing:
         which its clip was made keeps its distance from it.
         """
         sole, foot, lift = self.soles[stance.leg], self.feet[stance.leg], self.lift
-        points, ahead = self._tread(stance)
-        found = self._at(self.scene.ground.still(stance.middle), points, sole.scale, flown=False)
+        points, ahead = self._sole_points(stance)
+        found = self._reachable_ground(self.scene.ground.still(stance.middle), points, sole.scale, flown=False)
         hold = self._rest(stance, points, ahead, np.zeros(3), found)
         if not self.scene.on_ground and hold.part >= 0:
             lift = self._passing_lift(foot, stance.middle, points, found, hold)
@@ -92,7 +92,7 @@ class Footing:
         if hold.part >= 0 and (part := self.scene.ground.parts[hold.part]).moves:
             self.last = part.still(frame).world(part.still(hold.stance.middle).local(self.last))
 
-    def _tread(self, stance: Stance) -> tuple[Array, Array | None]:
+    def _sole_points(self, stance: Stance) -> tuple[Array, Array | None]:
         """Points of the sole on the source's floor, samples between them, and the foot's direction if any."""
         foot, sole, axis, middle = self.feet[stance.leg], self.soles[stance.leg], self.scene.axis, stance.middle
         points = mean(foot.motion.points.take(stance.flat, axis=0))
@@ -117,7 +117,7 @@ class Footing:
         rested = _core.rest(points, main, under, ahead, (scene.axis, *sole.rests), limits)
         place = points[main].copy()
         if rested is None:
-            return self._held(stance, place, aside, self.lift, scene.up, scene.up, -1)
+            return self._foothold(stance, place, aside, self.lift, scene.up, scene.up, -1)
         normal, lift, part, high = rested
         own = float(found.height[main] - place[scene.axis])
         if abs(own - lift) <= TRACE / 10 * sole.scale:  # the plane is practically the ground under the pivot: use that
@@ -125,10 +125,10 @@ class Footing:
         self.last = points[0].copy()
         self.last[scene.axis] = high
         if scene.on_ground:
-            return self._held(stance, place, aside, -stance.rise, normal, normal, part)
-        return self._held(stance, place, aside, lift, normal, scene.up, part)
+            return self._foothold(stance, place, aside, -stance.rise, normal, normal, part)
+        return self._foothold(stance, place, aside, lift, normal, scene.up, part)
 
-    def _held(
+    def _foothold(
         self, stance: Stance, place: Array, aside: Array, lift: float, normal: Array, floor: Array, part: int
     ) -> Foothold:
         """A foothold. A planted foot within the plant tolerance of it is left unchanged."""
@@ -148,10 +148,10 @@ class Footing:
         under = found.points[: len(names), axis] - hold.place[axis] - plane
         return float(np.fmax.reduce(under))
 
-    def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
+    def _reachable_ground(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
         """The ground within a step of the last foothold, or within a jump; any ground for the first foothold."""
         if self.last is None:
-            points = self._on_top(ground, points, scale)
+            points = self._raise_above_floors(ground, points, scale)
             windows = [(HIGH * scale, HIGH * scale), (HIGH * scale, np.inf), (FAR * scale, 0.0)]
             every = (ground.at(points, above=above, below=below) for above, below in windows)
             found = next((found for found in every if found.hit.any()), None)
@@ -164,7 +164,7 @@ class Footing:
         step, window, same = STEP * scale, (HIGH * scale, HIGH * scale), ROUNDING * scale
         return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
 
-    def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
+    def _raise_above_floors(self, ground: Ground, points: Array, scale: float) -> Array:
         """The points raised above floors that leave no room to stand below them."""
         up, points = self.scene.up, points.copy()
         while not self.scene.on_ground:
@@ -232,7 +232,7 @@ class _Sole:
 # --- before the first stance and after the last one ------------------------------------------------------------------
 
 
-def passed_by(leg: int, footing: Footing, mine: list[Foothold], every: list[Foothold]) -> list[Foothold]:
+def passing_footholds(leg: int, footing: Footing, mine: list[Foothold], every: list[Foothold]) -> list[Foothold]:
     """Footholds of one frame in which a foot passes over ground and keeps its own height above it.
 
     They are in the first and the last frame of the clip, if the foot does not stand there. Others are between these and
@@ -245,17 +245,19 @@ def passed_by(leg: int, footing: Footing, mine: list[Foothold], every: list[Foot
     first, last = (mine[0], mine[-1]) if mine else (every[0], every[0])
     before, after = (first.stance.start, last.stance.stop) if mine else (first.stance.middle, first.stance.middle)
     end, found = len(foot.motion.chain) - 1, list[Foothold]()
-    low = _low(foot, fps)
-    backwards = (end - frame for frame in _down([end - frame for frame in reversed(low)], end + 1 - before, end, fps))
-    for hold, frames in ((first, backwards), (last, _down(low, after, end, fps))):
+    low = _low_frames(foot, fps)
+    backwards = (
+        end - frame for frame in _landing_frames([end - frame for frame in reversed(low)], end + 1 - before, end, fps)
+    )
+    for hold, frames in ((first, backwards), (last, _landing_frames(low, after, end, fps))):
         for number, frame in enumerate(frames):
             if number == 0:
                 footing.go_on_from(hold, frame)
-            found.append(footing.pass_over(passing(leg, foot, frame)))
+            found.append(footing.pass_over(passing_stance(leg, foot, frame)))
     return sorted(found, key=lambda hold: hold.stance.start)
 
 
-def _low(foot: Foot, fps: float) -> list[int]:
+def _low_frames(foot: Foot, fps: float) -> list[int]:
     """Frames in which the lowest point of a sole is near the source's floor, and lowest among the frames around."""
     above = foot.lowest
     lowest = (above <= -spread(-above, WHILE / 2, fps)) & (above < LOW * foot.motion.scale)
@@ -263,7 +265,7 @@ def _low(foot: Foot, fps: float) -> list[int]:
     return found
 
 
-def _down(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
+def _landing_frames(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
     """Frames in which a foot comes down, with a minimum distance between them, and the end."""
     apart, at = WHILE * fps, start - 1
     if start > end:

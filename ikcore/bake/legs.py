@@ -10,7 +10,7 @@ from ikcore import _core, rotations
 from ikcore._arrays import cross, dot, size
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.pelvis import Body
-from ikcore.bake.scene import UNTURNED, Array, unit
+from ikcore.bake.scene import IDENTITY, Array, unit
 from ikcore.feet.thresholds import BRIEF
 from ikcore.feet.time_series import spread
 
@@ -18,7 +18,7 @@ STRAIGHTEST = 0.998  # share of the leg length: largest reach if the body cannot
 
 
 @dataclass(slots=True, eq=False)
-class Bent:
+class SolvedLeg:
     """A solved leg."""
 
     chain: Array  # (frames, points, 3): positions of the joints
@@ -31,13 +31,13 @@ def hinges_of(motion: LegMotion) -> Array:
     return unit(_core.hinges(motion.chain, motion.turns[:, :knees]))
 
 
-def nearer_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: float, *, loop: bool) -> Array:
+def approach_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: float, *, loop: bool) -> Array:
     """How much shorter than in the clip the hip-ankle distance is, the largest value within 0.1 s, (frames,).
 
     A knee that is bent backwards in the clip turns forwards by this. The largest value keeps it from turning back for a
     single frame.
     """
-    far = np.minimum(size(foot - body.carried(motion.chain[:, 0])), np.maximum(reach, STRAIGHTEST * motion.size))
+    far = np.minimum(size(foot - body.new_positions(motion.chain[:, 0])), np.maximum(reach, STRAIGHTEST * motion.size))
     nearer = np.maximum(size(motion.ankle - motion.chain[:, 0]) - far, 0)
     if not loop:
         return spread(nearer, BRIEF, fps)
@@ -45,9 +45,9 @@ def nearer_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: flo
     return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), BRIEF, fps)[once : 2 * once + 1]
 
 
-def reached(
+def solve_leg(
     motion: LegMotion, hinges: Array, body: Body, foot: Array, reach: Array, nearer: Array
-) -> tuple[Bent, Array]:
+) -> tuple[SolvedLeg, Array]:
     """Solve a leg from the hip of the moved body to its foot, and return its shortfall with it.
 
     The shortfall of a free foot is 0. A leg folds only up to a share of its length.
@@ -67,7 +67,7 @@ def reached(
     nearer : (frames,) array
         `nearer_of`.
     """
-    hip, most = body.carried(motion.chain[:, 0]), np.maximum(reach, STRAIGHTEST * motion.size)
+    hip, most = body.new_positions(motion.chain[:, 0]), np.maximum(reach, STRAIGHTEST * motion.size)
     chain, turns, long = motion.chain, motion.turns, motion.size
     return bend(chain, turns, hinges, hip, foot, most, body=body, nearer=nearer, length=long)
 
@@ -83,7 +83,7 @@ def bend(
     body: Body | None = None,
     nearer: Array | None = None,
     length: float = 0.0,
-) -> tuple[Bent, Array]:
+) -> tuple[SolvedLeg, Array]:
     """Bend a leg so that it begins at the hip and ends at the foot, and by how much it falls short of that.
 
     All but the first bone count as one, whose length is scaled in proportion; then the same again below. Every joint
@@ -113,10 +113,10 @@ def bend(
     upper = turns[:, : max(points - 2, 0)]
     pivot, tilt = (None, None) if body is None or body.tilt is None else (body.pivot, body.tilt)
     _core.bend_leg(chain, upper, pivot, tilt, hip, foot, reach, nearer, hinges, length, bent, deltas, short)
-    return Bent(bent, deltas), short
+    return SolvedLeg(bent, deltas), short
 
 
-def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
+def point_knee(leg: SolvedLeg, hinge: Array, pole: Array, share: Array) -> SolvedLeg:
     """Turn a leg about the line from its hip to its end, so that its knee points at the pole.
 
     Parameters
@@ -137,13 +137,13 @@ def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
     own = np.clip(size(off) / np.maximum(_core.HINGED * size(upper), ROUNDING), 0, 1)[:, np.newaxis]
     side = unit(own * unit(off) + (1 - own) * unit(cross(line, hinge)))
     clear = np.clip(size(aside) / np.maximum(_core.HINGED * size(far), ROUNDING), 0, 1)
-    turn = rotations.slerp(UNTURNED, _about(line, side, unit(aside)), share * clear * clear * (3 - 2 * clear))
+    turn = rotations.slerp(IDENTITY, _rotation_about(line, side, unit(aside)), share * clear * clear * (3 - 2 * clear))
     chain = leg.chain.copy()
     chain[:, 1:-1] = hip[:, np.newaxis] + rotations.rotate(turn[:, np.newaxis], chain[:, 1:-1] - hip[:, np.newaxis])
-    return Bent(chain, rotations.multiply(turn[:, np.newaxis], leg.deltas))
+    return SolvedLeg(chain, rotations.multiply(turn[:, np.newaxis], leg.deltas))
 
 
-def _about(axis: Array, start: Array, end: Array) -> Array:
+def _rotation_about(axis: Array, start: Array, end: Array) -> Array:
     """The rotation about an axis from one perpendicular direction to another; half a turn between opposite ones."""
     cosine, sine = dot(start, end), dot(cross(start, end), axis)
     half = np.where(1 + cosine > ROUNDING, 1 + cosine, 0)

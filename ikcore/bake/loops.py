@@ -37,7 +37,7 @@ def travel(clip: Clip) -> Array:
     return np.zeros(3) if moved is None else np.asarray(moved[-1, root] - moved[0, root], np.float64)
 
 
-def unrolled(clip: Clip) -> Clip:
+def unroll(clip: Clip) -> Clip:
     """Three rounds of a loop in sequence; the second one is in place."""
     last, skeleton = len(clip) - 1, clip.skeleton
     frames = np.concatenate([np.tile(np.arange(last), 3), [last]])
@@ -62,7 +62,7 @@ def climb(clip: Clip, shift: Array) -> Array:
     return np.asarray((shift[-1] - shift[0]) * share[:, np.newaxis])
 
 
-def closed(baked: Clip, clip: Clip) -> Clip:
+def close_loop(baked: Clip, clip: Clip) -> Clip:
     """The clip with baked joints that are equal to the bit in the first and the last frame, except root positions."""
     turned, moved, was = baked.pose.rotations.copy(), baked.pose.translations, clip.pose.translations
     changed = (turned != clip.pose.rotations).any(axis=(0, 2))
@@ -75,7 +75,7 @@ def closed(baked: Clip, clip: Clip) -> Clip:
     return dataclasses.replace(baked, pose=Pose(turned, moved, baked.pose.scales))
 
 
-def unrolled_contacts(contacts: Contacts) -> Contacts:
+def unroll_contacts(contacts: Contacts) -> Contacts:
     """Contacts of three rounds."""
 
     def three(values: Array) -> Array:
@@ -93,7 +93,7 @@ def second_round(frames: int) -> slice:
     return slice(last, 2 * last + 1)
 
 
-def placed_rounds(footing: Footing, stances: list[Stance], frames: int, way: Array) -> list[Foothold]:
+def repeat_footholds(footing: Footing, stances: list[Stance], frames: int, way: Array) -> list[Foothold]:
     """Footholds of three rounds, which repeat those of the second.
 
     A round may end higher or lower than it begins: by the height difference of the ground under the first stances of

@@ -70,14 +70,14 @@ class LegMotion:
         """True if a point of the sole moves with toes that bend."""
         return self.toe is not None and point in self.leg.soles and self.leg.soles[point].joint == self.leg.ball
 
-    def forget_turns(self) -> None:
+    def free_turns(self) -> None:
         """Free the memory of rotations: later stages use positions alone."""
         self.turns = self.turns[:0].copy()
         self.toe_turn = None if self.toe_turn is None else self.toe_turn[:0].copy()
 
-    def forget(self) -> None:
+    def free_frames(self) -> None:
         """Free the memory of all frames; names and lengths stay."""
-        self.forget_turns()
+        self.free_turns()
         self.chain, self.pole = self.chain[:0].copy(), None if self.pole is None else self.pole[:0].copy()
         self.points = self.points[:0].copy()
         self.soles = {point: self.points[:, at] for at, point in enumerate(self.soles)}

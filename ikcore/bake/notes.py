@@ -36,13 +36,13 @@ def of(
     """
     motions = [path.motion for path in paths]
     said = (
-        _in_place(clip, scene),
-        _noisy(noise, clip),
-        _uncertain(contacts),
-        _moved(holds, motions, scene, clip.unit),
-        _strides(holds, motions, scene),
-        _through(paths, scene),
-        *_stand(clip, holds, paths, scene),
+        _in_place_note(clip, scene),
+        _noise_note(noise, clip),
+        _confidence_note(contacts),
+        _moved_note(holds, motions, scene, clip.unit),
+        _stride_note(holds, motions, scene),
+        _obstacle_note(paths, scene),
+        *_foothold_notes(clip, holds, paths, scene),
     )
     return tuple(note for note in said if note)
 
@@ -64,19 +64,19 @@ def of_result(
     are the shortfalls of legs; `still` is true if the body does not move.
     """
     if before is not None and _same(baked, before, scale):
-        missed = f"nothing has changed: {missed or _unchanged(depth.faults(baked), told=bool(said))}"
-    more = (Note(missed) if missed else None, _short(baked, short, scale, still=still), _deeper(baked, depth))
+        missed = f"nothing has changed: {missed or _reason_unchanged(depth.faults(baked), told=bool(said))}"
+    more = (Note(missed) if missed else None, _reach_note(baked, short, scale, still=still), _depth_note(baked, depth))
     return said + tuple(note for note in more if note)
 
 
-def _unchanged(faults: str, *, told: bool) -> str:
+def _reason_unchanged(faults: str, *, told: bool) -> str:
     """The reason why a bake has changed nothing."""
     if faults:
         return f"feet that stand still on the ground are left as they are, though they {faults}"
     return "feet are where they would be put" if told else "all feet stand on the ground as they should"
 
 
-def _deeper(baked: Clip, depth: Penetration) -> Note | None:
+def _depth_note(baked: Clip, depth: Penetration) -> Note | None:
     """A note if feet are deeper in the ground than in the clip: largest depth, first time, legs."""
     found = depth.deeper(baked)
     if not found:
@@ -86,7 +86,7 @@ def _deeper(baked: Clip, depth: Penetration) -> Note | None:
     return Note(f"feet are deeper in the ground than in the clip, by up to {1000 * by * baked.unit:.0f} mm, {where}")
 
 
-def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -> Note | None:
+def _reach_note(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -> Note | None:
     """A note if legs do not reach: first time, largest distance, remedy."""
     out = {leg: far > THICK * scale for leg, far in short.items()}
     legs = [leg for leg, frames in out.items() if frames.any()]
@@ -101,7 +101,7 @@ def _short(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -
     return Note(f"legs do not reach, or fold, as far as feet should go, {where}; lower steps or shorter strides help")
 
 
-def _in_place(clip: Clip, scene: Scene) -> Note | None:
+def _in_place_note(clip: Clip, scene: Scene) -> Note | None:
     if scene.way is None:
         return None
     way = scene.way[: len(clip)]
@@ -109,13 +109,13 @@ def _in_place(clip: Clip, scene: Scene) -> Note | None:
     return Note(f"in-place walk ({plain(speed)} m/s) kept in place", "add_root_motion")
 
 
-def _noisy(noise: float, clip: Clip) -> Note | None:
+def _noise_note(noise: float, clip: Clip) -> Note | None:
     if not noise:
         return None
     return Note(f"it shakes by {plain(1000 * noise * clip.unit)} mm from frame to frame", "denoise")
 
 
-def _uncertain(contacts: Contacts) -> Note | None:
+def _confidence_note(contacts: Contacts) -> Note | None:
     """A note on legs whose contacts have a confidence below one half."""
     if not (legs := contacts.uncertain()):
         return None
@@ -125,7 +125,7 @@ def _uncertain(contacts: Contacts) -> Note | None:
     )
 
 
-def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
+def _moved_note(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: float) -> Note | None:
     """A note if the bake moves stances up or down by more than 1 cm, together or on a floor that is not level."""
     lifts = np.array([hold.lift for hold in holds if hold.part >= 0])
     least = _MOVED * max(motion.scale for motion in motions)
@@ -142,7 +142,7 @@ def _moved(holds: list[Foothold], motions: list[LegMotion], scene: Scene, unit: 
     return Note(f"the ground is {far} mm {where} than the floor of the clip: all of it moves there")
 
 
-def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> Note | None:
+def _stride_note(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> Note | None:
     """A note that strides should be fitted, if some climb much more than others and the ground has steps."""
     if scene.on_ground or scene.ground.moves:
         return None
@@ -154,11 +154,11 @@ def _strides(holds: list[Foothold], motions: list[LegMotion], scene: Scene) -> N
     return Note("steps do not match the stairs: some strides climb more treads than others", "fit_strides")
 
 
-def _through(paths: list[FootPath], scene: Scene) -> Note | None:
+def _obstacle_note(paths: list[FootPath], scene: Scene) -> Note | None:
     """A note if feet pass through the side of an obstacle, with the first time."""
     if height_of(scene.ground) is not None:
         return None
-    times = {path.motion.leg.name: _enters(path, scene) for path in paths}
+    times = {path.motion.leg.name: _first_entry(path, scene) for path in paths}
     first = {name: frame for name, frame in times.items() if frame is not None}
     if not first:
         return None
@@ -166,9 +166,9 @@ def _through(paths: list[FootPath], scene: Scene) -> Note | None:
     return Note(f"feet go through what is higher than they are lifted, first at {frame / scene.fps:.2f} s: {legs}")
 
 
-def _enters(path: FootPath, scene: Scene) -> int | None:
+def _first_entry(path: FootPath, scene: Scene) -> int | None:
     """The first frame in which a foot passes through the side of an obstacle, None without one."""
-    places, scale = path.carried(path.motion.reference), path.motion.scale
+    places, scale = path.new_positions(path.motion.reference), path.motion.scale
     for frames in blocks(len(places) - 1):
         at, step = places[frames], places[1:][frames] - places[:-1][frames]
         met = scene.ground.still(frames).cast(at[: len(step)], step, length=size(step), workers=scene.workers)
@@ -181,7 +181,7 @@ def _enters(path: FootPath, scene: Scene) -> int | None:
     return None
 
 
-def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene) -> Iterator[Note]:
+def _foothold_notes(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scene) -> Iterator[Note]:
     """Notes on impossible footholds: under or inside something, or with little support; legs, and the first time.
 
     Stances of a loop are those of three rounds, of which the second counts.
@@ -197,7 +197,7 @@ def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scen
             if each.stance.leg == at and each.part >= 0 and 0 <= each.stance.middle - before < len(clip)
         ]
         frames = np.array([each.stance.middle - before for each in mine], np.intp)
-        for what, there in _placed(path, mine, frames, scene).items():
+        for what, there in _foothold_problems(path, mine, frames, scene).items():
             if there.any():
                 found.setdefault(what, {})[path.motion.leg.name] = int(frames[there].min())
     for what, legs in found.items():
@@ -205,7 +205,9 @@ def _stand(clip: Clip, holds: list[Foothold], paths: list[FootPath], scene: Scen
         yield Note(f"feet stand {what}, first at {frame / scene.fps:.2f} s: {' and '.join(legs)}")
 
 
-def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
+def _foothold_problems(
+    path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], scene: Scene
+) -> dict[str, Mask]:
     """Problems of footholds by description, each with a mask of the stances."""
     if not holds:
         return {}
@@ -217,7 +219,7 @@ def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], sce
     far = size(sole - middle) - EXACT * scale  # geometry that only touches the foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
-    points = _laid(np.concatenate([sole, middle], axis=1), holds, scene)
+    points = _on_foothold_planes(np.concatenate([sole, middle], axis=1), holds, scene)
     on = ground.at(points, above=THICK * scale, below=LOW * scale, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
@@ -226,7 +228,7 @@ def _placed(path: FootPath, holds: list[Foothold], frames: NDArray[np.intp], sce
     }
 
 
-def _laid(points: Array, holds: list[Foothold], scene: Scene) -> Array:
+def _on_foothold_planes(points: Array, holds: list[Foothold], scene: Scene) -> Array:
     """Points of soles (stances, points, 3) on the planes of their footholds, as heel or toes may be raised."""
     places = np.stack([hold.place + hold.lift * scene.up for hold in holds])[:, np.newaxis]
     slopes = scene.slope(np.stack([hold.normal for hold in holds]))[:, np.newaxis]
@@ -234,7 +236,7 @@ def _laid(points: Array, holds: list[Foothold], scene: Scene) -> Array:
     return np.asarray(places + level + dot(level, slopes)[..., np.newaxis] * scene.up)
 
 
-def missed(holds: list[Foothold], scene: Scene) -> str | None:
+def reason_off_ground(holds: list[Foothold], scene: Scene) -> str | None:
     """The reason why feet are off the ground, if there is one."""
     if scene.settings.weight == 0:
         return "its weight is 0"
@@ -254,10 +256,10 @@ def _same(baked: Clip, before: Clip, scale: float) -> bool:
         np.broadcast_to(before.skeleton.offsets, shape) if each is None else each
         for each in (now.translations, was.translations)
     )
-    return _alike(now.rotations, was.rotations, EXACT) and _alike(moved, there, EXACT * scale)
+    return _nearly_equal(now.rotations, was.rotations, EXACT) and _nearly_equal(moved, there, EXACT * scale)
 
 
-def _alike(now: Array, was: Array, near: float) -> bool:
+def _nearly_equal(now: Array, was: Array, near: float) -> bool:
     """Compares a few frames at a time: a difference is usually found in the first ones."""
     parts = (slice(start, start + 16) for start in range(0, len(now), 16))
     return all(bool(np.abs(now[frames] - was[frames]).max() <= near) for frames in parts)

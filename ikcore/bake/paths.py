@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import quaternions
-from ikcore.bake.clearance import clearance_of, lifted
+from ikcore.bake.clearance import clearance_of, lift_over_obstacles
 from ikcore.bake.foot import Foot, Stance, batches, edge_of
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.planting import Planted, planted_on
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
+from ikcore.bake.planting import StancePaths, stance_paths_of
+from ikcore.bake.scene import IDENTITY, Array, Mask, Scene, smooth_step
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import Rows, blocks
 from ikcore.feet.thresholds import BRIEF, STEP
@@ -38,7 +38,7 @@ class FootPath:
     plain: Array  # (frames,): upward displacement without obstacles, which the pelvis follows
     stands: Array  # (frames,): stance weight: 1 in stances, falling to 0 before and after
 
-    def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
+    def new_positions(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """New positions of points of the foot, (frames, 3)."""
         turn = None if self.motion.leg.ankle is None else self.turn[frames]
         return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
@@ -58,16 +58,16 @@ class FootPath:
     @property
     def ankle(self) -> Array:
         """New positions of the end of the leg."""
-        return self.carried(self.motion.ankle)
+        return self.new_positions(self.motion.ankle)
 
     def without_source(self) -> FootPath:
         """The path with the motion of the source and the rotations of toes freed."""
-        self.motion.forget()
+        self.motion.free_frames()
         return dataclasses.replace(self, toes=self.toes[:0].copy(), lies=self.lies[:0].copy())
 
-    def weighed(self, weight: float) -> FootPath:
+    def with_weight(self, weight: float) -> FootPath:
         """The path blended with the source by a weight."""
-        return dataclasses.replace(self, shift=self.shift * weight, turn=quaternions.weighed(self.turn, weight))
+        return dataclasses.replace(self, shift=self.shift * weight, turn=quaternions.scale_rotations(self.turn, weight))
 
     def part(self, motion: LegMotion, frames: slice) -> FootPath:
         """The path in some frames."""
@@ -92,7 +92,7 @@ class Steps:
 
 def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     """The paths of all feet. A loop has three rounds; its obstacles are those of the second."""
-    planted = planted_on([each.foot for each in steps], [hold for each in steps for hold in each.holds])
+    planted = stance_paths_of([each.foot for each in steps], [hold for each in steps for hold in each.holds])
     _release(steps, planted, scene)
     _swing(steps, planted, scene)
     plain, stands = planted.shift[..., scene.axis].copy(), _stands(steps, planted.lies.shape, scene)
@@ -104,10 +104,10 @@ def paths_of(steps: list[Steps], scene: Scene, rounds: bool) -> list[FootPath]:
     ]
     swings = [_swings(each) for each in steps]
     needs = [
-        clearance_of(each.foot, path, spans, _still(each, spans), each.copied, rounds)
+        clearance_of(each.foot, path, spans, _unchanged_swings(each, spans), each.copied, rounds)
         for each, path, spans in zip(steps, paths, swings, strict=True)
     ]
-    return lifted(paths, needs, scene)
+    return lift_over_obstacles(paths, needs, scene)
 
 
 def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
@@ -118,12 +118,12 @@ def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
             edge_of(each.stop - each.start, scene)
         )  # in the first and last frames a foot still arrives, or leaves already
         inside[each.leg, each.start + edge * (each.start > 0) : each.stop - edge * (each.stop < frames)] = True
-    (last, following), at = _nearest(inside), np.arange(frames)
+    (last, following), at = _nearest_known(inside), np.arange(frames)
     away = np.minimum(np.where(last < 0, np.inf, at - last), np.where(following == frames, np.inf, following - at))
-    return 1 - eased(np.minimum(away / (scene.fps * BRIEF), 1))
+    return 1 - smooth_step(np.minimum(away / (scene.fps * BRIEF), 1))
 
 
-def _nearest(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _nearest_known(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The last known frame up to each frame, and the first one from it on, (..., frames); -1 and `frames` if none."""
     frames = known.shape[-1]
     at = np.arange(frames)
@@ -140,7 +140,7 @@ def _swings(steps: Steps) -> list[tuple[int, int]]:
     return [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if stop > start]
 
 
-def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _unchanged_swings(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The swings between two unchanged stances."""
     moved = {edge for hold in steps.holds if not hold.copied for edge in (hold.stance.start, hold.stance.stop)}
     return [span for span in swings if not moved & {*span}]
@@ -149,19 +149,19 @@ def _still(steps: Steps, swings: list[tuple[int, int]]) -> list[tuple[int, int]]
 # --- in swing --------------------------------------------------------------------------------------------------------
 
 
-def _release(steps: list[Steps], planted: Planted, scene: Scene) -> None:
+def _release(steps: list[Steps], planted: StancePaths, scene: Scene) -> None:
     """Blend displacements of feet and toe rotations of stances smoothly through swings.
 
     They fade to 0 towards an end of the clip that comes before the blend ends.
     """
-    count, laid, shape = len(steps), _laid(steps, planted), (2 * len(steps), *planted.shift.shape[1:])
+    count, laid, shape = len(steps), _lying_weights(steps, planted), (2 * len(steps), *planted.shift.shape[1:])
     values, pinned = np.zeros(shape), np.zeros(shape, bool)
     _offsets(steps, planted, scene, values[:count], pinned[:count])
     values[count:], pinned[count:] = quaternions.log(planted.toes), laid
     free = [at for at in range(len(values)) if values[at].any() and not pinned[at].all()]
     whole = free and len(list(blocks(values.shape[1]))) == 1  # one by one for a long clip, to save memory
     for some in [free] if whole else [slice(at, at + 1) for at in free]:
-        values[some] = _smoothed(values[some], pinned[some], scene)
+        values[some] = _smooth_curves(values[some], pinned[some], scene)
     for leg, each in enumerate(steps):
         swings = np.ones(values.shape[1], bool)
         for hold in each.holds:
@@ -181,7 +181,7 @@ def _source(steps: list[Steps]) -> Array:
     return np.stack([each.foot.motion.reference for each in steps])
 
 
-def _offsets(steps: list[Steps], planted: Planted, scene: Scene, moved: Array, pinned: Mask) -> None:
+def _offsets(steps: list[Steps], planted: StancePaths, scene: Scene, moved: Array, pinned: Mask) -> None:
     """Write offsets of feet by their stances, apart from those by the ground, and the frames that fix them.
 
     A swing that the end of the clip soon cuts keeps its displacement along the ground instead of hurrying back.
@@ -190,7 +190,7 @@ def _offsets(steps: list[Steps], planted: Planted, scene: Scene, moved: Array, p
     if holds := [hold for each in steps for hold in each.holds]:
         rows = _rows([hold.stance for hold in holds], frames)
         shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, _source(steps)))
-        shift[:, scene.axis] -= _followed(holds, rows.of, there, scene.level(shift), scene)
+        shift[:, scene.axis] -= _rise_with_planes(holds, rows.of, there, scene.level(shift), scene)
         moved.reshape(-1, 3)[rows.frames], pinned.reshape(-1, 3)[rows.frames] = shift, True
     along = np.arange(3) != scene.axis
     for leg, each in enumerate(steps):
@@ -201,7 +201,7 @@ def _offsets(steps: list[Steps], planted: Planted, scene: Scene, moved: Array, p
                     moved[leg][cut, along], pinned[leg][cut, along] = moved[leg][near, along], True
 
 
-def _laid(steps: list[Steps], planted: Planted) -> Mask:
+def _lying_weights(steps: list[Steps], planted: StancePaths) -> Mask:
     """Weight with which toes keep their wanted rotation, (feet, frames, 1), 1 where they lie."""
     pinned = planted.lies.copy()
     for leg in np.flatnonzero(pinned.any(axis=1)).tolist():
@@ -210,9 +210,9 @@ def _laid(steps: list[Steps], planted: Planted) -> Mask:
     return pinned[..., np.newaxis]
 
 
-def _smoothed(values: Array, pinned: Mask, scene: Scene) -> Array:
+def _smooth_curves(values: Array, pinned: Mask, scene: Scene) -> Array:
     """Smooth curves (n, frames, 3) in swing. Curves of a swing that the clip cuts are pulled to 0 there."""
-    last, following = _nearest(pinned[..., 0] & pinned[..., 1] & pinned[..., 2])
+    last, following = _nearest_known(pinned[..., 0] & pinned[..., 1] & pinned[..., 2])
     low, high = (each.swapaxes(0, 1) for each in _bounds(values, pinned, last, following, scene.blend))
     time = max(scene.settings.blend / 3, 1 / scene.fps)
     pull = np.where((last < 0) | (following == values.shape[1]), 1 / (time * time * time * time), 0.0)
@@ -239,7 +239,9 @@ def _bounds(
     return low, np.where(free, high, values)
 
 
-def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene) -> Array:
+def _rise_with_planes(
+    holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, moved: Array, scene: Scene
+) -> Array:
     """Upward displacements of a foot that follows the planes of footholds, one plane for each row."""
     lifts = np.array([hold.lift for hold in holds])
     places, *normals = np.array([(hold.place, hold.normal, hold.floor) for hold in holds]).swapaxes(0, 1)
@@ -247,7 +249,7 @@ def _followed(holds: Sequence[Foothold], of: NDArray[np.intp], source: Array, mo
     return np.asarray(lifts[of] + dot(source + moved - place, ground) - dot(source - place, floor))
 
 
-def _swing(steps: list[Steps], planted: Planted, scene: Scene) -> None:
+def _swing(steps: list[Steps], planted: StancePaths, scene: Scene) -> None:
     """Write the swings of all paths, without obstacles: from the plane that a foot leaves to the next one.
 
     A foot follows a passed plane in one frame only, and no plane before the first one and after the last.
@@ -263,14 +265,14 @@ def _swing(steps: list[Steps], planted: Planted, scene: Scene) -> None:
         turn[at] = quaternions.shortest_arc(hold.floor, hold.normal)
     scales = np.array([each.foot.motion.scale for each in steps])
     for some in batches(gaps):
-        _between(source, shift, turn, some, scales, frames, scene)
+        _fill_swings(source, shift, turn, some, scales, frames, scene)
     if passed:
-        shift[own, scene.axis] += _followed(passed, np.arange(len(own)), source[own], shift[own], scene)
+        shift[own, scene.axis] += _rise_with_planes(passed, np.arange(len(own)), source[own], shift[own], scene)
     for leg, each in enumerate(steps):
-        planted.shift[leg, each.copied], planted.turn[leg, each.copied] = 0.0, UNTURNED
+        planted.shift[leg, each.copied], planted.turn[leg, each.copied] = 0.0, IDENTITY
 
 
-def _between(
+def _fill_swings(
     source: Array, shift: Array, turn: Array, gaps: Sequence[Gap], scales: Array, frames: int, scene: Scene
 ) -> None:
     """Write the frames between two planes: in proportion to the foot's travel, or to time if the travel is small."""
@@ -284,10 +286,10 @@ def _between(
     there, moved = source.take(rows.frames, axis=0), shift.take(rows.frames, axis=0)
     start, stop = (scene.level(source[edge] + shift[edge]) for edge in (rows.start - first, rows.stop - 1 + end))
     chord, way = stop - start, scene.level(there + moved) - start.take(rows.of, axis=0)
-    far, timed = size(chord), eased((rows.at + 1) / (rows.count + 1)[rows.of])
-    travels = eased(np.minimum(far / (STEP * scales[legs]), 1))[rows.of]
+    far, timed = size(chord), smooth_step((rows.at + 1) / (rows.count + 1)[rows.of])
+    travels = smooth_step(np.minimum(far / (STEP * scales[legs]), 1))[rows.of]
     done = np.clip(dot(way, chord.take(rows.of, axis=0)) / np.maximum(far * far, 1e-300)[rows.of], 0, 1)
-    low, high = (_followed(holds, rows.of, there, moved, scene) for holds in (leaves, comes))
+    low, high = (_rise_with_planes(holds, rows.of, there, moved, scene) for holds in (leaves, comes))
     shift[rows.frames, scene.axis] += low + (timed + travels * (done - timed)) * (high - low)
     before, after = (turn[edge].take(rows.of, axis=0) for edge in (rows.start - 1, rows.stop))
     turn[rows.frames] = quaternions.slerp(before, after, timed)

@@ -13,7 +13,7 @@ from ikcore.bake import quaternions
 from ikcore.bake.clearance import RISE_TIME
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.paths import FootPath
-from ikcore.bake.scene import Array, Scene, in_rounds, tangent
+from ikcore.bake.scene import Array, Scene, repeat_second_round, tangent
 from ikcore.clips.smoothing import spline
 from ikcore.feet.thresholds import LEG, MOMENT, STEP, WHILE
 from ikcore.feet.time_series import smooth, spread
@@ -46,12 +46,12 @@ class Body:
         """The displacement in some frames."""
         return Body(self.pivot[frames], None if self.tilt is None else self.tilt[frames], self.shift[frames])
 
-    def weighed(self, weight: float) -> Body:
+    def with_weight(self, weight: float) -> Body:
         """The displacement scaled by a weight."""
-        tilt = None if self.tilt is None else quaternions.weighed(self.tilt, weight)
+        tilt = None if self.tilt is None else quaternions.scale_rotations(self.tilt, weight)
         return Body(self.pivot, tilt, self.shift * weight)
 
-    def carried(self, points: Array) -> Array:
+    def new_positions(self, points: Array) -> Array:
         """New positions of points of the body, (frames, 3)."""
         return _core.displaced(points, self.pivot, self.shift, self.tilt)
 
@@ -82,13 +82,13 @@ def body_of(pivot: Array, paths: list[FootPath], reaches: list[Array], scene: Sc
     legs = [paths[at] for at in chosen]
     tilt, shift = _tilt(pivot, legs or paths, scene), np.zeros_like(pivot)
     if legs:
-        along = Body(pivot, tilt, _along(legs, scene, rounds=rounds))
-        hung = _hung(legs, np.stack([reaches[at] for at in chosen]), along, scene)
+        along = Body(pivot, tilt, _follow_feet(legs, scene, rounds=rounds))
+        hung = _legs_of(legs, np.stack([reaches[at] for at in chosen]), along, scene)
         rise = _rise(hung, legs, scene, rounds=rounds)
-        shift = _aside(along.shift, hung, rise, legs, scene)
+        shift = _reach_sideways(along.shift, hung, rise, legs, scene)
         shift[:, scene.axis] += rise
     else:
-        shift[:, scene.axis] = _followed(paths, scene)
+        shift[:, scene.axis] = _rise_of_free_feet(paths, scene)
     rounding = ROUNDING * max(path.motion.scale for path in paths)
     still = np.abs(shift) <= rounding
     shift[still[:, 0] & still[:, 1] & still[:, 2]] = 0.0
@@ -105,23 +105,23 @@ def _length(path: FootPath) -> Array:
     return np.asarray(size(path.motion.ankle - path.motion.chain[:, 0]))
 
 
-def _hung(paths: list[FootPath], reach: Array, body: Body, scene: Scene) -> _Legs:
+def _legs_of(paths: list[FootPath], reach: Array, body: Body, scene: Scene) -> _Legs:
     axis, shape = scene.axis, reach.shape
     hip, ankle, own, height, over = np.empty((5, *shape))
     away = np.empty((*shape, 3))
     for at, path in enumerate(paths):
         top, foot, end = path.motion.chain[:, 0], path.motion.ankle, path.ankle
         own[at], over[at] = size(foot - top), path.shift[:, axis] - path.plain
-        carried = body.carried(top)
+        carried = body.new_positions(top)
         away[at], hip[at], ankle[at] = scene.level(end - carried), carried[:, axis], end[:, axis]
         if body.tilt is not None:
-            top, foot = carried, body.carried(foot)
+            top, foot = carried, body.new_positions(foot)
         height[at] = top[:, axis] - foot[:, axis]
     stands, long = np.stack([path.stands for path in paths]), np.array([[path.motion.size] for path in paths])
     return _Legs(hip, ankle, away, own, height, over, reach, stands, long)
 
 
-def _agreed(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
+def _mean_wish(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
     """The weighted mean of the wishes of all legs (legs, frames, axes), the largest stance weight, and a knee factor.
 
     The weight of a leg is its stance weight times its knee factor, at least 1: `_KNEE_BENT` over 1 - (distance /
@@ -130,17 +130,17 @@ def _agreed(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
     """
     stands = np.maximum(np.stack([path.stands for path in paths]), _SWING_WEIGHT)
     far, long = np.stack([_length(path) for path in paths]), np.array([[path.motion.size] for path in paths])
-    off, much = want - _weighed(want, stands), STEP / LEG * long
+    off, much = want - _weighted_mean(want, stands), STEP / LEG * long
     straight = np.maximum(1 - far * far / (long * long), _KNEE_STRAIGHT)
     bent = straight + _KNEE_BENT / (much * much) * np.add.accumulate(off * off, axis=2)[..., -1]
     heeds = stands * (_KNEE_BENT / np.minimum(bent, _KNEE_BENT))
     most = np.maximum.reduce(stands)
-    return _weighed(want, heeds), most, np.maximum.reduce(heeds) / most
+    return _weighted_mean(want, heeds), most, np.maximum.reduce(heeds) / most
 
 
-def _weighed(values: Array, weights: Array) -> Array:
+def _weighted_mean(values: Array, weights: Array) -> Array:
     """The weighted mean over legs, added in order."""
-    return np.asarray(_summed(weights[..., np.newaxis] * values) / _summed(weights)[:, np.newaxis])
+    return np.asarray(_sum_of_legs(weights[..., np.newaxis] * values) / _sum_of_legs(weights)[:, np.newaxis])
 
 
 # --- height ----------------------------------------------------------------------------------------------------------
@@ -148,55 +148,55 @@ def _weighed(values: Array, weights: Array) -> Array:
 
 def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     """Upward displacement of the pelvis, (frames,): the wish of standing legs, smooth and within their reach."""
-    wanted = _as_in_source(legs)
-    highest = np.minimum.reduce(_highest(legs, wanted, scene))
-    agreed, stands, straight = _agreed(wanted[..., np.newaxis], paths)
+    wanted = _rise_of_source(legs)
+    highest = np.minimum.reduce(_highest_rise(legs, wanted, scene))
+    agreed, stands, straight = _mean_wish(wanted[..., np.newaxis], paths)
     rise = agreed[:, 0]
     if scene.settings.pelvis == "lowest":
         rise, straight = np.minimum.reduce([path.plain for path in paths]), np.ones(len(rise))
     rise = np.minimum(rise, highest)
-    lower, upper = _about(rise, highest, scene)
+    lower, upper = _rise_bounds(rise, highest, scene)
     hips = mean_in_order([path.motion.chain[:, 0] for path in paths])
     rough = _MORE_JERK * _jerk(hips, scene)
 
-    def smoothed_below(upper: Array, start: Array | None = None) -> Array:
+    def smooth_below(upper: Array, start: Array | None = None) -> Array:
         """The smooth displacement within bounds. Straight legs get less weight where the pelvis jerks too much."""
         weights = straight
         for _ in range(_TRIES):
-            found = start = _smoothed(rise, (lower, upper), stands * weights, scene, start)
+            found = start = _smooth_within(rise, (lower, upper), stands * weights, scene, start)
             rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
             if not rougher.any():
                 break
             share = smooth(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
-            share = in_rounds(share) if rounds else share
+            share = repeat_second_round(share) if rounds else share
             weights = weights + share * (np.sqrt(weights) - weights)
         return found
 
-    found = smoothed_below(upper)
+    found = smooth_below(upper)
     most = np.minimum.reduce(_most_with_bent_knee(legs, found, scene))
     if (most < found).any():
-        found = smoothed_below(np.minimum(upper, most), found)
-    return _bounded(found, paths, scene)
+        found = smooth_below(np.minimum(upper, most), found)
+    return _within_settings(found, paths, scene)
 
 
-def _until(legs: _Legs, height: Array, length: Array, side: Array | float) -> Array:
+def _rise_to_distance(legs: _Legs, height: Array, length: Array, side: Array | float) -> Array:
     """Rise of a hip to a given distance from an ankle at some height, on the upper or lower side."""
     flat = size(legs.away)
     up = np.sqrt(np.maximum(length * length - flat * flat, 0))
     return np.asarray(height - legs.hip + side * np.maximum(up, _KEPT_HEIGHT * side * legs.height))
 
 
-def _as_in_source(legs: _Legs) -> Array:
+def _rise_of_source(legs: _Legs) -> Array:
     """Rise of a hip at which its ankle is as far as in the source; bounded if the ankle is far to the side."""
     side, height = np.where(legs.height < 0, -1.0, 1.0), legs.ankle - legs.over
-    found = _until(legs, height, legs.own, side)
+    found = _rise_to_distance(legs, height, legs.own, side)
     most = height - legs.hip + legs.height / _KEPT_HEIGHT
     return np.where(side < 0, np.maximum(found, most), np.minimum(found, most))
 
 
-def _highest(legs: _Legs, wanted: Array, scene: Scene) -> Array:
+def _highest_rise(legs: _Legs, wanted: Array, scene: Scene) -> Array:
     """Largest rise of a hip within the reach of its leg; it gives way before the limit is reached."""
-    reached = _until(legs, legs.ankle, legs.reach, 1.0)
+    reached = _rise_to_distance(legs, legs.ankle, legs.reach, 1.0)
     return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
 
 
@@ -225,7 +225,7 @@ def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
     bend, source, added = _bends(legs, rise, scene)
     least = np.minimum(source + smooth(added.T, MOMENT, scene.fps).T - _LESS_BEND, _SOFT_BEND)
     del source, added  # of a long clip they take much memory
-    most = _until(legs, legs.ankle - legs.over, legs.size * np.sqrt(1 - least * least), 1.0)
+    most = _rise_to_distance(legs, legs.ankle - legs.over, legs.size * np.sqrt(1 - least * least), 1.0)
     return np.where((bend < least) & (legs.stands > 0), most, np.inf)
 
 
@@ -240,14 +240,14 @@ def _jerk(places: Array, scene: Scene) -> Array:
     return np.concatenate([jerk[:1].repeat(before), jerk, jerk[-1:].repeat(frames - len(places) - before)])
 
 
-def _followed(paths: list[FootPath], scene: Scene) -> Array:
+def _rise_of_free_feet(paths: list[FootPath], scene: Scene) -> Array:
     """Rise of a body with free feet only: that of the lowest foot, as the reach of free feet is unknown."""
     lowest = np.minimum.reduce([path.plain for path in paths])
-    bounds = _about(lowest, np.full(len(lowest), np.inf), scene)
-    return _bounded(_smoothed(lowest, bounds, np.ones(len(lowest)), scene), paths, scene)
+    bounds = _rise_bounds(lowest, np.full(len(lowest), np.inf), scene)
+    return _within_settings(_smooth_within(lowest, bounds, np.ones(len(lowest)), scene), paths, scene)
 
 
-def _bounded(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
+def _within_settings(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
     """The rise within the settings `lift` and `drop` relative to the feet."""
     plain, scale = [path.plain for path in paths], max(path.motion.scale for path in paths)
     lift, drop = (np.inf if most is None else most * scale for most in (scene.settings.lift, scene.settings.drop))
@@ -255,13 +255,13 @@ def _bounded(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
     return np.asarray(np.minimum(np.maximum(rise, low), high))
 
 
-def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
+def _rise_bounds(wanted: Array, highest: Array, scene: Scene) -> Bounds:
     """Bounds of a rise: `highest`, and the largest wish within 0.25 s. A constant wish is met exactly."""
     least, most = -spread(-wanted, WHILE, scene.fps), spread(wanted, WHILE, scene.fps)
     return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
 
 
-def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
+def _smooth_within(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
     """The smooth curve near the wanted one, by a share, within bounds."""
     return spline(wanted, fps=scene.fps, pull=share / RISE_TIME**4, lower=bounds[0], upper=bounds[1], start=start)
 
@@ -269,11 +269,11 @@ def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: 
 # --- sideways ---------------------------------------------------------------------------------------------------------
 
 
-def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
+def _follow_feet(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     """Horizontal displacement of the pelvis with feet that are moved; zero over moving ground."""
     if scene.ground.moves:
         return np.zeros_like(paths[0].shift)
-    wanted, stands, straight = _agreed(scene.level(np.stack([path.shift for path in paths])), paths)
+    wanted, stands, straight = _mean_wish(scene.level(np.stack([path.shift for path in paths])), paths)
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
     most, pull = scene.settings.shift / 2 * max(path.motion.scale for path in paths), stands * straight / WHILE**4
@@ -281,11 +281,11 @@ def _along(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
 
-def _aside(along: Array, legs: _Legs, rise: Array, paths: list[FootPath], scene: Scene) -> Array:
+def _reach_sideways(along: Array, legs: _Legs, rise: Array, paths: list[FootPath], scene: Scene) -> Array:
     """Horizontal displacement of the pelvis: the given one, plus the shortfall of feet out of reach."""
     up = legs.ankle - (legs.hip + rise)
     may = np.sqrt(np.maximum(legs.reach * legs.reach - up * up, 0))
-    lack = _summed(legs.away * np.clip(1 - may / np.maximum(size(legs.away), 1e-12), 0, 1)[..., np.newaxis])
+    lack = _sum_of_legs(legs.away * np.clip(1 - may / np.maximum(size(legs.away), 1e-12), 0, 1)[..., np.newaxis])
     found = along.copy()
     for axis in [axis for axis in range(3) if lack[:, axis].any()]:
         ahead, back = (spread(np.maximum(each, 0), WHILE, scene.fps) for each in (lack[:, axis], -lack[:, axis]))
@@ -306,8 +306,8 @@ def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
     first, second = ((scene.axis + more) % 3 for more in (1, 2))
     at = np.stack([path.ankle - pivot for path in paths])
     up = np.stack([path.plain for path in paths])
-    x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
-    xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
+    x, y, z = (_without_mean(values) for values in (at[..., first], at[..., second], up))
+    xx, yy, xy, xz, yz = (_sum_of_legs(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
     few = STEP * max(path.motion.scale for path in paths)  # feet in one line give no tilt across it
     xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
@@ -319,10 +319,10 @@ def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
     return quaternions.shortest_arc(scene.up, scene.up - slope)
 
 
-def _centred(values: Array) -> Array:
-    return np.asarray(values - _summed(values) / len(values))
+def _without_mean(values: Array) -> Array:
+    return np.asarray(values - _sum_of_legs(values) / len(values))
 
 
-def _summed(values: Array) -> Array:
+def _sum_of_legs(values: Array) -> Array:
     """The sum over legs, added in order."""
     return np.asarray(functools.reduce(np.add, values))

@@ -10,8 +10,8 @@ import numpy as np
 
 from ikcore.bake import floors, loops, notes, partial, quaternions
 from ikcore.bake.foot import Foot, Stance
-from ikcore.bake.footholds import Foothold, Footing, passed_by
-from ikcore.bake.legs import hinges_of, nearer_of
+from ikcore.bake.footholds import Foothold, Footing, passing_footholds
+from ikcore.bake.legs import approach_of, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.partial import Part
 from ikcore.bake.paths import FootPath, Steps, paths_of
@@ -23,7 +23,7 @@ from ikcore.bake.stances import stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.clips.clip import Clip
 from ikcore.contacts.contacts import Contacts
-from ikcore.contacts.earlier_bake import Known
+from ikcore.contacts.earlier_bake import EarlierStances
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.detect import Feet
 from ikcore.feet.find_pelvis import pelvis_of
@@ -36,7 +36,7 @@ Progress = Callable[[float], object]  # called with the share that is done, 0 to
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Start:
+class BakeInput:
     """The input of a bake: a clip, its legs over time, and their contacts."""
 
     # given, or detected
@@ -49,7 +49,7 @@ class Start:
     held: Contacts
     round: Array | None
     scene: Scene  # the ground and the settings
-    known: Known | None  # what an earlier bake on this ground has left
+    known: EarlierStances | None  # what an earlier bake on this ground has left
 
     @property
     def in_place(self) -> bool:
@@ -99,8 +99,8 @@ def start_of(
     workers: int | None,
     say: Progress,
     source_floor: SourceFloor,
-    known: Known | None,
-) -> Start:
+    known: EarlierStances | None,
+) -> BakeInput:
     """Legs and contacts: given, from an earlier bake, or detected."""
     if feet is None:
         feet = Feet.detect(clip.skeleton, clip=clip)
@@ -110,16 +110,16 @@ def start_of(
     say(0.1)
     whole, held, ahead = clip, contacts, None
     if clip.loop and len(clip) > 1:
-        whole, held, ahead = loops.unrolled(clip), loops.unrolled_contacts(contacts), loops.travel(clip)
+        whole, held, ahead = loops.unroll(clip), loops.unroll_contacts(contacts), loops.travel(clip)
     motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
     way = held.travel if contacts.treadmill.any() else None
     on_ground = known is not None or is_ground(source_floor, motions, held, ground, axis)
     say(0.3)
     scene = Scene(ground, clip.fps, axis, settings, workers, on_ground, way)
-    return Start(clip, feet, contacts, motions, whole, held, ahead, scene, known)
+    return BakeInput(clip, feet, contacts, motions, whole, held, ahead, scene, known)
 
 
-def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan:
+def make_plan(start: BakeInput, part: Part, pelvis: str | None, say: Progress) -> Plan:
     """Plan footholds, foot paths, pelvis and toes, in this order."""
     clip, motions, scene, rounds = start.clip, start.motions, start.scene, start.round is not None
     noise = noise_of(clip, start.feet) if part.whole and start.known is None else 0.0
@@ -130,7 +130,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     long = part.whole and not rounds and len(list(blocks(len(clip)))) > 1
     if long:
         for motion in motions:
-            motion.forget_turns()
+            motion.free_turns()
     reaches = [reach_of(path, scene) for path in paths]
     body = body_of(place_of(start.whole, joint), paths, reaches, scene, rounds=rounds)
     if rounds:
@@ -140,16 +140,16 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
         hinges = [hinges_of(path.motion) for path in paths]
     toes = [toes_of(*each, scene, loop=clip.loop) if holds else each[0].toes for each in zip(paths, under, strict=True)]
     if (weight := scene.settings.weight) < 1:
-        paths, body = [path.weighed(weight) for path in paths], body.weighed(weight)
-        toes = [quaternions.weighed(each, weight) for each in toes]
+        paths, body = [path.with_weight(weight) for path in paths], body.with_weight(weight)
+        toes = [quaternions.scale_rotations(each, weight) for each in toes]
     # for the ground at the foot targets; feet that a body holds back have a note of their own
-    said, missed = notes.of(clip, holds, paths, scene, noise, start.contacts), notes.missed(holds, scene)
+    said, missed = notes.of(clip, holds, paths, scene, noise, start.contacts), notes.reason_off_ground(holds, scene)
     held: dict[str, Array] = {}
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)
-        paths, held = partial.held_back(paths, body)
+        paths, held = partial.hold_back(paths, body)
     nearer = [
-        nearer_of(path.motion, body, path.ankle, reach, scene.fps, loop=clip.loop)
+        approach_of(path.motion, body, path.ankle, reach, scene.fps, loop=clip.loop)
         for path, reach in zip(paths, reaches, strict=True)
     ]
     toes = [quaternions.multiply(bent, path.turn) for bent, path in zip(toes, paths, strict=True)]
@@ -158,7 +158,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     return Plan(joint, legs, body, held, with_tips(start.feet, clip) if long else None, scale, holds, said, missed)
 
 
-def _paths(start: Start, say: Progress) -> tuple[list[Foot], list[Foothold], list[FootPath]]:
+def _paths(start: BakeInput, say: Progress) -> tuple[list[Foot], list[Foothold], list[FootPath]]:
     """Footholds and foot paths; over three rounds of a loop."""
     motions, scene, known = start.motions, start.scene, start.known if start.round is None else None
     planted = [floors.planted_of(motion, start.held) for motion in motions]
@@ -166,23 +166,23 @@ def _paths(start: Start, say: Progress) -> tuple[list[Foot], list[Foothold], lis
     feet = [Foot(motion, floor, scene) for motion, floor in zip(motions, under, strict=True)]
     spans = {} if known is None else {motion.leg.name: known.spans(motion.leg.name) for motion in motions}
     footing = Footing(scene, feet)
-    holds = _placed(stances_of(feet, planted, scene, spans), footing, start, say)
+    holds = _place_stances(stances_of(feet, planted, scene, spans), footing, start, say)
     if holds and all(hold.part < 0 for hold in holds):
         raise ValueError(notes.NOWHERE)
     steps, stays = [], all(hold.copied for hold in holds)
     for leg, foot in enumerate(feet):
         mine = [hold for hold in holds if hold.stance.leg == leg]
-        passed = [] if stays else passed_by(leg, footing, mine, holds)
-        copied = np.zeros(len(start.whole), bool) if known is None else known.copied(foot.motion.leg.name)
+        passed = [] if stays else passing_footholds(leg, footing, mine, holds)
+        copied = np.zeros(len(start.whole), bool) if known is None else known.copied_frames(foot.motion.leg.name)
         steps.append(Steps(foot, mine, passed, copied))
     say(0.45)
     return feet, holds, paths_of(steps, scene, start.round is not None)
 
 
-def _placed(stances: list[Stance], footing: Footing, start: Start, say: Progress) -> list[Foothold]:
+def _place_stances(stances: list[Stance], footing: Footing, start: BakeInput, say: Progress) -> list[Foothold]:
     """Footholds one after the other, each searched from the one before."""
     if start.round is not None:
-        return loops.placed_rounds(footing, stances, len(start.whole), start.round)
+        return loops.repeat_footholds(footing, stances, len(start.whole), start.round)
     holds = []
     for done, stance in enumerate(stances, 1):
         holds.append(footing.place(stance))

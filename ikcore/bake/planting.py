@@ -13,13 +13,13 @@ from ikcore._arrays import dot
 from ikcore.bake import quaternions
 from ikcore.bake.foot import Foot, StanceTrack, batches
 from ikcore.bake.footholds import Foothold
-from ikcore.bake.scene import UNTURNED, Array, Mask, eased, mean, unturned
+from ikcore.bake.scene import IDENTITY, Array, Mask, identity_rotations, mean, smooth_step
 from ikcore.bake.stances import headings
 from ikcore.feet.thresholds import BRIEF, TRACE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planted:
+class StancePaths:
     """Displacement and rotation of feet in their stances relative to the source, over all frames."""
 
     shift: Array  # (feet, frames, 3): displacement of the reference points
@@ -29,19 +29,21 @@ class Planted:
     lies: Mask  # (feet, frames): frames in which toes lie on the ground
 
 
-def planted_on(feet: list[Foot], holds: list[Foothold]) -> Planted:
+def stance_paths_of(feet: list[Foot], holds: list[Foothold]) -> StancePaths:
     """The paths of feet on footholds; identity in other frames, and for feet that stay unchanged."""
     shape = len(feet), len(feet[0].motion.chain)
-    found = Planted(np.zeros((*shape, 3)), unturned(*shape), unturned(*shape), np.zeros(shape, bool))
+    found = StancePaths(
+        np.zeros((*shape, 3)), identity_rotations(*shape), identity_rotations(*shape), np.zeros(shape, bool)
+    )
     moved = sorted((hold for hold in holds if not hold.copied), key=lambda hold: (hold.stance.leg, hold.stance.start))
     for some in batches(moved):
-        _Planting(feet, some).write(found)
+        _StancePlanter(feet, some).write(found)
     for hold in moved:
         _ride(feet[hold.stance.leg], hold, found)
     return found
 
 
-def _ride(foot: Foot, hold: Foothold, planted: Planted) -> None:
+def _ride(foot: Foot, hold: Foothold, planted: StancePaths) -> None:
     """Carry a foot with a moving part of the ground, relative to the middle of the stance."""
     if hold.part < 0 or not foot.scene.ground.parts[hold.part].moves:
         return
@@ -54,7 +56,7 @@ def _ride(foot: Foot, hold: Foothold, planted: Planted) -> None:
         planted.turn[own] = quaternions.multiply(turned, planted.turn[own])
 
 
-class _Planting(StanceTrack):
+class _StancePlanter(StanceTrack):
     """Stances on their footholds.
 
     The main pivot of a foot is on the ground; the position of each next pivot follows from the one before.
@@ -72,19 +74,19 @@ class _Planting(StanceTrack):
         self.level = self.places[:, self.axis] + np.array([hold.lift for hold in holds])
         self.ramp = BRIEF * self.scene.fps
         self.ramps = np.minimum(self.ramp, rows.count / 3)
-        self.left = 1 - eased(_share(self.parts.at / self.each(self.ramps)))
-        self.reference = self.gathered([foot.motion.reference for foot in feet])
+        self.left = 1 - smooth_step(_share(self.parts.at / self.each(self.ramps)))
+        self.reference = self.gather([foot.motion.reference for foot in feet])
         self.above = self.heights[np.arange(len(rows.of)), self.point[self.parts.of]]  # heights of the pivots
         self.thick = self.table(lambda foot, name: foot.floor.thick[name])
         self.turns = np.array([foot.turns for foot in feet])[self.leg]
         self.ball = self.at("reference")
 
-    def write(self, planted: Planted) -> None:
+    def write(self, planted: StancePaths) -> None:
         """Write displacement and rotation into the frames of the stances."""
-        turn, free = self._turned(), self._free()
-        lain, rise = self._lain(turn), self._rise(free)
-        turn = self._raised_heel(turn, rise, free)
-        toes, lies = self._lying(lain, turn)
+        turn, free = self._foot_turns(), self._own_height_share()
+        lain, rise = self._lying_rotations(turn), self._rise(free)
+        turn = self._raise_heel(turn, rise, free)
+        toes, lies = self._toes_in_stance(lain, turn)
         own = self.each(self.leg), self.rows.frames
         planted.shift[own], planted.turn[own] = self._shift(rise, turn, toes), turn
         planted.toes[own], planted.lies[own] = toes, lies
@@ -95,10 +97,10 @@ class _Planting(StanceTrack):
 
     # --- rotation -----------------------------------------------------------------------------------------------------
 
-    def _turned(self) -> Array:
+    def _foot_turns(self) -> Array:
         """Rotations of feet to the slope, without the slow spin of a foot on the spot."""
         turn = quaternions.shortest_arc(self.floors, self.normals)
-        turn[~self.turns] = UNTURNED
+        turn[~self.turns] = IDENTITY
         turn = self.each(turn)
         if self.scene.settings.lock and not self.planted.all():
             ways, wanted, holds = headings(self, self.floors)
@@ -111,11 +113,11 @@ class _Planting(StanceTrack):
         """World rotations of toes in the source; None if no foot has toes."""
         turns = [foot.motion.toe_turn for foot in self.feet]
         known = next((turn for turn in turns if turn is not None), None)
-        return None if known is None else self.gathered([known if turn is None else turn for turn in turns])
+        return None if known is None else self.gather([known if turn is None else turn for turn in turns])
 
-    def _lain(self, turn: Array) -> tuple[Array, Mask]:
+    def _lying_rotations(self, turn: Array) -> tuple[Array, Mask]:
         """Mean rotations (stances, 4) of toes while the foot is flat or on its ball, and the stances with some."""
-        toes, found = self._toe_turns(), unturned(len(self.stances))
+        toes, found = self._toe_turns(), identity_rotations(len(self.stances))
         has = np.array([foot.motion.toe_turn is not None for foot in self.feet])[self.leg] & ~self.planted
         if toes is None or not self.scene.settings.lock:
             return found, np.zeros_like(has)
@@ -136,9 +138,9 @@ class _Planting(StanceTrack):
             found[of[first]] = mean(turned[first:last])
         return quaternions.normalize(found), np.bincount(of, minlength=len(has)) > 0
 
-    def _lying(self, lain: tuple[Array, Mask], turn: Array) -> tuple[Array, Mask]:
+    def _toes_in_stance(self, lain: tuple[Array, Mask], turn: Array) -> tuple[Array, Mask]:
         """Toe rotations, and where toes lie: still while the foot turns about its ball, then rotating with it."""
-        toes, lies, source = unturned(len(turn)), np.zeros(len(turn), bool), self._toe_turns()
+        toes, lies, source = identity_rotations(len(turn)), np.zeros(len(turn), bool), self._toe_turns()
         if source is None or not lain[1].any():
             return toes, lies
         down = self._of_pivots(self.ball & lain[1][self.of])
@@ -152,12 +154,12 @@ class _Planting(StanceTrack):
 
     # --- height -------------------------------------------------------------------------------------------------------
 
-    def _free(self) -> Array:
+    def _own_height_share(self) -> Array:
         """Share of its own height that a foot keeps: 1 where it arrives and leaves, 0 while it is flat."""
         rows, ramps = self.rows, self.ramps
         last_flat = np.array([each.flat[-1] for each in self.stances])
         rises = np.maximum(ramps, rows.stop - 1 - last_flat)
-        arrives = 1 - eased(_share((rows.at + 1) / self.each(ramps)))
+        arrives = 1 - smooth_step(_share((rows.at + 1) / self.each(ramps)))
         leaves = 1 - _share((self.each(rows.count) - rows.at) / self.each(rises))
         cut = rows.start == 0, rows.stop == len(self.feet[0].motion.chain)
         return np.maximum(np.where(self.each(cut[0]), 0.0, arrives), np.where(self.each(cut[1]), 0.0, leaves))
@@ -175,7 +177,7 @@ class _Planting(StanceTrack):
             found[rows] += (more[parts.of] * self.left)[rows]
         return np.asarray(np.where(self.each(self.planted), above, found))
 
-    def _raised_heel(self, turn: Array, rise: Array, free: Array) -> Array:
+    def _raise_heel(self, turn: Array, rise: Array, free: Array) -> Array:
         """Rotate the foot about its ball to keep its heel out of the ground; the rotation fades over its toes.
 
         Not in a brief stance at an end of the clip, which shows too little of it.
@@ -190,15 +192,15 @@ class _Planting(StanceTrack):
         pairs = [[known.index(name) if name in known else 0 for name in ("heel", ball)] for known, ball in names]
         heel, ball = self.each(np.array(pairs)).T
         arm, deep = (
-            self.placed(heel, at) - self.placed(ball, at),
+            self.positions(heel, at) - self.positions(ball, at),
             self.heights[at, ball] - self.heights[at, heel] - rise,
         )
         deep = np.where(self.each(some), np.maximum(deep, 0), 0.0)
         soft = self.each(TRACE * np.array([foot.motion.scale for foot in self.feet])[self.leg])
         deep = deep * (deep / (deep + soft)) * (1 - free)  # within the plant tolerance the heel is raised by less
-        arrives = eased(_share((rows.at + 1) / self.each(2 * self.ramps)))
+        arrives = smooth_step(_share((rows.at + 1) / self.each(2 * self.ramps)))
         deep = np.where(self.each(rows.start > 0), deep * arrives, deep)
-        less = 1 - eased(_share((parts.at + 1) / self.each(self.ramps)))
+        less = 1 - smooth_step(_share((parts.at + 1) / self.each(self.ramps)))
         for number in range(int(self.number.max()) + 1):
             last = np.where(self.at("heel") | (self.number == 0), 0.0, deep[parts.first - 1])
             own = self._of_pivots((self.number == number) & ~self.ball)
@@ -215,32 +217,36 @@ class _Planting(StanceTrack):
         parts, high, found, rows = self.parts, rise.copy(), np.empty((len(rise), 3)), np.arange(len(rise))
         slips = np.concatenate([stance.slips for stance in self.stances])
         point, stance = self.point[parts.of], self.rows.of
-        there = self.scene.level(self.placed(point, rows)) + slips + self.each(self.aside)
-        arm = self._put(point, rows, turn, toes)
+        there = self.scene.level(self.positions(point, rows)) + slips + self.each(self.aside)
+        arm = self._positions_after_turn(point, rows, turn, toes)
         for step in sorted({*self.from_main.tolist()}, key=lambda step: (step < 0, abs(step))):
             own = self._of_pivots(self.from_main == step)
             if step:  # in the frame beside it the foot turns about both this pivot and its neighbour
-                put = self._put(self.point, self.beside, turn, toes) + found.take(self.beside, axis=0)
-                was = self.placed(self.point, self.beside) + self.aside.take(self.of, axis=0)
+                put = self._positions_after_turn(self.point, self.beside, turn, toes) + found.take(self.beside, axis=0)
+                was = self.positions(self.point, self.beside) + self.aside.take(self.of, axis=0)
                 there[own] += self.scene.level(put - was).take(parts.of[own], axis=0)
             if step > 0:
-                more = put[:, self.axis] - self._standing(self.point, self.of, put) - rise[parts.first]
+                more = put[:, self.axis] - self._standing_heights(self.point, self.of, put) - rise[parts.first]
                 more[self.planted[self.of]] = 0.0
                 high[own] += (more[parts.of] * self.left)[own]
             at = there.take(own, axis=0)
-            at[:, self.axis] = self._standing(point[own], stance[own], at) + high[own]
+            at[:, self.axis] = self._standing_heights(point[own], stance[own], at) + high[own]
             found[own] = at - arm.take(own, axis=0)
         return found
 
-    def _put(self, point: NDArray[np.intp], rows: NDArray[np.intp], turn: Array, toes: Array) -> Array:
+    def _positions_after_turn(self, point: NDArray[np.intp], rows: NDArray[np.intp], turn: Array, toes: Array) -> Array:
         """Positions of points of soles, one for each row, without the displacement of the foot."""
-        at, reference, leg = self.placed(point, rows), self.reference.take(rows, axis=0), self.leg[self.rows.of[rows]]
+        at, reference, leg = (
+            self.positions(point, rows),
+            self.reference.take(rows, axis=0),
+            self.leg[self.rows.of[rows]],
+        )
         bent = self.table(lambda foot, name: foot.motion.on_toes(name), default=False)[leg, point].nonzero()[0]
         turned = turn.take(rows, axis=0)
         turned[bent] = quaternions.multiply(toes.take(rows[bent], axis=0), turned[bent])
         return np.asarray(reference + quaternions.rotate(turned, at - reference))
 
-    def _standing(self, point: NDArray[np.intp], stance: NDArray[np.intp], there: Array) -> Array:
+    def _standing_heights(self, point: NDArray[np.intp], stance: NDArray[np.intp], there: Array) -> Array:
         """Heights of points of soles that stand at places (n, 3)."""
         over = dot(there - self.places.take(stance, axis=0), self.slopes.take(stance, axis=0))
         return np.asarray(self.level[stance] + over + self.thick[self.leg[stance], point])

@@ -24,7 +24,7 @@ def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
     return {(motion.leg.name, point): sole for point, sole in found.items()}
 
 
-def _within(stance: Stance, first: int, frames: int) -> list[tuple[str, int, int]]:
+def _pivots_within(stance: Stance, first: int, frames: int) -> list[tuple[str, int, int]]:
     """The pivots of a stance in a clip that begins at a frame."""
     cut = [(each.point, max(each.start - first, 0), min(each.stop - first, frames)) for each in stance.pivots]
     return [(point, start, stop) for point, start, stop in cut if start < stop]
@@ -35,7 +35,7 @@ def _is_whole(part: Part, leg: str, pivots: list[tuple[str, int, int]]) -> bool:
     return bool(pivots) and leg in part.legs and bool(part.share[pivots[0][1] : pivots[-1][2]].min() == 1)
 
 
-def _elsewhere(part: Part, ground: str) -> list[records.Stance]:
+def _unchanged_stances(part: Part, ground: str) -> list[records.Stance]:
     """The stances of an earlier bake on this ground that this one has not changed."""
     origin = part.earlier.origin
     if origin is None or origin.ground != ground:
@@ -56,14 +56,14 @@ def origin_of(
     first, ground = len(baked) - 1 if baked.loop else 0, scene.ground.fingerprint()
     scale = max(motion.scale for motion in legs)
     least = max(scene.settings.tolerance, EXACT) * scale
-    cut = [(hold, legs[hold.stance.leg].leg.name, _within(hold.stance, first, len(baked))) for hold in holds]
+    cut = [(hold, legs[hold.stance.leg].leg.name, _pivots_within(hold.stance, first, len(baked))) for hold in holds]
     cut = [each for each in cut if each[0].part >= 0 and _is_whole(part, *each[1:])]
     at = iter(places(baked, soles, [((leg, each[0]), *each[1:]) for _, leg, own in cut for each in own]))
     found = []
     for hold, leg, own in cut:
         pivots = tuple([records.pivot(*each, next(at), EXACT * scale) for each in own])
         found.append(records.Stance(leg, pivots, float(hold.place[scene.axis] + hold.lift)))
-    found += _elsewhere(part, ground)
+    found += _unchanged_stances(part, ground)
     if not found:
         return None
     moves = contacts.treadmill if contacts.treadmill.any() else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ikcore import _core
-from ikcore.bake.scene import UNTURNED, Array
+from ikcore.bake.scene import IDENTITY, Array
 
 _NO_AXIS = np.empty(0)
 
@@ -26,6 +26,6 @@ def shortest_arc(a: Array, b: Array) -> Array:
     return found
 
 
-def weighed(turn: Array, weight: float) -> Array:
+def scale_rotations(turn: Array, weight: float) -> Array:
     """Rotations (frames, 4) scaled by a weight."""
-    return slerp(np.broadcast_to(UNTURNED, turn.shape), turn, np.full(len(turn), weight))
+    return slerp(np.broadcast_to(IDENTITY, turn.shape), turn, np.full(len(turn), weight))

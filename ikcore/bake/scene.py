@@ -17,7 +17,7 @@ from ikcore.grounds.ground import Ground
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-UNTURNED = np.array([1.0, 0, 0, 0])
+IDENTITY = np.array([1.0, 0, 0, 0])
 _UNITS = np.eye(3)
 
 
@@ -50,7 +50,7 @@ class Scene:
         flat[..., self.axis] = 0
         return flat
 
-    def gone(self, points: Array, frames: slice | NDArray[np.intp]) -> Array:
+    def horizontal_positions(self, points: Array, frames: slice | NDArray[np.intp]) -> Array:
         """Horizontal positions of points, one in each of these frames, as if an in-place clip travelled."""
         at = self.level(points)
         return at if self.way is None else at + self.level(self.way[frames])
@@ -74,7 +74,7 @@ class Scene:
         return found
 
 
-def unturned(*shape: int) -> Array:
+def identity_rotations(*shape: int) -> Array:
     """Identity rotations, (*shape, 4)."""
     found = np.zeros((*shape, 4))
     found[..., 0] = 1.0
@@ -98,7 +98,7 @@ def median(values: Array) -> float:
     return float(known[len(known) // 2]) if len(known) else 0.0
 
 
-def eased(share: Array) -> Array:
+def smooth_step(share: Array) -> Array:
     """Smooth step from 0 to 1 with zero speed and acceleration at both ends (minimum jerk)."""
     return np.asarray(share * share * share * (10 + share * (6 * share - 15)))
 
@@ -110,7 +110,7 @@ def tangent(degrees: float) -> float:
     return float(x / w)
 
 
-def in_rounds(values: Array) -> Array:
+def repeat_second_round(values: Array) -> Array:
     """The values of the second of three rounds of a loop, repeated in all three."""
     once = (len(values) - 1) // 3
     own = values[once : 2 * once]

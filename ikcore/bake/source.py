@@ -19,7 +19,7 @@ SourceFloor = Literal["level", "ground"] | None
 _RATIO = 2.0  # least ratio of unevenness, above a level floor to above the ground, for a clip made on the ground
 
 
-def checked(source_floor: SourceFloor) -> None:
+def check_source_floor(source_floor: SourceFloor) -> None:
     """Raise a ValueError for an unknown choice."""
     if source_floor not in ("level", "ground", None):
         raise ValueError(f"source_floor: expected 'level', 'ground' or None, got {source_floor!r}")

@@ -41,10 +41,10 @@ def stances_of(
             spans += own
             stays += [bool(kept)] * len(own)
         found += _stances(leg, foot, held, spans)
-    return sorted(_slipping(feet, found, stays), key=lambda stance: (stance.middle, stance.leg))
+    return sorted(_with_slips(feet, found, stays), key=lambda stance: (stance.middle, stance.leg))
 
 
-def passing(leg: int, foot: Foot, frame: int) -> Stance:
+def passing_stance(leg: int, foot: Foot, frame: int) -> Stance:
     """A stance of one frame, for a foot that passes over the ground."""
     motion, here = foot.motion, np.array([frame])
     pivot = Pivot(motion.ball if motion.ball in motion.soles else "heel", frame, frame + 1)
@@ -53,7 +53,10 @@ def passing(leg: int, foot: Foot, frame: int) -> Stance:
 
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
     """A stance in which the foot slides too far is split into several, with a gap for a step between them."""
-    far, at = scene.settings.unlock * motion.scale, scene.gone(motion.reference[start:stop], slice(start, stop))
+    far, at = (
+        scene.settings.unlock * motion.scale,
+        scene.horizontal_positions(motion.reference[start:stop], slice(start, stop)),
+    )
     if not scene.settings.lock or size(extent(at)) <= far:
         return [(start, stop)]
     step, first = max(1, round(scene.fps * MOMENT)), 0
@@ -132,7 +135,7 @@ def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot) -> int:
 # --- slip -------------------------------------------------------------------------------------------------------------
 
 
-def _slipping(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> list[Stance]:
+def _with_slips(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> list[Stance]:
     """The stances, with the slip of those that move beyond the plant tolerance. Unchanged stances stay as they are."""
     found: list[Stance] = []
     for some in batches(stances):
@@ -156,8 +159,8 @@ def _slips(track: StanceTrack) -> Array:
     parts, scene, frames = track.parts, track.scene, track.rows.frames
     if not scene.settings.lock:
         return np.zeros((len(frames), 3))
-    at = scene.gone(track.placed(track.point[parts.of], np.arange(len(frames))), frames)
-    kept = scene.gone(track.placed(track.point, track.beside), frames.take(track.beside))
+    at = scene.horizontal_positions(track.positions(track.point[parts.of], np.arange(len(frames))), frames)
+    kept = scene.horizontal_positions(track.positions(track.point, track.beside), frames.take(track.beside))
     for main in np.flatnonzero(track.from_main == 0).tolist():
         first, count = int(parts.first[main]), int(parts.count[main])
         edge = int(edge_of(count, scene))
@@ -182,7 +185,7 @@ def _slides(track: StanceTrack, inside: Mask) -> Array:
     """Largest slide of the points that touch the ground, pivot by pivot, for each stance."""
     touching = track.table(lambda foot, name: list(foot.motion.soles).index(foot.motion.under(name)))
     point = touching[track.leg[track.of], track.point].take(track.parts.of)
-    at = track.scene.gone(track.placed(point, np.arange(len(point))), track.parts.frames)
+    at = track.scene.horizontal_positions(track.positions(point, np.arange(len(point))), track.parts.frames)
     far = [track.parts.largest(np.where(inside[:, np.newaxis], sign * at, -np.inf)) for sign in (1, -1)]
     slid: Array = np.bincount(track.of, size(np.maximum(far[0] + far[1], 0.0)), len(track.stances)).astype(np.float64)
     return slid
@@ -206,9 +209,9 @@ def headings(track: StanceTrack, normals: Array) -> tuple[Array, Array, Mask]:
     """
     rows, stances, feet = track.rows, track.stances, track.feet
     some = np.array([foot.turns and foot.ends is not None for foot in feet])[track.leg]
-    ahead = np.array([_ahead(feet[each.leg], each.middle) for each in stances])
+    ahead = np.array([_direction(feet[each.leg], each.middle) for each in stances])
     ahead = unit(ahead - dot(ahead, normals)[:, np.newaxis] * normals)
-    turning = track.gathered([foot.motion.foot_turn for foot in feet])
+    turning = track.gather([foot.motion.foot_turn for foot in feet])
     middle = rows.first + np.array([each.middle - each.start for each in stances])
     turn = quaternions.multiply(turning, track.each(quaternions.conjugate(turning[middle])))
     w, p = turn[:, :1], dot(turn[:, 1:], track.each(normals))[:, np.newaxis]
@@ -222,7 +225,7 @@ def headings(track: StanceTrack, normals: Array) -> tuple[Array, Array, Mask]:
     return ways, wanted, np.asarray(some & ~meant & (rows.smallest(along) > 0))
 
 
-def _ahead(foot: Foot, frame: int) -> Array:
+def _direction(foot: Foot, frame: int) -> Array:
     """The direction from the back of a foot to its tip."""
     (tip, back), motion = foot.ends or ("ball", "ball"), foot.motion
     return np.asarray(motion.soles[tip][frame] - (motion.soles[back] if back else motion.ankle)[frame])

@@ -26,20 +26,24 @@ def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     most = np.where(path.lies, deficit, np.inf)
     lift = spline(0.0, fps=scene.fps, pull=1 / (MOMENT / 2) ** 4, lower=deficit, upper=most, loop=loop)
     arm = tip - (motion.reference + path.shift)
-    return quaternions.multiply(quaternions.shortest_arc(arm, _raised(arm, lift, scene)), path.toes)
+    return quaternions.multiply(quaternions.shortest_arc(arm, _raise_arms(arm, lift, scene)), path.toes)
 
 
 def _deficit(path: FootPath, tip: Array, floor: Floor, scene: Scene) -> Array:
     """How far tips are too low (frames,), less their depth in the source's floor in frames in which they do not lie."""
     motion, axis, thick = path.motion, scene.axis, floor.thick["toe"]
     there = motion.soles["toe"]
-    stood = _under(there, motion, scene) + thick if scene.on_ground else floor.stood[:, list(motion.soles).index("toe")]
+    stood = (
+        _ground_below(there, motion, scene) + thick
+        if scene.on_ground
+        else floor.stood[:, list(motion.soles).index("toe")]
+    )
     own = np.where(path.lies, 0, np.minimum(there[:, axis] - stood, 0))
-    found = _under(tip, motion, scene) + thick + own - tip[:, axis]
+    found = _ground_below(tip, motion, scene) + thick + own - tip[:, axis]
     return np.where(found > scene.settings.tolerance * motion.scale, found, 0)
 
 
-def _raised(arm: Array, lift: Array, scene: Scene) -> Array:
+def _raise_arms(arm: Array, lift: Array, scene: Scene) -> Array:
     """The ends of arms (frames, 3) raised up to the largest bend of the toes, at most to the vertical."""
     most, high, far = tangent(scene.settings.toe), arm[:, scene.axis], size(scene.level(arm))
     left = far - high * most  # proportional to the cosine of the pitch
@@ -49,5 +53,5 @@ def _raised(arm: Array, lift: Array, scene: Scene) -> Array:
     return raised
 
 
-def _under(tip: Array, motion: LegMotion, scene: Scene) -> Array:
+def _ground_below(tip: Array, motion: LegMotion, scene: Scene) -> Array:
     return scene.under(tip, STEP * motion.scale, STEP * motion.scale)

@@ -42,12 +42,12 @@ def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | No
     skeleton = clip.skeleton
     if tilt is not None:
         world = np.asarray(skeleton.forward(clip.pose[frames]).rotations[:, pelvis], np.float64)
-        turn(turned, Turn([pelvis], (world,), (tilt,)))
+        rotate_joints(turned, Turn([pelvis], (world,), (tilt,)))
     for leg in legs:
-        turn(turned, leg, above=tilt if pelvis in ancestors(skeleton, leg.joints[0]) else None)
+        rotate_joints(turned, leg, above=tilt if pelvis in ancestors(skeleton, leg.joints[0]) else None)
 
 
-def joined(moves: list[list[Move]]) -> list[Move]:
+def join_moves(moves: list[list[Move]]) -> list[Move]:
     """Moves of the same feet in consecutive frames, joined."""
     return [
         (same[0][0], np.concatenate([start for _, start, _ in same]), np.concatenate([end for _, _, end in same]))
@@ -55,7 +55,7 @@ def joined(moves: list[list[Move]]) -> list[Move]:
     ]
 
 
-def taken(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
+def moves_with_body(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
     """Moves of feet without legs, starting from where the displaced body carries them."""
     root, found = [pelvis, *ancestors(clip.skeleton, pelvis)][-1], []
     for joint, start, end in moves:
@@ -64,30 +64,30 @@ def taken(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
             goes = (body.shift != 0).any(axis=1)
             if body.tilt is not None:
                 goes |= (np.abs(body.tilt[:, 1:]) > ROUNDING).any(axis=1)
-            start = np.where(goes[:, np.newaxis], body.carried(start), start)
+            start = np.where(goes[:, np.newaxis], body.new_positions(start), start)
         elif root in above:
             start = start + loops.climb(clip, body.shift)
         found.append((joint, start, end))
     return found
 
 
-def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Move]) -> Clip:
+def write_pose(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Move]) -> Clip:
     """The clip with new local rotations, its pelvis displaced by (frames, 3), and feet without legs moved."""
     moved = clip.pose.translations
     if (shift != 0).any():
-        moved, climb = _moved(clip), loops.climb(clip, shift)
+        moved, climb = _local_translations(clip), loops.climb(clip, shift)
         moved[:, [pelvis, *ancestors(clip.skeleton, pelvis)][-1]] += climb
         _move(clip, moved, pelvis, shift - climb)
-    return put(_replaced(clip, Pose(turned, moved, clip.pose.scales)), moves)
+    return move_free_feet(_with_pose(clip, Pose(turned, moved, clip.pose.scales)), moves)
 
 
-def put(clip: Clip, moves: list[Move]) -> Clip:
+def move_free_feet(clip: Clip, moves: list[Move]) -> Clip:
     """The clip with free feet at their targets, after the joints above them have moved."""
     for joint, start, end in moves:
         if (way := end - start).any():
-            moved = _moved(clip)
+            moved = _local_translations(clip)
             _move(clip, moved, joint, way)
-            clip = _replaced(clip, Pose(clip.pose.rotations, moved, clip.pose.scales))
+            clip = _with_pose(clip, Pose(clip.pose.rotations, moved, clip.pose.scales))
     return clip
 
 
@@ -99,7 +99,7 @@ def moves_of(motion: LegMotion, foot: Array) -> list[Move]:
     return [(motion.joints[-1], motion.ankle, np.where(goes[:, np.newaxis], foot, motion.ankle))]
 
 
-def _moved(clip: Clip) -> Array:
+def _local_translations(clip: Clip) -> Array:
     """A copy of the local translations of all joints."""
     moved, number = clip.pose.translations, clip.pose.rotations.dtype
     if moved is not None:
@@ -107,11 +107,11 @@ def _moved(clip: Clip) -> Array:
     return np.full((len(clip), len(clip.skeleton), 3), clip.skeleton.offsets, number)
 
 
-def _replaced(clip: Clip, pose: Pose) -> Clip:
+def _with_pose(clip: Clip, pose: Pose) -> Clip:
     return Clip(clip.skeleton, pose, clip.fps, clip.loop, clip.up, clip.unit, clip.channels)
 
 
-def turn(turned: Array, turns: Turn, *, above: Array | None = None, where: Mask | None = None) -> None:
+def rotate_joints(turned: Array, turns: Turn, *, above: Array | None = None, where: Mask | None = None) -> None:
     """Set the local rotations with which joints have the wanted world rotations, under joints that rotate, too."""
     _core.turn_leg(turned, turns.joints, turns.world, turns.deltas, above, where)
 

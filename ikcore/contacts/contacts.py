@@ -121,10 +121,10 @@ class Contacts:
         chosen, given = _modes(feet, modes), _curves(feet, curves or {}, len(clip))
         found = _Detection(tracks_of(clip, feet, ground), ground is not None)
         names = [key for leg in feet for key in keys(leg)]
-        held = found.held(names, chosen)
+        held = found.contact_masks(names, chosen)
         said = [key in given or chosen[key[0]] in ("always", "never") for key in names]
         sure = found.confidence(names, held, said)
-        weights = dict(zip(names, rules.ramped(held, clip), strict=True)) | given
+        weights = dict(zip(names, rules.ramp_weights(held, clip), strict=True)) | given
         below = {key: found.ground[found.tracks.keys.index(key)] for key in names}
         return cls(clip.fps, weights, below, dict(zip(names, sure, strict=True)), -found.belt + 0)
 
@@ -144,7 +144,7 @@ class Contacts:
         """
         found = [weights > 0.5 for key, weights in self.weights.items() if leg == key[0] and point in (None, key[1])]
         if not found:
-            raise KeyError(f"no such point, {leg!r}, {point!r}; there are {_listed(self.weights)}")
+            raise KeyError(f"no such point, {leg!r}, {point!r}; there are {_list_points(self.weights)}")
         planted: Mask = np.logical_or.reduce(found)
         return planted
 
@@ -244,7 +244,7 @@ def _curves(feet: Feet, curves: Mapping[str | Key, ArrayLike], frames: int) -> d
         elif name in points:
             single[name] = _curve(name, curve, frames)
         else:
-            raise ValueError(f"curves: there is no {name!r}; there are {_listed(points)}, and the legs")
+            raise ValueError(f"curves: there is no {name!r}; there are {_list_points(points)}, and the legs")
     return whole | single
 
 
@@ -263,7 +263,7 @@ def _curve(name: str | Key, given: ArrayLike, frames: int) -> Array:
     return straight(np.arange(frames) / max(frames - 1, 1), curve[:, 0], curve[:, 1])
 
 
-def _listed(points: Iterable[Key]) -> str:
+def _list_points(points: Iterable[Key]) -> str:
     return ", ".join(map(str, points))
 
 
@@ -298,15 +298,15 @@ class _Detection:
             self.still = rules.stillness(slid, heights, tracks.scales) if up.any() else self.still
         self.heights = heights
 
-    def held(self, names: list[Key], modes: Mapping[str, Mode]) -> Mask:
+    def contact_masks(self, names: list[Key], modes: Mapping[str, Mode]) -> Mask:
         """The contacts (names, frames): in contact while any point of a contact is down."""
         tracks, by_height = self.tracks, [modes[leg] == "ground" for leg, _ in self.tracks.keys]
         speeds = np.where(np.array(by_height)[:, np.newaxis], 0.0, self.over_ground)
-        down = rules.contact(self.heights, speeds, self.still, tracks.scales, tracks.clip)
-        found = np.stack([down[tracks.telling(each)].any(axis=0) for each in names])
+        down = rules.contact_mask(self.heights, speeds, self.still, tracks.scales, tracks.clip)
+        found = np.stack([down[tracks.points_of(each)].any(axis=0) for each in names])
         for leg in modes:
             own = [name == leg for name, _ in names]
-            found[own] = rules.bridged(found[own], tracks.clip)
+            found[own] = rules.close_gaps(found[own], tracks.clip)
         if not (finite := np.isfinite(tracks.places)).all():
             found &= finite.all(axis=(0, 2))
         for at, (leg, _) in enumerate(names):
@@ -318,19 +318,19 @@ class _Detection:
         """The share of frames of each contact without doubt; 1 for contacts that the caller has given."""
         tracks = self.tracks
         by_point = held[[names.index(key) for key in tracks.keys]]
-        sure = rules.clear(by_point, self.heights, self.speeds, tracks.scales)
+        sure = rules.certain_frames(by_point, self.heights, self.speeds, tracks.scales)
         clear = np.stack(
             [
-                np.where(now, *(both.reduce(sure[tracks.telling(each)]) for both in (np.logical_or, np.logical_and)))
+                np.where(now, *(both.reduce(sure[tracks.points_of(each)]) for both in (np.logical_or, np.logical_and)))
                 for each, now in zip(names, held, strict=True)
             ]
         )
         if not any(said):
-            clear &= ~self._hovers(held)
+            clear &= ~self._missing_contacts(held)
         shares = (clear.sum(axis=1) / held.shape[1]).tolist()
         return [1.0 if known else share for known, share in zip(said, shares, strict=True)]
 
-    def _hovers(self, held: Mask) -> Mask:
+    def _missing_contacts(self, held: Mask) -> Mask:
         """Frames in which nothing carries a body that does not fall, for 0.1 s or more: a contact is missing."""
         found = np.asarray(~held.any(axis=0))
         for start, stop in runs(found).tolist():

@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class EarlierStances:
     """The unchanged stances of a clip that was baked on this ground."""
 
     origin: Origin  # the record of that bake
@@ -40,7 +40,7 @@ class Known:
         """The frames (start, stop) of the planted stances of a leg."""
         return [(stance.start, stance.stop) for stance in self.planted if stance.leg == leg]
 
-    def copied(self, leg: str) -> Mask:
+    def copied_frames(self, leg: str) -> Mask:
         """Mask of the frames of a leg that are copied: planted stances, and swings between two of them."""
         found, planted = np.zeros(self.origin.frames, bool), self.spans(leg)
         edges = [(each.start, each.stop, (each.start, each.stop) in planted) for each in self._stances(leg)]
@@ -76,7 +76,9 @@ class Known:
         return {point: Sole(*own[point]) for point in leg.soles if point in own} if own else dict(leg.soles)
 
 
-def known_of(clip: Clip, ground: Ground, settings: Mapping[str, Any], contacts: Contacts | None) -> Known | None:
+def earlier_stances_of(
+    clip: Clip, ground: Ground, settings: Mapping[str, Any], contacts: Contacts | None
+) -> EarlierStances | None:
     """The unchanged stances of a clip with provenance on this ground; None without any.
 
     If less than half of the stances are where they were put, the record is of another clip: a file may have been
@@ -88,16 +90,16 @@ def known_of(clip: Clip, ground: Ground, settings: Mapping[str, Any], contacts: 
         return None
     if origin.ground != ground.fingerprint():
         return None
-    stays = _staying(clip, origin)
+    stays = _stances_in_place(clip, origin)
     if 2 * len(stays) < len(origin.stances):
         return None
     if dict(origin.settings) != settings:
-        return Known(origin, ())
-    legs = {leg for leg, _ in origin.contacts} - _changed(origin, contacts)
-    return Known(origin, tuple(each for each in stays if each.leg in legs))
+        return EarlierStances(origin, ())
+    legs = {leg for leg, _ in origin.contacts} - _changed_legs(origin, contacts)
+    return EarlierStances(origin, tuple(each for each in stays if each.leg in legs))
 
 
-def _staying(clip: Clip, origin: Origin) -> list[records.Stance]:
+def _stances_in_place(clip: Clip, origin: Origin) -> list[records.Stance]:
     """The stances whose pivots are within the plant tolerance of their recorded positions."""
     soles = {key: Sole(*sole) for key, sole in origin.soles.items()}
     pivots = [((stance.leg, each.point), each.start, each.stop) for stance in origin.stances for each in stance.pivots]
@@ -109,7 +111,7 @@ def _staying(clip: Clip, origin: Origin) -> list[records.Stance]:
     return [each for each, stays in zip(origin.stances, near, strict=True) if all(stays)]
 
 
-def _changed(origin: Origin, contacts: Contacts | None) -> set[str]:
+def _changed_legs(origin: Origin, contacts: Contacts | None) -> set[str]:
     """The names of legs with other contacts than recorded."""
     if contacts is None:
         return set()

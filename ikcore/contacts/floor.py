@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import extent, median, size
 from ikcore.contacts.intervals import runs
-from ikcore.contacts.rules import cleaned
+from ikcore.contacts.rules import clean_contacts
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.leg import row
 from ikcore.feet.thresholds import BRIEF, LOW, STEP, UNEVEN, WHILE
@@ -40,7 +40,7 @@ def elevations(tracks: Tracks, heights: Array, still: Mask) -> dict[str, Array]:
     stands = np.stack([still[points].any(axis=0) for points in own])
     legs = [
         _Leg(name, float(tracks.scales[points[0]]), heights[points].min(axis=0), stays, tracks.places[points[0]])
-        for name, points, stays in zip(tracks.legs(), own, cleaned(stands, stands, tracks.clip), strict=True)
+        for name, points, stays in zip(tracks.legs(), own, clean_contacts(stands, stands, tracks.clip), strict=True)
     ]
     stood = {leg.name: _stances(leg, legs, tracks) for leg in legs}
     climbing = {row(leg.name) for leg in legs if stood[leg.name][2]}

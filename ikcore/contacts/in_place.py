@@ -25,7 +25,7 @@ _ALONG = 0.2  # share of the ground's speed: a body that moves with the ground s
 _SLIDE = 0.05  # share of the body's speed: feet slide by more if a path was scaled
 
 
-class _Low(NamedTuple):
+class _LowPoints(NamedTuple):
     """Horizontal velocities of points (frames, points, 3), masks of low and steady ones, and the body's travel."""
 
     fps: float
@@ -41,10 +41,10 @@ def ground_velocity(tracks: Tracks, heights: Array) -> tuple[Array, Array]:
     Both are zero over moving ground, and if the body moves over a foot that stands.
     """
     none = np.zeros((len(tracks.hips), 3))
-    if tracks.carried or len(none) < 2:
+    if tracks.ground_moves or len(none) < 2:
         return none, none
     seen = _low(tracks, heights)
-    belt, slide = _belt(seen), _slide(seen)
+    belt, slide = _belt_velocity(seen), _slide_velocity(seen)
     return (none, none) if (belt.any() or slide.any()) and _goes_over(tracks) else (belt, slide)
 
 
@@ -58,7 +58,7 @@ def _goes_over(tracks: Tracks) -> bool:
     return False
 
 
-def _low(tracks: Tracks, heights: Array) -> _Low:
+def _low(tracks: Tracks, heights: Array) -> _LowPoints:
     fps, scales = tracks.clip.fps, tracks.scales
     one = [
         at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]
@@ -69,33 +69,33 @@ def _low(tracks: Tracks, heights: Array) -> _Low:
     limits, body = _SAME * scales[one], tracks.hips.copy()
     low = (LOW * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)
     velocities[..., tracks.axis] = body[:, tracks.axis] = 0
-    return _Low(fps, velocities, low, limits, body)
+    return _LowPoints(fps, velocities, low, limits, body)
 
 
-def _belt(seen: _Low) -> Array:
+def _belt_velocity(seen: _LowPoints) -> Array:
     """Velocity of the ground; zeros if feet stand, or the body travels."""
-    found = _velocity(seen)
+    found = _ground_velocity(seen)
     near = seen.low & (size(seen.velocities - found[:, np.newaxis]) < seen.limits)
     common = np.count_nonzero(near) >= _COMMON * np.count_nonzero(seen.low)
     return found if common else np.zeros_like(found)
 
 
-def _velocity(seen: _Low) -> Array:
+def _ground_velocity(seen: _LowPoints) -> Array:
     """The most frequent velocity of low points: of the whole clip, or of windows if it varies."""
     frames, still = len(seen.body), np.zeros((len(seen.body), 3))
     wide = max(1, round(_WINDOW * seen.fps))
-    whole = _constant(seen, slice(0, frames))
+    whole = _constant_velocity(seen, slice(0, frames))
     if frames < 2 * wide:
         return np.asarray(still + whole)
     starts = range(0, frames - wide + 1, max(1, round(_WINDOW / 2 * seen.fps)))
-    found = np.stack([_constant(seen, slice(start, start + wide)) for start in starts])
+    found = np.stack([_constant_velocity(seen, slice(start, start + wide)) for start in starts])
     if size(found - whole).max() <= _VARIES * size(whole):
         return np.asarray(still + whole)
-    varied = _varying(seen, straight(np.arange(frames), np.array(starts) + wide / 2, found))
+    varied = _varying_velocity(seen, straight(np.arange(frames), np.array(starts) + wide / 2, found))
     return varied if _extent(np.cumsum(varied, axis=0) / seen.fps) > 2 * _extent(seen.body) else still
 
 
-def _constant(seen: _Low, frames: slice) -> Array:
+def _constant_velocity(seen: _LowPoints, frames: slice) -> Array:
     """The most frequent velocity of low points in some frames; zeros if it is slow, or if the body moves with it."""
     low = seen.low[frames]
     some = np.flatnonzero(low)
@@ -114,7 +114,7 @@ def _constant(seen: _Low, frames: slice) -> Array:
     return np.zeros(3) if travels or speed <= seen.limits.max() else found
 
 
-def _varying(seen: _Low, about: Array) -> Array:
+def _varying_velocity(seen: _LowPoints, about: Array) -> Array:
     """Velocities near the given ones, frame by frame, then smoothed; gaps are interpolated."""
     near = seen.low & (size(seen.velocities - about[:, np.newaxis]) < seen.limits)
     frames = np.flatnonzero(near.any(axis=1))
@@ -128,7 +128,7 @@ def _varying(seen: _Low, about: Array) -> Array:
     return np.asarray((sums[2 * half + 1 :] - sums[: -2 * half - 1]) / (2 * half + 1))
 
 
-def _slide(seen: _Low) -> Array:
+def _slide_velocity(seen: _LowPoints) -> Array:
     """Velocity of feet that all slide by one share of the body's travel, as on a scaled path; else zeros."""
     beside = np.concatenate([seen.body[:1], seen.body, seen.body[-1:]])
     way = beside[2:] - beside[:-2]

@@ -43,15 +43,15 @@ def stillness(speeds: Array, heights: Array, scales: Array) -> Array:
     return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
 
 
-def contact(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
+def contact_mask(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
     """Mask of contacts, from heights above their level and speeds over the ground (points, frames)."""
     low = LOW * scales[:, np.newaxis]
     enters = (heights < low) & (speeds < still)
     stays = (heights < _STAY * low) & (speeds < _STAY * still)
-    return cleaned(stays, enters, clip)
+    return clean_contacts(stays, enters, clip)
 
 
-def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
+def clean_contacts(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     """Runs of `stays` cut to their first and last frames of `enters`, without short gaps, then without short contacts.
 
     A contact at an end of the clip may be short, as it continues beyond.
@@ -59,19 +59,19 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MOMENT))
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
-        rounds = cleaned_rows(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
+        rounds = clean_rows(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
         return rounds[..., once : 2 * once + 1]
-    return cleaned_rows(stays, enters, gap, least)
+    return clean_rows(stays, enters, gap, least)
 
 
-def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
+def clean_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
     """`cleaned` of a clip that is no loop (..., frames), with the shortest gap and the shortest contact in frames."""
     if not stays.size:
         return stays.copy()
     wide = stays.shape[-1] + 1  # a frame between rows separates their runs
-    start, stop = runs(_apart(stays)).T
+    start, stop = runs(_join_rows(stays)).T
     from_start, to_end = start % wide == 0, stop % wide == wide - 1
-    frames = np.append(_apart(enters).nonzero()[0], 0)
+    frames = np.append(_join_rows(enters).nonzero()[0], 0)
     first, after = (np.searchsorted(frames[:-1], edges) for edges in (start, stop))
     some = after > first
     begin, end = np.where(some, frames[first], start), np.where(some, frames[after - 1] + 1, stop)
@@ -87,7 +87,7 @@ def cleaned_rows(stays: Mask, enters: Mask, gap: float, least: float) -> Mask:
     return np.asarray(np.add.accumulate(steps).reshape(-1, wide)[:, :-1].reshape(stays.shape) > 0)
 
 
-def _apart(masks: Mask) -> Mask:
+def _join_rows(masks: Mask) -> Mask:
     """Masks (..., frames) in sequence, with a frame between them."""
     frames = masks.shape[-1]
     found = np.zeros((masks.size // frames, frames + 1), bool)
@@ -95,7 +95,7 @@ def _apart(masks: Mask) -> Mask:
     return found.ravel()
 
 
-def bridged(held: Mask, clip: Clip) -> Mask:
+def close_gaps(held: Mask, clip: Clip) -> Mask:
     """Contacts of the points of a leg (points, frames) with short gaps between those of different points closed."""
     found = held.copy()
     for start, stop in runs(np.asarray(~held.any(axis=0))).tolist():
@@ -104,12 +104,12 @@ def bridged(held: Mask, clip: Clip) -> Mask:
     return found
 
 
-def clear(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
+def certain_frames(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
     """Frames in which a contact, or its absence, is certain by the thresholds of a clean clip."""
     low, still = LOW * scales[:, np.newaxis], STILL * scales[:, np.newaxis]
     return np.where(held, (heights < _STAY * low) & (speeds < _STAY * still), (heights >= low) | (speeds >= still))
 
 
-def ramped(held: Mask, clip: Clip) -> Array:
+def ramp_weights(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; above 0.5 in contact."""
     return ramp(held, clip.fps * BRIEF, clip.loop)

@@ -76,7 +76,7 @@ class Tracks:
     sole_level: float
 
     @property
-    def carried(self) -> bool:
+    def ground_moves(self) -> bool:
         """True if the ground moves."""
         return self.on_ground is not self.places
 
@@ -85,7 +85,7 @@ class Tracks:
         """Heights above the ground (points, frames)."""
         return np.asarray(self.places[..., self.axis] - self.ground)
 
-    def telling(self, key: Key) -> list[int]:
+    def points_of(self, key: Key) -> list[int]:
         """The indices of the points of a contact."""
         return [at for at, each in enumerate(self.keys) if each == key]
 
@@ -129,7 +129,7 @@ def speeds_of(places: Array, clip: Clip) -> Array:
 
 def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
     """Follow the points of all legs through a clip."""
-    followed = [(key, point) for leg in feet for key in keys(leg) for point in _followed(leg, key[1])]
+    followed = [(key, point) for leg in feet for key in keys(leg) for point in _deciding_points(leg, key[1])]
     hips = free_feet.hips(clip.skeleton, feet)
     joints = [*hips, *(joint for leg in feet for joint in leg.bones)]
     soles = [leg.soles[point] for leg in feet for _, point in keys(leg)]
@@ -147,7 +147,7 @@ def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
     level = percentile(walked[:, : len(soles), axis], LOWEST)
     under, relative = np.zeros(places.shape[:2]), places
     if ground is not None:
-        under, relative = _stood_on(ground, clip, places, scales)
+        under, relative = _ground_below(ground, clip, places, scales)
     falls = _falls(np.ascontiguousarray(middle[:, axis]), float(scales.mean()), clip)
     return Tracks(clip, axis, names, places, relative, under, scales, middle, falls, level)
 
@@ -160,7 +160,7 @@ def _falls(height: Array, scale: float, clip: Clip) -> Mask:
     return np.asarray(bent * (clip.fps / span) ** 2 < -_FALL * scale)
 
 
-def _followed(leg: Leg, point: str) -> list[Sole]:
+def _deciding_points(leg: Leg, point: str) -> list[Sole]:
     """The points of the sole that decide about a contact; the toe belongs to the ball."""
     names = ("ball", "toe") if point == "ball" else (point,)
     return [leg.soles[name] for name in names if name in leg.soles]
@@ -173,7 +173,7 @@ def _length(clip: Clip, leg: Leg, bones: Array, tip: Array) -> float:
     return percentile(path_lengths(bones if leg.ankle else np.concatenate([bones, tip], axis=1)), 50)
 
 
-def _stood_on(ground: Ground, clip: Clip, places: Array, scales: Array) -> tuple[Array, Array]:
+def _ground_below(ground: Ground, clip: Clip, places: Array, scales: Array) -> tuple[Array, Array]:
     """The height of the ground under points, and their positions relative to the part of the ground below them."""
     ground._check_frames(len(clip))
     points = np.ascontiguousarray(places.swapaxes(0, 1))
@@ -199,10 +199,12 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Array | floa
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up!r}")
     found = ground.at(points, above=NEAR * sizes, below=DEEP * sizes)
-    return found if found.hit.all() or not sunk else _filled(found, ground.at(points, above=DEEP * sizes, below=0.0))
+    return (
+        found if found.hit.all() or not sunk else _fill_missing(found, ground.at(points, above=DEEP * sizes, below=0.0))
+    )
 
 
-def _filled(found: Surface, other: Surface) -> Surface:
+def _fill_missing(found: Surface, other: Surface) -> Surface:
     """The surface `found`, with points without a hit taken from `other`."""
     hit, wide = found.hit, found.hit[..., np.newaxis]
     return Surface(

@@ -278,7 +278,7 @@ def with_root(clip: ik.Clip) -> ik.Clip:
 def test_loops_stay_loops(name: str, rounds: int, fps: int, root: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """First and last frame have the same bits, except for the position of the root, and nothing jumps there."""
     clip, forced = looped(rounds, fps, root=root), []
-    close = loops.closed
+    close = loops.close_loop
 
     def spy(baked: ik.Clip, clip: ik.Clip) -> ik.Clip:
         forced.append(apart(baked, close(baked, clip)))

@@ -21,8 +21,8 @@ import ikcore as ik
 from ikcore import _core, rotations, samples, terrain
 from ikcore._arrays import cross, median, percentile
 from ikcore.bake.clearance import beam as lifted
-from ikcore.bake.legs import Bent, bend
-from ikcore.bake.paths import _smoothed
+from ikcore.bake.legs import SolvedLeg, bend
+from ikcore.bake.paths import _smooth_curves
 from ikcore.bake.pelvis import _Legs, _most_with_bent_knee
 from ikcore.bake.scene import Scene
 from ikcore.feet.time_series import smooth, spread
@@ -49,7 +49,7 @@ def leg(bends: list[float], bones: list[float]) -> tuple[Array, Array, Array]:
     return np.array([points]), np.array([turns]), np.tile([1.0, 0, 0], (len(bones) - 1, 1))
 
 
-def to(chain: Array, turns: Array, hinges: Array, target: Any, hip: Any = (0.0, 0, 0)) -> Bent:
+def to(chain: Array, turns: Array, hinges: Array, target: Any, hip: Any = (0.0, 0, 0)) -> SolvedLeg:
     hips, feet = (np.broadcast_to(np.array(at, float), (len(chain), 3)) for at in (hip, target))
     return bend(chain, turns, hinges, hips, feet, np.full(len(chain), np.inf))[0]
 
@@ -297,7 +297,7 @@ def test_a_swing_moves_a_foot_no_farther_than_its_stances_do(fps: int) -> None:
     values[swing.stop :, 1] = 0.02 * np.linspace(1, 0, frames - swing.stop) ** 8
     values[swing], pinned[swing] = 0, False
     scene = Scene(ik.Ground.plane(), fps, 1, ik.BakeSettings(), 1, on_ground=False)
-    (found,) = _smoothed(values[np.newaxis], pinned[np.newaxis], scene)
+    (found,) = _smooth_curves(values[np.newaxis], pinned[np.newaxis], scene)
     assert (found[pinned] == values[pinned]).all()
     assert found[swing].min() >= -1e-9
     assert found[swing].max() <= 0.03 + 1e-9

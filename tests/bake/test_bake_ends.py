@@ -87,7 +87,7 @@ def test_what_the_end_of_a_clip_cuts_goes_on_beyond_it(
     masks = [np.isin(np.arange(100), np.arange(*each)) for each in (stays, enters, held)]
     for turned in (slice(None), slice(None, None, -1)):
         inner, most, wanted = (mask[turned] for mask in masks)
-        np.testing.assert_array_equal(rules.cleaned(inner, most, clip), wanted)
+        np.testing.assert_array_equal(rules.clean_contacts(inner, most, clip), wanted)
 
 
 # --- the ground under feet -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ikcore.bake.floors import floors_of, planted_of
 from ikcore.bake.foot import Foot, Pivot, Stance
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.motion import legs_of
-from ikcore.bake.planting import planted_on
+from ikcore.bake.planting import stance_paths_of
 from ikcore.bake.scene import Scene
 from ikcore.feet.leg import Sole
 
@@ -154,7 +154,7 @@ def test_a_heel_that_was_raised_out_of_the_ground_goes_back_while_the_foot_is_on
     pivots = Pivot("joint", 65, 90), Pivot("toe", 90, 105)
     stance = Stance(0, 65, 105, pivots, 0, np.arange(72, 90), np.zeros((40, 3)), 0.0, planted=False)
     hold = Foothold(stance, np.zeros(3), np.zeros(3), 0.0, scene.up, scene.up, 0, copied=False)
-    planted = planted_on([Foot(motion, floor, scene)], [hold])
+    planted = stance_paths_of([Foot(motion, floor, scene)], [hold])
     raised = np.degrees(2 * np.linalg.norm(planted.turn[0, 65:105, 1:], axis=1))
     assert raised[20] > 20 * heel_down
     assert abs(raised[-1]) < 1e-6

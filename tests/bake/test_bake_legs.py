@@ -11,7 +11,7 @@ from test_feet import body, fox, spider
 
 import ikcore as ik
 from ikcore._arrays import size
-from ikcore.bake.legs import bend, nearer_of
+from ikcore.bake.legs import approach_of, bend
 from ikcore.bake.motion import legs_of
 from ikcore.bake.pelvis import Body
 
@@ -143,7 +143,7 @@ def test_a_knee_that_is_backwards_goes_forwards_for_a_while_and_not_to_and_fro(w
     hinges, reach = np.array([[1.0, 0, 0]]), np.full(40, motion.size)
     turns = np.broadcast_to([1.0, 0, 0, 0], motion.turns.shape)
     ahead = []
-    for nearer in (np.zeros(40), nearer_of(motion, still, foot, reach, walk.fps, loop=False)):
+    for nearer in (np.zeros(40), approach_of(motion, still, foot, reach, walk.fps, loop=False)):
         bent, short = bend(motion.chain, turns, hinges, hip, foot, reach, nearer=nearer, length=motion.size)
         assert not short.any()
         ahead.append((bent.chain[:, 1] - hip)[:, 2])

@@ -379,7 +379,7 @@ def test_soles_are_looked_for_on_the_plane_that_feet_were_put_on() -> None:
     hold = Foothold(stance, np.array([1.0, 2, 3]), np.zeros(3), 0.5, normal, normal, 0, copied=False)
     scene = Scene(ik.Ground.plane(), 60.0, 1, ik.BakeSettings(), 1, on_ground=False)
     points = np.random.default_rng(4).normal(size=(1, 5, 3))
-    laid = notes._laid(points, [hold], scene)
+    laid = notes._on_foothold_planes(points, [hold], scene)
     np.testing.assert_array_almost_equal(laid[..., [0, 2]], points[..., [0, 2]], 12)
     np.testing.assert_allclose((laid - [1, 2.5, 3]) @ normal, 0, atol=1e-12)
 

@@ -378,11 +378,11 @@ def test_contacts_are_cleaned_as_one_would_frame_by_frame(count: int) -> None:
             enters = stays & (random.uniform(size=count) < 0.4)
             assert runs(stays).tolist() == [list(each) for each in intervals_of(stays)]
             for gap, least in ((0.0, 0.0), (2.0, 3.0), (3.5, 2.5), (1e9, 1e9)):
-                found = rules.cleaned_rows(stays, enters, gap, least)
+                found = rules.clean_rows(stays, enters, gap, least)
                 np.testing.assert_array_equal(found, cleaned_slowly(stays, enters, gap, least))
     stays, enters = random.uniform(size=(2, 3, count)) < 0.6
-    rows = [rules.cleaned_rows(*each, 2.0, 3.0) for each in zip(stays, enters, strict=True)]
-    np.testing.assert_array_equal(rules.cleaned_rows(stays, enters, 2.0, 3.0), rows)
+    rows = [rules.clean_rows(*each, 2.0, 3.0) for each in zip(stays, enters, strict=True)]
+    np.testing.assert_array_equal(rules.clean_rows(stays, enters, 2.0, 3.0), rows)
 
 
 # --- gaits whose plants are known ------------------------------------------------------------------------------------

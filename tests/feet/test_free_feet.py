@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore.bake import Held
+from ikcore.bake import LockedFeet
 from ikcore.command import cli
 from ikcore.feet import free_feet
 
@@ -369,8 +369,8 @@ def test_feet_are_held_under_a_body_that_moves(clip: ik.Clip) -> None:
     feet, shift = ik.Feet.detect(clip.skeleton, clip=clip), np.full((len(clip), 3), 0.02)
     still = np.tile([1.0, 0, 0, 0], (len(clip), 1))
     for joint in ("Hips", "root"):
-        held = Held(clip, feet, joint)
-        there = feet.positions(clip.skeleton, held.carried(shift, still).pose)
+        held = LockedFeet(clip, feet, joint)
+        there = feet.positions(clip.skeleton, held.with_pelvis(shift, still).pose)
         for point, at in feet.positions(clip.skeleton, clip.pose).items():
             assert_allclose(there[point], at, atol=1e-9)
         assert not held.away(shift, still)[1].any()

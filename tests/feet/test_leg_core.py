@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import _core, rotations
-from ikcore.bake.write import Turn, turn
+from ikcore.bake.write import Turn, rotate_joints
 
 Array = NDArray[Any]
 
@@ -266,7 +266,7 @@ def test_joints_turn_in_the_world_as_they_should(dtype: str, carried: bool, part
     given = [
         (each[:, joints],) if parts == 1 else (each[:, first], each[:, last]) for each in (world, deltas)
     ]  # at once, or the last by itself
-    turn(turned, Turn(joints, *given), above=above, where=where)
+    rotate_joints(turned, Turn(joints, *given), above=above, where=where)
     found = skeleton.forward(ik.Pose(turned)).rotations
     wanted = rotations.multiply(deltas, world)
     np.testing.assert_allclose(

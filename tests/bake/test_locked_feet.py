@@ -1,4 +1,4 @@
-"""`Held`: feet stay where they are while the body goes another way."""
+"""`LockedFeet`: feet stay where they are while the body goes another way."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore.bake import Held
+from ikcore.bake import LockedFeet
 
 FRAMES = 61
 Walk = tuple[ik.Clip, ik.Feet]
@@ -28,19 +28,19 @@ def departure(size: float, angle: float) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def test_a_body_that_stays_changes_nothing(walk: Walk) -> None:
     clip, feet = walk
-    held = Held(clip, feet, "Hips")
+    held = LockedFeet(clip, feet, "Hips")
     still = np.zeros((FRAMES, 3)), np.tile([1.0, 0, 0, 0], (FRAMES, 1))
     knees, ankles = held.away(*still)
     assert max(knees.max(), ankles.max()) < 1e-12
-    same = held.carried(*still)
+    same = held.with_pelvis(*still)
     assert np.abs(same.pose.rotations - clip.pose.rotations).max() < 1e-12
 
 
 @pytest.mark.parametrize(("size", "angle"), [(0.005, 0.0), (0.02, 0.05)])
 def test_feet_stay_and_the_pelvis_goes(walk: Walk, size: float, angle: float) -> None:
     clip, feet = walk
-    held, (shift, tilt) = Held(clip, feet, "Hips"), departure(size, angle)
-    made = held.carried(shift, tilt)
+    held, (shift, tilt) = LockedFeet(clip, feet, "Hips"), departure(size, angle)
+    made = held.with_pelvis(shift, tilt)
     before, after = (feet.positions(clip.skeleton, each.pose) for each in (clip, made))
     for key, places in before.items():
         assert np.abs(after[key] - places).max() < 1e-9, key
@@ -60,11 +60,11 @@ def test_feet_stay_and_the_pelvis_goes(walk: Walk, size: float, angle: float) ->
 def test_what_is_out_of_reach_is_told(walk: Walk) -> None:
     """A body that is lifted by half a metre takes the feet along, no farther than it must."""
     clip, feet = walk
-    held = Held(clip, feet, "Hips")
+    held = LockedFeet(clip, feet, "Hips")
     shift, tilt = np.tile([0, 0.5, 0], (FRAMES, 1)), np.tile([1.0, 0, 0, 0], (FRAMES, 1))
     _, ankles = held.away(shift, tilt)
     assert ankles.min() > 0.2
-    made = held.carried(shift, tilt)
+    made = held.with_pelvis(shift, tilt)
     at = clip.skeleton.forward(made.pose).positions
     for leg in feet:
         hip, ankle = (clip.skeleton.index(joint) for joint in (leg.hip or "", leg.foot))
