@@ -186,10 +186,10 @@ def _offsets(steps: list[Steps], planted: StancePaths, scene: Scene, moved: Arra
 
     A swing that the end of the clip soon cuts keeps its displacement along the ground instead of hurrying back.
     """
-    frames = moved.shape[1]
-    if holds := [hold for each in steps for hold in each.holds]:
+    frames, source = moved.shape[1], _source(steps)
+    for holds in batches([hold for each in steps for hold in each.holds]):
         rows = _rows([hold.stance for hold in holds], frames)
-        shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, _source(steps)))
+        shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, source))
         shift[:, scene.axis] -= _rise_with_planes(holds, rows.of, there, scene.level(shift), scene)
         moved.reshape(-1, 3)[rows.frames], pinned.reshape(-1, 3)[rows.frames] = shift, True
     along = np.arange(3) != scene.axis
@@ -233,10 +233,12 @@ def _bounds(
     at, curve = np.arange(frames), np.arange(len(values))[:, np.newaxis]
     near = ((last >= 0) & (at - last <= blend)) | ((following < frames) & (following - at <= blend))
     free, before, after = near[..., np.newaxis] & ~pinned, ends[curve, last + 1], ends[curve, following + 1]
-    low, high = np.minimum(before, after), np.maximum(before, after)
-    del ends, before, after  # need much memory for a long clip
-    low, high = np.where(free, np.minimum(low, 0.0, out=low), values), np.maximum(high, 0.0, out=high)
-    return low, np.where(free, high, values)
+    del ends  # needs much memory for a long clip
+    low, high = np.minimum(before, after), np.maximum(before, after, out=after)
+    del before
+    np.copyto(np.minimum(low, 0.0, out=low), values, where=~free)
+    np.copyto(np.maximum(high, 0.0, out=high), values, where=~free)
+    return low, high
 
 
 def _rise_with_planes(

@@ -151,6 +151,7 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
     wanted = _rise_of_source(legs)
     highest = np.minimum.reduce(_highest_rise(legs, wanted, scene))
     agreed, stands, straight = _mean_wish(wanted[..., np.newaxis], paths)
+    del wanted  # needs much memory for a long clip
     rise = agreed[:, 0]
     if scene.settings.pelvis == "lowest":
         rise, straight = np.minimum.reduce([path.plain for path in paths]), np.ones(len(rise))
@@ -211,9 +212,9 @@ def _bends(legs: _Legs, rise: Array, scene: Scene) -> tuple[Array, Array, Array]
     way[..., scene.axis] = legs.ankle - legs.over - legs.hip - rise
     bend = _half_bend(size(way), legs)
     way[..., scene.axis] += legs.over
-    added = np.minimum(np.maximum(bend - bent, 0), _SOFT_BEND)
-    added += np.where(legs.over > 0, np.maximum(_half_bend(size(way), legs) - bend, 0), 0)
-    return bend, bent, added
+    lifted = np.where(legs.over > 0, np.maximum(_half_bend(size(way), legs) - bend, 0), 0)
+    del way  # needs much memory for a long clip
+    return bend, bent, np.minimum(np.maximum(bend - bent, 0), _SOFT_BEND) + lifted
 
 
 def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
@@ -224,9 +225,9 @@ def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
     """
     bend, source, added = _bends(legs, rise, scene)
     least = np.minimum(source + smooth(added.T, MOMENT, scene.fps).T - _LESS_BEND, _SOFT_BEND)
-    del source, added  # of a long clip they take much memory
-    most = _rise_to_distance(legs, legs.ankle - legs.over, legs.size * np.sqrt(1 - least * least), 1.0)
-    return np.where((bend < least) & (legs.stands > 0), most, np.inf)
+    straighter, length = (bend < least) & (legs.stands > 0), legs.size * np.sqrt(1 - least * least)
+    del bend, source, added, least  # need much memory for a long clip
+    return np.where(straighter, _rise_to_distance(legs, legs.ankle - legs.over, length, 1.0), np.inf)
 
 
 def _jerk(places: Array, scene: Scene) -> Array:

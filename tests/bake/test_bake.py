@@ -284,7 +284,7 @@ def test_loops_stay_loops(name: str, rounds: int, fps: int, root: bool, monkeypa
         forced.append(apart(baked, close(baked, clip)))
         return close(baked, clip)
 
-    monkeypatch.setattr(loops, "closed", spy)
+    monkeypatch.setattr(loops, "close_loop", spy)
     baked = ik.bake_feet(clip, FLOOR if name == "floor" else GROUNDS[name]).clip
     assert baked.loop
     assert forced[0] < 1e-5
