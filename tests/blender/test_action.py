@@ -480,7 +480,7 @@ def test_a_key_alone_goes_on_as_the_one_before_it(addon, before, after):
     bone.keyframe_insert("location", frame=1 if before else 10)
     if before:
         bone.keyframe_insert("location", frame=20)
-    curves = {at[1]: curve for at, curve in rigs.curves_of(*actions.assigned(leg)[1:]).items()}
+    curves = {at[1]: curve for at, curve in rigs.curves_of(*actions.assignment(leg)[1:]).items()}
     for curve in curves.values():
         for key in curve.keyframe_points:
             key.interpolation = before or "LINEAR"

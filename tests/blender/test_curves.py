@@ -138,7 +138,7 @@ def test_bones_that_keep_their_shape_need_no_matrices(seed, addon):
     bpy.context.view_layer.update()
     made = addon.animation.scene_frames.run(sample._by_parts(reader, found))
     seen = addon.animation.scene_frames.run(sample._by_scene(bpy.context, found, FRAMES))
-    shown = addon.animation.scene_frames.run(sample._sampled(found, *seen))
+    shown = addon.animation.scene_frames.run(sample._samples(found, *seen))
     for name in sample.COMPARED:
         one, two = getattr(made.limbs, name), getattr(shown.limbs, name)
         np.testing.assert_allclose(one, two, atol=NEAR * max(1.0, np.abs(two).max()), err_msg=name)

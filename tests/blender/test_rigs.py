@@ -29,9 +29,9 @@ ROWS = {
         test_foot_refusals.test_library_override_with_a_local_action,
         test_refusals.test_library_override,
     ],
-    "Mixamo, Unreal and others by name": [test_feet.test_rigs],
+    "Mixamo, Unreal and others with known bone names": [test_feet.test_rigs],
     "Chains along Spline IK": [test_tracking.test_a_spline, test_tracking.test_what_cannot_be_solved_anew_is_refused],
-    "Feet that hang on the root": [test_free_feet.test_as_the_library_bakes_them],
+    "Feet parented to the root": [test_free_feet.test_as_the_library_bakes_them],
     "Uneven or negative scales": [test_bake.test_moved_turned_and_unevenly_scaled_object],
 }
 
@@ -111,7 +111,7 @@ def strange(sizes=(2.5, 2.5, 2.5)):
     return armature
 
 
-@row("Odd names, scales and parents")
+@row("Unusual names, scales and parents")
 def test_odd_names_scales_and_parents():
     armature = strange()
     assert sorted(found(armature)) == ["left", "right"]
