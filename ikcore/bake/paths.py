@@ -185,9 +185,10 @@ def _offsets(steps: list[Steps], planted: Planted, scene: Scene, moved: Array, p
     A swing that the end of the clip soon cuts goes on beside its way along the ground: it would hurry back.
     """
     frames = moved.shape[1]
-    if holds := [hold for each in steps for hold in each.holds]:
+    source = _source(steps).reshape(-1, 3)
+    for holds in batches([hold for each in steps for hold in each.holds]):
         rows = _rows([hold.stance for hold in holds], frames)
-        shift, there = (each.reshape(-1, 3).take(rows.frames, axis=0) for each in (planted.shift, _source(steps)))
+        shift, there = (each.take(rows.frames, axis=0) for each in (planted.shift.reshape(-1, 3), source))
         shift[:, scene.axis] -= _followed(holds, rows.of, there, scene.level(shift), scene)
         moved.reshape(-1, 3)[rows.frames], pinned.reshape(-1, 3)[rows.frames] = shift, True
     along = np.arange(3) != scene.axis

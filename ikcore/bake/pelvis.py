@@ -149,6 +149,7 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
     if scene.settings.pelvis == "lowest":
         rise, straight = np.minimum.reduce([path.plain for path in paths]), np.ones(len(rise))
     rise = np.minimum(rise, highest)
+    del wanted, agreed  # of a long clip they take much memory
     lower, upper = _about(rise, highest, scene)
     hips = mean_in_order([path.motion.chain[:, 0] for path in paths])
     rough = _MORE_JERK * _jerk(hips, scene)
@@ -175,8 +176,9 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
 
 def _until(legs: _Legs, height: Array, length: Array, side: Array | float) -> Array:
     """How far up a hip goes until it is as far from an ankle of some height as a length, above it or below."""
-    flat = size(legs.away)
-    up = np.sqrt(np.maximum(length * length - flat * flat, 0))
+    up, flat = length * length, size(legs.away)
+    up -= flat * flat
+    np.sqrt(np.maximum(up, 0, out=up), out=up)
     return np.asarray(height - legs.hip + side * np.maximum(up, _KEPT_HEIGHT * side * legs.height))
 
 
