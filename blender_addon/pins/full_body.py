@@ -32,7 +32,7 @@ ANYWHERE = [[-np.inf] * 3, [np.inf] * 3]
 # that moves by 0.4 % of the height turns bones by less than 5 degrees there with 110 sweeps.
 ONCE = {"sweeps": 110, "iterations": 28}
 # Balance takes several calls, without sweeps, which fold the spine. The first one moves the body by the mean height of
-# the pins, so that limbs bend to their preferred side: from straight knees a light goal does not bend them. Pins that
+# the pins, so that limbs bend to their preferred side. A goal of small weight does not bend straight knees. Pins that
 # support no weight then reach, and at last give way, both slowly, because their weights are small.
 LOWER = {"sweeps": 0, "iterations": 0}
 REACH, YIELD = ({"sweeps": 0, "pre_pull": 0.0, "iterations": count} for count in (28, 14))

@@ -208,7 +208,7 @@ class _Sole:
     shares: Array  # (n, 1): shares of these samples along their lines
     ends: list[str]  # those of the points toe, heel, inner and outer that exist; they are kept off walls
     gaps: Array  # (n,): distance to keep from a wall
-    # indices of heel, ball, toe and toe joint for the core, -1 if there is none or toes do not bend; then the number of
+    # indices of heel, ball, toe and toe joint for the core, -1 if there is none or toes do not bend. Then the number of
     # points, and the number of intervals on each line
     rests: tuple[int, ...]
 

@@ -121,8 +121,8 @@ def _legs_of(paths: list[FootPath], reach: Array, body: Body, scene: Scene) -> _
     return _Legs(hip, ankle, away, own, height, over, reach, stands, long)
 
 
-def _mean_wish(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
-    """The weighted mean of the wishes of all legs (legs, frames, axes), the largest stance weight, and a knee factor.
+def _mean_target(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Array]:
+    """The weighted mean of the targets of all legs (legs, frames, axes), the largest stance weight, and a knee factor.
 
     The weight of a leg is its stance weight times its knee factor, at least 1: `_KNEE_BENT` over 1 - (distance /
     length)^2, for the hip-ankle distance. Straight legs thus count more. The denominator grows with the square of the
@@ -147,10 +147,10 @@ def _weighted_mean(values: Array, weights: Array) -> Array:
 
 
 def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
-    """Upward displacement of the pelvis, (frames,): the wish of standing legs, smooth and within their reach."""
+    """Upward displacement of the pelvis, (frames,): as standing legs need it, smooth and within their reach."""
     wanted = _rise_of_source(legs)
     highest = np.minimum.reduce(_highest_rise(legs, wanted, scene))
-    agreed, stands, straight = _mean_wish(wanted[..., np.newaxis], paths)
+    agreed, stands, straight = _mean_target(wanted[..., np.newaxis], paths)
     del wanted  # needs much memory for a long clip
     rise = agreed[:, 0]
     if scene.settings.pelvis == "lowest":
@@ -257,7 +257,7 @@ def _within_settings(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
 
 
 def _rise_bounds(wanted: Array, highest: Array, scene: Scene) -> Bounds:
-    """Bounds of a rise: `highest`, and the largest wish within 0.25 s. A constant wish is met exactly."""
+    """Bounds of a rise: `highest`, and the largest target within 0.25 s. A constant target is met exactly."""
     least, most = -spread(-wanted, WHILE, scene.fps), spread(wanted, WHILE, scene.fps)
     return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
 
@@ -274,7 +274,7 @@ def _follow_feet(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     """Horizontal displacement of the pelvis with feet that are moved; zero over moving ground."""
     if scene.ground.moves:
         return np.zeros_like(paths[0].shift)
-    wanted, stands, straight = _mean_wish(scene.level(np.stack([path.shift for path in paths])), paths)
+    wanted, stands, straight = _mean_target(scene.level(np.stack([path.shift for path in paths])), paths)
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
     most, pull = scene.settings.shift / 2 * max(path.motion.scale for path in paths), stands * straight / WHILE**4

@@ -1,4 +1,4 @@
-"""What remains of an earlier bake in a clip: its unchanged stances, its contacts and soles."""
+"""The stances of an earlier bake that a clip still has, and the contacts and soles of that bake."""
 
 from __future__ import annotations
 
