@@ -6,8 +6,8 @@
  * slide. It is changed in this order:
  *
  *   rest    In n steps, each by A shorter than the one before and the last by A at most, a joint moves n (n + 1) / 2 A.
- *           A distance r below that, but above that of n - 1 steps, has the first step r / n + (n - 1) / 2 A. d is cut
- *           to that step, so that joints do not overshoot the answer.
+ *           For a distance r below that, but above that of n - 1 steps, the first step is r / n + (n - 1) / 2 A.
+ *           d is cut to that step, so that joints do not overshoot the answer.
  *   ball    d is brought within A of c.
  *   ball    d is brought within V of 0. It is still within A of c, because c is within V.
  *   room    d becomes a step that leaves room to come to rest within the limit, whatever the next target is. There is

@@ -9,22 +9,25 @@
  *   backward   p[i] <- p[i+1] + l[i] dir(p[i] - p[i+1])
  *   forward    p[i+1] <- p[i] + l[i] dir(p[i+1] - p[i])
  *
- * A goal on a joint between others pulls it from where the joint below would have it towards the goal's position, by
- * its share of the weights: w / (w + sum of the weights below).
+ * The goal of an inner joint moves the position that the backward pass gives it towards the goal's position, by the
+ * share w / (w + sum of the weights below).
  *
- * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
- * line with its target, which the passes could only fold back onto that line, starts as an arc, and where the target is
- * just within reach so bent that it ends there (chain.h); one that makes no more progress is bent a little. And every
- * point first goes on as it went in the step before, by k / (k + 3) of that after k steps that brought the tip nearer:
- * Nesterov's momentum, started anew where it overshoots (Y. Nesterov, "A method of solving a convex programming problem
- * with convergence rate O(1/k^2)", 1983; B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes",
- * 2015). Near full reach, where each pass takes off a small share of the error, that is a sixth of the steps and less.
- */
+ * Unless `textbook`:
+ * - A target out of reach is answered at once, by the straight chain or the folded one (chain.h).
+ * - A chain in line with its target starts as an arc, because passes would only fold it back onto that line. If the
+ *   target is just within reach, the arc ends at the target.
+ * - A chain that makes no more progress is bent a little.
+ * - Before a pass every point repeats its last step, scaled by k / (k + 3) after k steps that brought the tip nearer.
+ *   This is Nesterov's momentum; it restarts when it overshoots. It takes a sixth of the steps or less near full
+ *   reach, where each pass removes a small share of the error. Y. Nesterov, "A method of solving a convex programming
+ *   problem with convergence rate O(1/k^2)", 1983; B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient
+ *   schemes", 2015. */
 
 /* As a share of the reach: a chain that is this flat counts as in line with its target. */
 #define FABRIK_FLAT (number)1e-6
 
-/* A target as near to the edge as this has a chain so straight that passes hardly move it. */
+/* Distances from the edge of reach, as shares of the reach. Within them the chain is nearly straight, and passes move
+ * it very little. */
 static const chain_edge fabrik_edge = {.drawn = (number)0.05, .arched = (number)2e-3};
 
 /* An iteration that takes less than this share off the error is no progress; after so many of them the chain is bent,
@@ -171,8 +174,8 @@ static void fabrik_bend(const ik_plan *plan, int end, vec3 off, columns c) {
     }
 }
 
-/* A chain in line with its target would only fold back onto the line: it starts as an arc to the target, about as high
- * as a triangle of its length. */
+/* Bends a chain that is in line with its target, as passes would only fold it back onto the line. It starts as an arc
+ * to the target. The arc is about as high as a triangle of the chain's length. */
 static void fabrik_unlock(const ik_plan *plan, const aimed_chain *chain, columns record) {
     vec3 base = column_vec3(record, fabrik_point(plan->nodes[chain->base].slot));
     real off = real_splat(0), sum = chain->reach.sum, distance = chain->distance;

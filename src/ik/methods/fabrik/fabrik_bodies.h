@@ -5,8 +5,8 @@
  * turned about the line through them. */
 #define FRAMES_ANCHOR (number)0.2
 
-/* A joint of an item that starts near its targets turns in a step by no more than so many times the way that an end has
- * to go, in reaches, or the angle that it has to turn by. */
+/* Largest turn of a joint in a step, for items that start near their targets. It is so many times the distance of an
+ * end from its target, in reaches, or the angle that is left. */
 #define FRAMES_PER_WAY   (number)8
 #define FRAMES_PER_ANGLE (number)3
 
@@ -288,8 +288,8 @@ static carried frames_carried_by_hinge(const ik_plan *plan, columns c, int k, in
     return (carried){at, quat_rotate(body->rotation, bone), quat_multiply(turn, bend)};
 }
 
-/* A child that has a limit cannot go on from wherever it is brought, so the ends below it pull in its place, which the
- * body takes along as the backward pass has arranged them. */
+/* Adds a child to the fit of a body. A child with a limit cannot continue from every position. The ends below it are
+ * added in its place; the body carries them as the backward pass has arranged them. */
 static void frames_add_child(const ik_plan *plan, columns c, int k, int child, vec3 from, frames_body *body) {
     int slot = plan->nodes[child].slot, end = frames_only_end(plan, child);
     real share = *column(c, frames_share(plan, slot));

@@ -17,8 +17,8 @@ ik_inline int frames_point(const ik_plan *plan, int slot) { return frames_socket
 /* Its position in the space of the body that carries it; in the world if no body that turns carries it. */
 ik_inline int frames_bone(const ik_plan *plan, int slot) { return frames_point(plan, plan->slots) + 3 * slot; }
 ik_inline int frames_share(const ik_plan *plan, int slot) { return frames_bone(plan, plan->slots) + slot; }
-/* For plans with slides, in the space of the body that carries a node: the vector from its parent at first and the
- * rotation of its parent; its least and largest slide; and the weight of all positions to reach at and below it. */
+/* For plans with slides. In the space of the body that carries a node: the vector from its parent at the start, the
+ * rotation of its parent, and its least and largest slide. Then the weight of all goal positions at and below it. */
 ik_inline int frames_link(const ik_plan *plan, int slot) { return frames_share(plan, plan->slots) + 14 * slot; }
 ik_inline int frames_track(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 3; }
 ik_inline int frames_travel(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 7; }
@@ -56,11 +56,11 @@ ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squar
 ik_inline int frames_below(const ik_plan *plan, int slot) { return frames_before(plan, 0) + frames_pose(plan) + slot; }
 ik_inline int frames_columns(const ik_plan *plan) { return frames_below(plan, plan->ties ? plan->slots : 0); }
 
-/* Of a step: the pose before its extrapolation, and the positions of the ends in its sweep. */
+/* A step: the pose before its extrapolation, and the positions of the ends in its sweep. */
 ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
 ik_inline int frames_ends(const ik_plan *plan) { return frames_after(plan, 0) + frames_pose(plan); }
-/* For turns of all joints together, of each joint: its turn, and the part that its limit excludes. Of a task, times its
- * weight: its error or its pull, and the change of it by turns. */
+/* Turns of all joints together. For each joint: its turn, and the part that its limit excludes. For each task, times
+ * its weight: its error or its pull, and the change of that by turns. */
 enum { JOINT_TURN, JOINT_BARRED, JOINT_VECTORS };
 ik_inline int frames_joint(const ik_plan *plan, int vector, int slot) {
     return ends_place(frames_ends(plan), plan->task_count) + 3 * (vector * plan->slots + slot);
@@ -71,8 +71,8 @@ ik_inline int frames_change(const ik_plan *plan, int task) { return frames_off(p
 /* The equations of all joints together (jacobian.h, levels.h). */
 ik_inline int frames_rows(const ik_plan *plan) { return frames_change(plan, plan->task_count); }
 
-/* Of a tie: its far end, likewise; the direction along which its number changes; and in the passes the wanted positions
- * of its own end and its far end, and their weight. */
+/* A tie: the position of its far end, and the direction along which its number changes. In the passes: the wanted
+ * positions of its own end and of its far end, and their weight. */
 ik_inline int frames_far(const ik_plan *plan) { return frames_rows(plan) + rows_system_columns(plan); }
 ik_inline int frames_along(const ik_plan *plan, int task) {
     return ends_place(frames_far(plan), plan->task_count) + 3 * task;

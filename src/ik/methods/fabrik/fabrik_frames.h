@@ -6,36 +6,38 @@
  * parts of the body that carries them.
  *
  *   backward   W[j] turns so that its bones point from its position to those of its children, by the shortest arc.
- *              Several children are fitted like the points of a rigid body. The rotation of an only child relative to
- *              W[j] is then brought into the child's limit by turning W[j], and
- *              p[j] <- sum of share[c] (p[c] - W[j] o[c]), by the goals below each child
+ *              Several children are fitted like the points of a rigid body. W[j] is then turned so that the relative
+ *              rotation of an only child is within the child's limit. The shares come from the goals below each child:
+ *              p[j] <- sum of share[c] (p[c] - W[j] o[c])
  *   forward    p[c] <- p[j] + W[j] o[c]; W[c] turns towards its own children, and then into its limit
  *
  * After the forward pass all bones have their length and all limits hold. The error is that of this pose, and the best
  * of all poses is the result. A body with a goal of rotation starts from that rotation, whatever its children need.
  * Limits are applied after that.
  *
- * Sliding joints move in the passes whenever a body has turned, and at the base of the forward pass: as near as their
- * travel allows to the position that the pass has for what they carry, o[c] <- the nearest to W[j]^-1 (p[c] - p[j]).
- * For a bone that can stretch, this is the distance between its points, within its limits. After the passes it slides
- * once to the exact optimum for all ends below it: along an axis v of its parent by
- * v . sum of weight (target - end) / sum of weight, within its travel. The papers do not treat sliding joints. With
- * `textbook` they move in the same way.
+ * Sliding joints move in the passes whenever a body has turned, and at the base of the forward pass. They move as near
+ * as their travel allows to the positions of the pass: o[c] <- the nearest to W[j]^-1 (p[c] - p[j]). A bone that can
+ * stretch gets the distance between its points, within its limits. After the passes a joint slides once to the exact
+ * optimum for all ends below it: along an axis v of its parent by
+ *
+ *   v . sum of weight (target - end) / sum of weight
+ *
+ * within its travel. The papers do not treat sliding joints. They move in the same way with `textbook`.
  *
  * A tie holds an end to another joint, at a distance or to a plane. Before the passes it sets the target of the end to
  * the nearest position that satisfies it; if the other end can move as well, both meet half-way (fabrik_ties.h).
  *
  * The passes ignore capsules that a bone must avoid. The steps after them pull the point of the bone that is deepest in
- * a capsule straight out, like an end that is beyond its plane. With `textbook` this is all: the joints turn once, one
- * after the other.
+ * a capsule straight out, like an end that is beyond its plane. Nothing else follows with `textbook`: the joints turn
+ * once, one after the other.
  *
  * Unless `textbook`:
  * - A hinge turns about its own axis by the best angle. The published rule takes the part of the shortest arc that its
  *   limit allows.
  * - A child with a limit cannot follow its body everywhere. A body with a limit, or one that carries a hinge, therefore
- *   turns in the forward pass towards the ends of the chains below such a child, which it carries along as the backward
- *   pass has arranged them. An elbow (a hinge below a joint that is none, with one end below it) is first bent by the
- *   distance between that end and the shoulder, as in two_bone: no pass would bend a straight arm.
+ *   turns in the forward pass towards the ends of the chains below such a child. It carries these chains as the
+ *   backward pass has arranged them. An elbow is a hinge below a joint that is none, with one end below it. It is first
+ *   bent by the distance between that end and the shoulder, as in two_bone, because passes do not bend a straight arm.
  * - The passes can take the ends farther away. Passes that do so by much are taken back. Then all joints turn once, one
  *   after the other from the tips, each by the optimum for all ends below it by their weights (as in CCD). The long
  *   steps of the passes and these turns together leave dead ends. The turns converge to the least weighted squares;

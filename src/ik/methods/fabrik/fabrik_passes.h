@@ -41,8 +41,8 @@ ik_inline vec3 frames_mean(vec3 sum, real all) {
     return vec3_scale(one / real_select(mask_equal(all, real_splat(0)), one, all), sum);
 }
 
-/* How far what node k takes along as it slides is from where the passes have it, on the whole: in the world, all of the
- * same body, which is in its place. Only what leads to a place to reach counts. */
+/* Mean vector from the joints that node k carries as it slides to their positions in the passes, in the world. All are
+ * of the same body, which is placed. Only joints on the way to a goal count. */
 static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat rotation) {
     vec3 sum = vec3_splat(0, 0, 0);
     real all = real_splat(0);
@@ -59,8 +59,9 @@ static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat 
     return frames_mean(sum, all);
 }
 
-/* Moves the slides in the body of node `owner` (-1: in no body), which is placed: as near as they may to the positions
- * that the passes have for the joints below. A bone that can stretch then has the length between its points. */
+/* Moves the slides in the body of node `owner` (-1: in no body), which is placed. They move as near as their travel
+ * allows to the positions of the passes for the joints below. A bone that can stretch then has the length between its
+ * points. */
 static void frames_slide_body(const ik_plan *plan, columns c, int owner, vec3 place, quat rotation) {
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const int k = plan->node_of_slot[slot];

@@ -59,8 +59,8 @@ static mask frames_is_last(const ik_plan *plan, columns c) {
 
 /* Takes back passes that moved the ends much farther away, or turned joints farther than is allowed. Near the targets
  * "much" is relative to the least error since the last kick: otherwise many passes, each a little worse than the one
- * before, lead away. With several goals, any worse pass is taken back at the end: passes do not converge to the least
- * error of goals in conflict. */
+ * before, lead away. At the end any worse pass is taken back if there are several goals: passes do not converge to the
+ * least error of goals in conflict. */
 static void frames_take_back(const ik_plan *plan, columns c) {
     real squared = *column(c, frames_squared(plan)),
          least = real_min(squared, *column(c, frames_watched(plan) + WATCH_LEAST));
@@ -132,7 +132,7 @@ static void frames_count(const ik_plan *plan, columns c) {
     *previous = squared;
 }
 
-/* Momentum starts anew in the chosen lanes. */
+/* Restarts the momentum of the chosen lanes. */
 static void frames_stop(const ik_plan *plan, columns c, mask chosen) {
     real *run = column(c, frames_run(plan)), *previous = column(c, frames_previous(plan));
     *run = real_select(chosen, real_splat(0), *run);

@@ -1,5 +1,5 @@
-/* FABRIK with frames, its ties: they hold an end at another joint, at a distance or on one side of a plane, and a bone
- * out of a capsule. fabrik_frames.h explains the method.
+/* FABRIK with frames, its ties. A tie holds an end at another joint, at a distance, or on one side of a plane. It also
+ * holds a bone out of a capsule. fabrik_frames.h explains the method.
  *
  * A tie has an own end and, seen from another joint, a far end: the position that this joint gives the own end. Each is
  * pulled to the other; in the passes, if both can move, they meet half-way. Ties thus close a loop that is cut.

@@ -229,8 +229,8 @@ static void together_find_turns(const ik_plan *plan, columns c, real damping) {
 /* ---- the step */
 
 /* The share of the turns that is made. It is the same for all joints: cut off one by one at their bounds, the turns
- * would no longer fit each other. With sliding joints, which do not slide here, others may turn too far instead: then
- * no joint turns by more than is allowed. */
+ * would no longer fit each other. Sliding joints do not slide here, and others may turn too far instead: the share then
+ * keeps every joint below its largest turn. */
 static real together_share(const ik_plan *plan, columns c) {
     const real one = real_splat(1), largest = *column(c, frames_largest(plan));
     real most = real_splat(TINY_LENGTH);
