@@ -16,7 +16,15 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Mask, Scene, repeat_second_round
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import blocks
-from ikcore.feet.thresholds import DEEP, EDGE, HIGH, SOLE, THICK, TRACE, WHILE
+from ikcore.feet.thresholds import (
+    DEEP_WINDOW,
+    EDGE_DEPTH,
+    HIGH_WINDOW,
+    PLANT_TOLERANCE,
+    SMOOTHING_TIME,
+    SOLE_UNCERTAINTY,
+    SOLES_UNCERTAINTY,
+)
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Hits
 
@@ -90,7 +98,7 @@ def beam(needed: Array, free: Mask, fps: float) -> Array:
     fps : float
         Frames a second.
     """
-    before = round(WHILE * fps) + 2
+    before = round(SMOOTHING_TIME * fps) + 2
     own, shape = slice(before, -before), (len(needed) + 2 * before, *needed.shape[1:])
     lower, upper = np.zeros(shape), np.full(shape, np.inf)
     lower[own], upper[own][~free], upper[:2], upper[-2:] = needed, 0, 0, 0
@@ -102,8 +110,8 @@ def _time_to_stance(swings: list[tuple[int, int]], frames: int, fps: float) -> A
     near = np.zeros(frames)
     for start, stop in swings:
         at = np.arange(start, stop)
-        first = start - 1 if start > 0 else start - WHILE * fps
-        last = stop if stop < frames else stop - 1 + WHILE * fps
+        first = start - 1 if start > 0 else start - SMOOTHING_TIME * fps
+        last = stop if stop < frames else stop - 1 + SMOOTHING_TIME * fps
         near[start:stop] = np.minimum(at - first, last - at) / fps
     return near
 
@@ -145,12 +153,12 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     points, heights = look(foot, points, origin, frames)
     above = foot.above(frames)
     high = np.maximum(
-        above, np.minimum(-2 * EDGE * scale - above, 0)
+        above, np.minimum(-2 * EDGE_DEPTH * scale - above, 0)
     )  # a point that is deep in the source's floor is equally deep in the new ground
     thick = np.array([*foot.floor.thick.values()])
     lack = heights + thick + np.minimum(high, clear) - points[..., scene.axis]
     if motion.toe is not None and "toe" in names:
-        lack[:, names.index("toe")] -= EDGE * scale  # toes bend
+        lack[:, names.index("toe")] -= EDGE_DEPTH * scale  # toes bend
     return np.asarray(np.fmax.reduce(lack, axis=1))
 
 
@@ -161,7 +169,7 @@ def _level(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
 
 def _on_own_ground(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
     """The points and the ground below them that their source was made for, except where only an edge is touched."""
-    inner = _push_away(points, origin, np.full(points.shape[1], -SOLE * foot.motion.scale), foot.scene)
+    inner = _push_away(points, origin, np.full(points.shape[1], -SOLE_UNCERTAINTY * foot.motion.scale), foot.scene)
     ground = foot.scene.ground.still(frames)
     return points, np.fmin(*(_under(ground, at, foot) for at in (points, inner)))
 
@@ -173,14 +181,14 @@ def _sweep(foot: Foot, points: Array, origin: Array, frames: NDArray[np.intp]) -
     kept off, gets there later.
     """
     names, scale, scene = list(foot.motion.soles), foot.motion.scale, foot.scene
-    margin = np.array([EDGE * scale if name in ("toe", "heel") else 0.0 for name in names])
+    margin = np.array([EDGE_DEPTH * scale if name in ("toe", "heel") else 0.0 for name in names])
     kept = _push_away(points, origin, margin, scene)
     ground, way = scene.ground.still(frames), kept[1:] - kept[:-1]
     start = kept[:-1] + ROUNDING * scale * scene.up  # a surface that is only touched is not passed through
     met = scene.ground.still(frames[:-1]).cast(start, way, length=size(way), workers=scene.workers)
     reached = np.where(met.hit[..., np.newaxis], met.points, 0) - kept[:-1] + (kept - points)[:-1]
     later = met.hit & (dot(reached, way) > dot(way, way))
-    heights = _risers(_under(ground, kept, foot), later, THICK * scale)
+    heights = _risers(_under(ground, kept, foot), later, SOLES_UNCERTAINTY * scale)
     return kept, _raise_to_passed(foot, heights, way, met, later, frames)
 
 
@@ -204,7 +212,7 @@ def _push_away(points: Array, origin: Array, by: Array, scene: Scene) -> Array:
 def _under(ground: Ground, points: Array, foot: Foot) -> Array:
     scale = foot.motion.scale
     there = np.ascontiguousarray(points)
-    return ground._heights(there, HIGH * scale, DEEP * scale, foot.scene.workers)
+    return ground._heights(there, HIGH_WINDOW * scale, DEEP_WINDOW * scale, foot.scene.workers)
 
 
 def _raise_to_passed(foot: Foot, heights: Array, way: Array, met: Hits, later: Mask, frames: NDArray[np.intp]) -> Array:
@@ -213,9 +221,9 @@ def _raise_to_passed(foot: Foot, heights: Array, way: Array, met: Hits, later: M
     if not len(at):
         return heights
     scale, along = foot.motion.scale, way[at, points]
-    inside = met.points[at, points] + along * (TRACE * scale / np.maximum(size(along), 1e-12))[:, np.newaxis]
+    inside = met.points[at, points] + along * (PLANT_TOLERANCE * scale / np.maximum(size(along), 1e-12))[:, np.newaxis]
     there = np.ascontiguousarray(inside)
-    top = foot.scene.ground.still(frames[at])._heights(there, HIGH * scale, TRACE * scale, 1)
+    top = foot.scene.ground.still(frames[at])._heights(there, HIGH_WINDOW * scale, PLANT_TOLERANCE * scale, 1)
     found = heights.copy()
     first = ~later[at, points]
     for frame, point, high in ((at[first], points[first], top[first]), (at + 1, points, top)):

@@ -11,7 +11,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.contacts.contacts import Contacts
 from ikcore.feet.soles import depth_of
-from ikcore.feet.thresholds import BRIEF, DEEP, NEAR
+from ikcore.feet.thresholds import DEEP_WINDOW, NEAR_WINDOW, SHORTEST_STANCE
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Plane
 
@@ -70,7 +70,7 @@ def floors_of(legs: list[LegMotion], planted: list[dict[str, Mask]], contacts: C
 def _floor(motion: LegMotion, known: dict[str, Mask], contacts: Contacts, ground: Ground | None, scene: Scene) -> Floor:
     """The floor under a foot: heights of its points while it is flat, otherwise while each point is in contact."""
     flat = functools.reduce(np.logical_and, known.values())
-    lies = np.count_nonzero(flat) >= BRIEF * scene.fps
+    lies = np.count_nonzero(flat) >= SHORTEST_STANCE * scene.fps
     floor = Floor(np.empty((len(motion.soles), len(flat))).T, {})
     for number, (point, at) in enumerate(motion.soles.items()):
         nearest = (
@@ -112,7 +112,7 @@ def _floor_below(motion: LegMotion, contacts: Contacts, ground: Ground | None, p
     name = motion.leg.name
     if ground is None:
         return contacts.ground[name, nearest]
-    found = ground.at(motion.soles[point], above=NEAR * motion.scale, below=DEEP * motion.scale).height
+    found = ground.at(motion.soles[point], above=NEAR_WINDOW * motion.scale, below=DEEP_WINDOW * motion.scale).height
     return _fill_gaps(np.where(np.isfinite(found), found, contacts.ground[name, nearest]))
 
 

@@ -13,7 +13,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.contacts.intervals import Rows
-from ikcore.feet.thresholds import MOMENT, SOLE
+from ikcore.feet.thresholds import ANTICIPATION_TIME, SOLE_UNCERTAINTY
 
 Rowed = NDArray[np.intp]
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Foot:
         """True if the heel is kept out of the ground. False for feet that roll over their balls all the time."""
         thick = self.floor.thick
         known = self.scene.settings.align > 0 and {"heel", "ball"} <= thick.keys()
-        return bool(known and thick["heel"] - thick["ball"] <= SOLE * self.motion.scale)
+        return bool(known and thick["heel"] - thick["ball"] <= SOLE_UNCERTAINTY * self.motion.scale)
 
     def over(self, point: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """Horizontal position of a point of the sole. An in-place clip is measured as if it travelled."""
@@ -185,4 +185,4 @@ class StanceTrack:
 
 def edge_of(count: int | Rowed, scene: Scene) -> Rowed:
     """The number of frames at each end of a stance in which a foot arrives or leaves: at most a fifth of the stance."""
-    return np.asarray(np.minimum(round(MOMENT * scene.fps), count // 5))
+    return np.asarray(np.minimum(round(ANTICIPATION_TIME * scene.fps), count // 5))

@@ -15,7 +15,16 @@ from ikcore.bake.foot import Foot, Stance
 from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
 from ikcore.bake.stances import passing_stance
-from ikcore.feet.thresholds import EDGE, EXACT, FAR, HIGH, LOW, STEP, TRACE, WHILE
+from ikcore.feet.thresholds import (
+    CONTACT_HEIGHT,
+    EDGE_DEPTH,
+    FAR_WINDOW,
+    FILE_PRECISION,
+    HIGH_WINDOW,
+    PLANT_TOLERANCE,
+    SMOOTHING_TIME,
+    STEP_HEIGHT,
+)
 from ikcore.feet.time_series import spread
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
@@ -112,7 +121,7 @@ class Footing:
         which the clip was made a foot keeps its rotation.
         """
         scene, sole = self.scene, self.soles[stance.leg]
-        limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
+        limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP_HEIGHT
         under, main = (found.hit, found.points, found.normals, found.part), sole.names.index(stance.point)
         rested = _core.rest(points, main, under, ahead, (scene.axis, *sole.rests), limits)
         place = points[main].copy()
@@ -120,7 +129,9 @@ class Footing:
             return self._foothold(stance, place, aside, self.lift, scene.up, scene.up, -1)
         normal, lift, part, high = rested
         own = float(found.height[main] - place[scene.axis])
-        if abs(own - lift) <= TRACE / 10 * sole.scale:  # the plane is practically the ground under the pivot: use that
+        if (
+            abs(own - lift) <= PLANT_TOLERANCE / 10 * sole.scale
+        ):  # the plane is practically the ground under the pivot: use that
             lift = own
         self.last = points[0].copy()
         self.last[scene.axis] = high
@@ -135,7 +146,7 @@ class Footing:
         settings, self.lift = self.scene.settings, lift
         copied = stance.planted and abs(lift) <= settings.tolerance * self.soles[stance.leg].scale and not aside.any()
         copied &= not (part >= 0 and self.scene.ground.parts[part].moves)
-        if not copied or (np.abs(normal - floor) > EXACT).any():
+        if not copied or (np.abs(normal - floor) > FILE_PRECISION).any():
             return Foothold(stance, place, aside, lift, normal, floor, part, copied=False)
         self.lift = 0.0
         return Foothold(stance, place, aside, 0.0, floor, floor, part, copied=True)
@@ -152,7 +163,11 @@ class Footing:
         """The ground within a step of the last foothold, or within a jump; any ground for the first foothold."""
         if self.last is None:
             points = self._raise_above_floors(ground, points, scale)
-            windows = [(HIGH * scale, HIGH * scale), (HIGH * scale, np.inf), (FAR * scale, 0.0)]
+            windows = [
+                (HIGH_WINDOW * scale, HIGH_WINDOW * scale),
+                (HIGH_WINDOW * scale, np.inf),
+                (FAR_WINDOW * scale, 0.0),
+            ]
             every = (ground.at(points, above=above, below=below) for above, below in windows)
             found = next((found for found in every if found.hit.any()), None)
             if found is None:
@@ -160,15 +175,15 @@ class Footing:
             if found.hit.all():
                 return found
             points[:, self.scene.axis] = found.height[found.hit].max()  # continue from there as for a step
-            return ground.at(points, above=HIGH * scale, below=HIGH * scale)
-        step, window, same = STEP * scale, (HIGH * scale, HIGH * scale), ROUNDING * scale
+            return ground.at(points, above=HIGH_WINDOW * scale, below=HIGH_WINDOW * scale)
+        step, window, same = STEP_HEIGHT * scale, (HIGH_WINDOW * scale, HIGH_WINDOW * scale), ROUNDING * scale
         return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
 
     def _raise_above_floors(self, ground: Ground, points: Array, scale: float) -> Array:
         """The points raised above floors that leave no room to stand below them."""
         up, points = self.scene.up, points.copy()
         while not self.scene.on_ground:
-            ceiling = ground._ceiling(mean(points) + HIGH * scale * up, (_ROOM - HIGH) * scale)
+            ceiling = ground._ceiling(mean(points) + HIGH_WINDOW * scale * up, (_ROOM - HIGH_WINDOW) * scale)
             if ceiling is None:
                 break
             points[:, self.scene.axis] = ceiling
@@ -181,7 +196,7 @@ class Footing:
             return moved
         ball, scale = names.index("ball"), sole.scale
         start = points[ball].copy()
-        start[scene.axis] = found.height[ball] + 0.75 * EDGE * scale
+        start[scene.axis] = found.height[ball] + 0.75 * EDGE_DEPTH * scale
         ways = scene.level(points[[names.index(name) for name in sole.ends]] - points[ball])
         far = size(ways)
         walls = ground.cast(start, ways, length=far + sole.gaps)
@@ -189,10 +204,10 @@ class Footing:
         for sides in (("toe", "heel"), ("inner", "outer")) if met.any() else ():
             for at in (at for at, name in enumerate(sole.ends) if name in sides and met[at]):
                 back = float(far[at] + sole.gaps[at] - walls.distance[at])
-                if back < STEP * scale:
+                if back < STEP_HEIGHT * scale:
                     moved -= ways[at] * (back / far[at])
                 elif sole.ends[at] == "toe":  # only the toe is on the step: move the ball onto it
-                    moved += ways[at] * ((float(walls.distance[at]) + EDGE * scale) / far[at])
+                    moved += ways[at] * ((float(walls.distance[at]) + EDGE_DEPTH * scale) / far[at])
                 break
         return moved
 
@@ -221,7 +236,7 @@ class _Sole:
         shares = np.tile(np.arange(1, _PARTS) / _PARTS, len(lines))[:, np.newaxis]
         between = np.array(lines, np.intp).reshape(-1, 2).T.repeat(_PARTS - 1, axis=1)
         ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
-        off = 2 * EDGE * motion.scale  # distance from the edge of a step
+        off = 2 * EDGE_DEPTH * motion.scale  # distance from the edge of a step
         gaps = np.array([off if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
         rests = number.get("heel", -1), number.get("ball", -1), toe, joint, len(names), _PARTS
@@ -260,14 +275,14 @@ def passing_footholds(leg: int, footing: Footing, mine: list[Foothold], every: l
 def _low_frames(foot: Foot, fps: float) -> list[int]:
     """Frames in which the lowest point of a sole is near the source's floor, and lowest among the frames around."""
     above = foot.lowest
-    lowest = (above <= -spread(-above, WHILE / 2, fps)) & (above < LOW * foot.motion.scale)
+    lowest = (above <= -spread(-above, SMOOTHING_TIME / 2, fps)) & (above < CONTACT_HEIGHT * foot.motion.scale)
     found: list[int] = np.flatnonzero(lowest).tolist()
     return found
 
 
 def _landing_frames(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
     """Frames in which a foot comes down, with a minimum distance between them, and the end."""
-    apart, at = WHILE * fps, start - 1
+    apart, at = SMOOTHING_TIME * fps, start - 1
     if start > end:
         return
     for frame in low:

@@ -11,7 +11,7 @@ from ikcore._arrays import cross, dot, size
 from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.pelvis import Body
 from ikcore.bake.scene import IDENTITY, Array, unit
-from ikcore.feet.thresholds import BRIEF
+from ikcore.feet.thresholds import SHORTEST_STANCE
 from ikcore.feet.time_series import spread
 
 STRAIGHTEST = 0.998  # share of the leg length: largest reach if the body cannot move closer
@@ -40,9 +40,9 @@ def approach_of(motion: LegMotion, body: Body, foot: Array, reach: Array, fps: f
     far = np.minimum(size(foot - body.new_positions(motion.chain[:, 0])), np.maximum(reach, STRAIGHTEST * motion.size))
     nearer = np.maximum(size(motion.ankle - motion.chain[:, 0]) - far, 0)
     if not loop:
-        return spread(nearer, BRIEF, fps)
+        return spread(nearer, SHORTEST_STANCE, fps)
     once = len(nearer) - 1
-    return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), BRIEF, fps)[once : 2 * once + 1]
+    return spread(np.concatenate([nearer[:-1], nearer[:-1], nearer]), SHORTEST_STANCE, fps)[once : 2 * once + 1]
 
 
 def solve_leg(

@@ -13,7 +13,7 @@ from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import hung, points_and_joints, world_points
-from ikcore.feet.thresholds import LEG
+from ikcore.feet.thresholds import LEG_LENGTH
 
 ROUNDING = 1e-9  # m for a leg of 0.87 m, and sine of an angle: smaller differences are rounding
 
@@ -40,7 +40,7 @@ class LegMotion:
     @property
     def scale(self) -> float:
         """Leg length relative to a human's."""
-        return self.size / LEG
+        return self.size / LEG_LENGTH
 
     @property
     def ankle(self) -> Array:

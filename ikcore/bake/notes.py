@@ -19,7 +19,15 @@ from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.intervals import blocks
 from ikcore.feet.note import Note
 from ikcore.feet.penetration import Penetration
-from ikcore.feet.thresholds import EXACT, HIGH, LOW, STEP, TALL, THICK, TRACE
+from ikcore.feet.thresholds import (
+    BODY_HEIGHT,
+    CONTACT_HEIGHT,
+    FILE_PRECISION,
+    HIGH_WINDOW,
+    PLANT_TOLERANCE,
+    SOLES_UNCERTAINTY,
+    STEP_HEIGHT,
+)
 
 _ELSEWHERE = ": it may be in another place, or in another unit"
 NOWHERE = f"ground: there is none under any foot{_ELSEWHERE}"  # message for ground that lies nowhere under the clip
@@ -88,7 +96,7 @@ def _depth_note(baked: Clip, depth: Penetration) -> Note | None:
 
 def _reach_note(baked: Clip, short: dict[str, Array], scale: float, *, still: bool) -> Note | None:
     """A note if legs do not reach: first time, largest distance, remedy."""
-    out = {leg: far > THICK * scale for leg, far in short.items()}
+    out = {leg: far > SOLES_UNCERTAINTY * scale for leg, far in short.items()}
     legs = [leg for leg, frames in out.items() if frames.any()]
     if not legs:
         return None
@@ -148,7 +156,7 @@ def _stride_note(holds: list[Foothold], motions: list[LegMotion], scene: Scene) 
         return None
     scale = max(motion.scale for motion in motions)
     rises = [(to.lift - start.lift) / scale for start, to in pairwise(hold for hold in holds if hold.part >= 0)]
-    surges = [min(abs(last - first), abs(last + first)) > STEP for first, last in pairwise(rises)]
+    surges = [min(abs(last - first), abs(last + first)) > STEP_HEIGHT for first, last in pairwise(rises)]
     if sum(surges) < _SURGES:
         return None
     return Note("steps do not match the stairs: some strides climb more treads than others", "fit_strides")
@@ -173,9 +181,9 @@ def _first_entry(path: FootPath, scene: Scene) -> int | None:
         at, step = places[frames], places[1:][frames] - places[:-1][frames]
         met = scene.ground.still(frames).cast(at[: len(step)], step, length=size(step), workers=scene.workers)
         sides = np.flatnonzero(met.hit & (np.abs(met.normals[:, scene.axis]) < WALL))
-        behind = met.points[sides] + step[sides] * (TRACE * scale / size(step[sides]))[:, np.newaxis]
+        behind = met.points[sides] + step[sides] * (PLANT_TOLERANCE * scale / size(step[sides]))[:, np.newaxis]
         there = scene.ground.still(sides + frames.start)
-        low = there.at(behind, above=HIGH * scale, below=0.0, workers=scene.workers).hit
+        low = there.at(behind, above=HIGH_WINDOW * scale, below=0.0, workers=scene.workers).hit
         if not low.all():
             return int(sides[np.flatnonzero(~low)[0]] + frames.start)
     return None
@@ -214,13 +222,13 @@ def _foothold_problems(
     scale, up, ground = path.motion.scale, scene.up, scene.ground.still(frames)
     sole = path.soles([name for name in path.motion.soles if name != "joint"], frames)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
-    over = middle + THICK * scale * up
-    above = ground.cast(over, up, length=TALL * scale, workers=scene.workers)
-    far = size(sole - middle) - EXACT * scale  # geometry that only touches the foot is beside it
+    over = middle + SOLES_UNCERTAINTY * scale * up
+    above = ground.cast(over, up, length=BODY_HEIGHT * scale, workers=scene.workers)
+    far = size(sole - middle) - FILE_PRECISION * scale  # geometry that only touches the foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
     points = _on_foothold_planes(np.concatenate([sole, middle], axis=1), holds, scene)
-    on = ground.at(points, above=THICK * scale, below=LOW * scale, workers=scene.workers).hit
+    on = ground.at(points, above=SOLES_UNCERTAINTY * scale, below=CONTACT_HEIGHT * scale, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
         "in something": walls.any(axis=1) | (above.hit & ~above.front).any(axis=1),
@@ -256,7 +264,9 @@ def _same(baked: Clip, before: Clip, scale: float) -> bool:
         np.broadcast_to(before.skeleton.offsets, shape) if each is None else each
         for each in (now.translations, was.translations)
     )
-    return _nearly_equal(now.rotations, was.rotations, EXACT) and _nearly_equal(moved, there, EXACT * scale)
+    return _nearly_equal(now.rotations, was.rotations, FILE_PRECISION) and _nearly_equal(
+        moved, there, FILE_PRECISION * scale
+    )
 
 
 def _nearly_equal(now: Array, was: Array, near: float) -> bool:

@@ -21,7 +21,7 @@ from ikcore.bake.planting import StancePaths, stance_paths_of
 from ikcore.bake.scene import IDENTITY, Array, Mask, Scene, smooth_step
 from ikcore.clips.smoothing import spline
 from ikcore.contacts.intervals import Rows, blocks
-from ikcore.feet.thresholds import BRIEF, STEP
+from ikcore.feet.thresholds import SHORTEST_STANCE, STEP_HEIGHT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +120,7 @@ def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
         inside[each.leg, each.start + edge * (each.start > 0) : each.stop - edge * (each.stop < frames)] = True
     (last, following), at = _nearest_known(inside), np.arange(frames)
     away = np.minimum(np.where(last < 0, np.inf, at - last), np.where(following == frames, np.inf, following - at))
-    return 1 - smooth_step(np.minimum(away / (scene.fps * BRIEF), 1))
+    return 1 - smooth_step(np.minimum(away / (scene.fps * SHORTEST_STANCE), 1))
 
 
 def _nearest_known(known: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -289,7 +289,7 @@ def _fill_swings(
     start, stop = (scene.level(source[edge] + shift[edge]) for edge in (rows.start - first, rows.stop - 1 + end))
     chord, way = stop - start, scene.level(there + moved) - start.take(rows.of, axis=0)
     far, timed = size(chord), smooth_step((rows.at + 1) / (rows.count + 1)[rows.of])
-    travels = smooth_step(np.minimum(far / (STEP * scales[legs]), 1))[rows.of]
+    travels = smooth_step(np.minimum(far / (STEP_HEIGHT * scales[legs]), 1))[rows.of]
     done = np.clip(dot(way, chord.take(rows.of, axis=0)) / np.maximum(far * far, 1e-300)[rows.of], 0, 1)
     low, high = (_rise_with_planes(holds, rows.of, there, moved, scene) for holds in (leaves, comes))
     shift[rows.frames, scene.axis] += low + (timed + travels * (done - timed)) * (high - low)

@@ -15,7 +15,7 @@ from ikcore.bake.motion import ROUNDING
 from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, repeat_second_round, tangent
 from ikcore.clips.smoothing import spline
-from ikcore.feet.thresholds import LEG, MOMENT, STEP, WHILE
+from ikcore.feet.thresholds import ANTICIPATION_TIME, LEG_LENGTH, SMOOTHING_TIME, STEP_HEIGHT
 from ikcore.feet.time_series import smooth, spread
 
 # 1 - (hip-ankle distance / leg length)^2 at knee angles of 150 and 179.6 degrees
@@ -130,7 +130,7 @@ def _mean_target(want: Array, paths: list[FootPath]) -> tuple[Array, Array, Arra
     """
     stands = np.maximum(np.stack([path.stands for path in paths]), _SWING_WEIGHT)
     far, long = np.stack([_length(path) for path in paths]), np.array([[path.motion.size] for path in paths])
-    off, much = want - _weighted_mean(want, stands), STEP / LEG * long
+    off, much = want - _weighted_mean(want, stands), STEP_HEIGHT / LEG_LENGTH * long
     straight = np.maximum(1 - far * far / (long * long), _KNEE_STRAIGHT)
     bent = straight + _KNEE_BENT / (much * much) * np.add.accumulate(off * off, axis=2)[..., -1]
     heeds = stands * (_KNEE_BENT / np.minimum(bent, _KNEE_BENT))
@@ -168,7 +168,7 @@ def _rise(legs: _Legs, paths: list[FootPath], scene: Scene, *, rounds: bool) -> 
             rougher = _jerk(hips + found[:, np.newaxis] * scene.up, scene) > rough
             if not rougher.any():
                 break
-            share = smooth(np.where(rougher, 1.0, 0.0), WHILE, scene.fps)
+            share = smooth(np.where(rougher, 1.0, 0.0), SMOOTHING_TIME, scene.fps)
             share = repeat_second_round(share) if rounds else share
             weights = weights + share * (np.sqrt(weights) - weights)
         return found
@@ -198,7 +198,7 @@ def _rise_of_source(legs: _Legs) -> Array:
 def _highest_rise(legs: _Legs, wanted: Array, scene: Scene) -> Array:
     """Largest rise of a hip within the reach of its leg; it gives way before the limit is reached."""
     reached = _rise_to_distance(legs, legs.ankle, legs.reach, 1.0)
-    return np.asarray(np.maximum(-spread(-reached, MOMENT, scene.fps), np.minimum(reached, wanted)))
+    return np.asarray(np.maximum(-spread(-reached, ANTICIPATION_TIME, scene.fps), np.minimum(reached, wanted)))
 
 
 def _half_bend(distance: Array, legs: _Legs) -> Array:
@@ -224,7 +224,7 @@ def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
     obstacles included. A bend above `_SOFT_BEND` has no bound.
     """
     bend, source, added = _bends(legs, rise, scene)
-    least = np.minimum(source + smooth(added.T, MOMENT, scene.fps).T - _LESS_BEND, _SOFT_BEND)
+    least = np.minimum(source + smooth(added.T, ANTICIPATION_TIME, scene.fps).T - _LESS_BEND, _SOFT_BEND)
     straighter, length = (bend < least) & (legs.stands > 0), legs.size * np.sqrt(1 - least * least)
     del bend, source, added, least  # need much memory for a long clip
     return np.where(straighter, _rise_to_distance(legs, legs.ankle - legs.over, length, 1.0), np.inf)
@@ -232,12 +232,12 @@ def _most_with_bent_knee(legs: _Legs, rise: Array, scene: Scene) -> Array:
 
 def _jerk(places: Array, scene: Scene) -> Array:
     """Jerk of the hips' mean in every frame: the size of its third differences, filtered."""
-    apart, frames = max(1, round(MOMENT / 2 * scene.fps)), len(places)
+    apart, frames = max(1, round(ANTICIPATION_TIME / 2 * scene.fps)), len(places)
     if frames <= 3 * apart:
         return np.zeros(frames)
     for _ in range(3):
         places = places[apart:] - places[:-apart]
-    jerk, before = smooth(size(places), 2 * WHILE, scene.fps), (frames - len(places)) // 2
+    jerk, before = smooth(size(places), 2 * SMOOTHING_TIME, scene.fps), (frames - len(places)) // 2
     return np.concatenate([jerk[:1].repeat(before), jerk, jerk[-1:].repeat(frames - len(places) - before)])
 
 
@@ -258,7 +258,7 @@ def _within_settings(rise: Array, paths: list[FootPath], scene: Scene) -> Array:
 
 def _rise_bounds(wanted: Array, highest: Array, scene: Scene) -> Bounds:
     """Bounds of a rise: `highest`, and the largest target within 0.25 s. A constant target is met exactly."""
-    least, most = -spread(-wanted, WHILE, scene.fps), spread(wanted, WHILE, scene.fps)
+    least, most = -spread(-wanted, SMOOTHING_TIME, scene.fps), spread(wanted, SMOOTHING_TIME, scene.fps)
     return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
 
 
@@ -277,7 +277,10 @@ def _follow_feet(paths: list[FootPath], scene: Scene, *, rounds: bool) -> Array:
     wanted, stands, straight = _mean_target(scene.level(np.stack([path.shift for path in paths])), paths)
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
-    most, pull = scene.settings.shift / 2 * max(path.motion.scale for path in paths), stands * straight / WHILE**4
+    most, pull = (
+        scene.settings.shift / 2 * max(path.motion.scale for path in paths),
+        stands * straight / SMOOTHING_TIME**4,
+    )
     curve = spline(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
@@ -289,8 +292,10 @@ def _reach_sideways(along: Array, legs: _Legs, rise: Array, paths: list[FootPath
     lack = _sum_of_legs(legs.away * np.clip(1 - may / np.maximum(size(legs.away), 1e-12), 0, 1)[..., np.newaxis])
     found = along.copy()
     for axis in [axis for axis in range(3) if lack[:, axis].any()]:
-        ahead, back = (spread(np.maximum(each, 0), WHILE, scene.fps) for each in (lack[:, axis], -lack[:, axis]))
-        found[:, axis] += smooth(ahead - back, WHILE, scene.fps)
+        ahead, back = (
+            spread(np.maximum(each, 0), SMOOTHING_TIME, scene.fps) for each in (lack[:, axis], -lack[:, axis])
+        )
+        found[:, axis] += smooth(ahead - back, SMOOTHING_TIME, scene.fps)
     most, far = scene.settings.shift * max(path.motion.scale for path in paths), size(found)
     return np.asarray(found * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
 
@@ -309,12 +314,12 @@ def _tilt(pivot: Array, paths: list[FootPath], scene: Scene) -> Array | None:
     up = np.stack([path.plain for path in paths])
     x, y, z = (_without_mean(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_sum_of_legs(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    few = STEP * max(path.motion.scale for path in paths)  # feet in one line give no tilt across it
+    few = STEP_HEIGHT * max(path.motion.scale for path in paths)  # feet in one line give no tilt across it
     xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
-    slope[:, first] = smooth((xz * yy - yz * xy) / determinant, WHILE, scene.fps) * share
-    slope[:, second] = smooth((yz * xx - xz * xy) / determinant, WHILE, scene.fps) * share
+    slope[:, first] = smooth((xz * yy - yz * xy) / determinant, SMOOTHING_TIME, scene.fps) * share
+    slope[:, second] = smooth((yz * xx - xz * xy) / determinant, SMOOTHING_TIME, scene.fps) * share
     steep = size(slope)
     slope *= (np.minimum(steep, tangent(scene.settings.pitch)) / np.maximum(steep, 1e-12))[:, np.newaxis]
     return quaternions.shortest_arc(scene.up, scene.up - slope)

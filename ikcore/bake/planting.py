@@ -15,7 +15,7 @@ from ikcore.bake.foot import Foot, StanceTrack, batches
 from ikcore.bake.footholds import Foothold
 from ikcore.bake.scene import IDENTITY, Array, Mask, identity_rotations, mean, smooth_step
 from ikcore.bake.stances import headings
-from ikcore.feet.thresholds import BRIEF, TRACE
+from ikcore.feet.thresholds import PLANT_TOLERANCE, SHORTEST_STANCE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ class _StancePlanter(StanceTrack):
         ).swapaxes(0, 1)
         self.slopes = self.scene.slope(self.normals)
         self.level = self.places[:, self.axis] + np.array([hold.lift for hold in holds])
-        self.ramp = BRIEF * self.scene.fps
+        self.ramp = SHORTEST_STANCE * self.scene.fps
         self.ramps = np.minimum(self.ramp, rows.count / 3)
         self.left = 1 - smooth_step(_share(self.parts.at / self.each(self.ramps)))
         self.reference = self.gather([foot.motion.reference for foot in feet])
@@ -196,7 +196,7 @@ class _StancePlanter(StanceTrack):
             self.heights[at, ball] - self.heights[at, heel] - rise,
         )
         deep = np.where(self.each(some), np.maximum(deep, 0), 0.0)
-        soft = self.each(TRACE * np.array([foot.motion.scale for foot in self.feet])[self.leg])
+        soft = self.each(PLANT_TOLERANCE * np.array([foot.motion.scale for foot in self.feet])[self.leg])
         deep = deep * (deep / (deep + soft)) * (1 - free)  # within the plant tolerance the heel is raised by less
         arrives = smooth_step(_share((rows.at + 1) / self.each(2 * self.ramps)))
         deep = np.where(self.each(rows.start > 0), deep * arrives, deep)

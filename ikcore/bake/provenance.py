@@ -13,7 +13,7 @@ from ikcore.clips.provenance import Origin
 from ikcore.contacts.contacts import Contacts
 from ikcore.contacts.earlier_bake import places
 from ikcore.feet.leg import Sole
-from ikcore.feet.thresholds import EXACT
+from ikcore.feet.thresholds import FILE_PRECISION
 
 
 def _soles_of(motion: LegMotion, clip: Clip) -> dict[records.Key, Sole]:
@@ -55,13 +55,13 @@ def origin_of(
     soles = {key: sole for motion in legs for key, sole in _soles_of(motion, baked).items()}
     first, ground = len(baked) - 1 if baked.loop else 0, scene.ground.fingerprint()
     scale = max(motion.scale for motion in legs)
-    least = max(scene.settings.tolerance, EXACT) * scale
+    least = max(scene.settings.tolerance, FILE_PRECISION) * scale
     cut = [(hold, legs[hold.stance.leg].leg.name, _pivots_within(hold.stance, first, len(baked))) for hold in holds]
     cut = [each for each in cut if each[0].part >= 0 and _is_whole(part, *each[1:])]
     at = iter(places(baked, soles, [((leg, each[0]), *each[1:]) for _, leg, own in cut for each in own]))
     found = []
     for hold, leg, own in cut:
-        pivots = tuple([records.pivot(*each, next(at), EXACT * scale) for each in own])
+        pivots = tuple([records.pivot(*each, next(at), FILE_PRECISION * scale) for each in own])
         found.append(records.Stance(leg, pivots, float(hold.place[scene.axis] + hold.lift)))
     found += _unchanged_stances(part, ground)
     if not found:

@@ -11,7 +11,7 @@ from ikcore.bake.floors import height_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array
 from ikcore.contacts.contacts import Contacts
-from ikcore.feet.thresholds import DEEP, HIGH, TRACE
+from ikcore.feet.thresholds import DEEP_WINDOW, HIGH_WINDOW, PLANT_TOLERANCE
 from ikcore.grounds.ground import Ground
 
 SourceFloor = Literal["level", "ground"] | None
@@ -39,7 +39,7 @@ def is_ground(source_floor: SourceFloor, legs: list[LegMotion], contacts: Contac
         if above.shape[1] < 2 or not np.isfinite(above).all():
             return False
         spread = np.maximum(spread, np.ptp(above, axis=1) / motion.scale)
-    level, on_it = spread + TRACE
+    level, on_it = spread + PLANT_TOLERANCE
     return bool(level > _RATIO * on_it)
 
 
@@ -47,6 +47,6 @@ def _heights(motion: LegMotion, contacts: Contacts, ground: Ground, axis: int) -
     """Heights of a foot in the middle of its contacts: above 0, and above the ground (infinite without ground)."""
     frames = contacts.intervals(motion.leg.name).sum(axis=1) // 2
     at = motion.reference[frames]
-    under = ground.still(frames).at(at, above=HIGH * motion.scale, below=DEEP * motion.scale)
+    under = ground.still(frames).at(at, above=HIGH_WINDOW * motion.scale, below=DEEP_WINDOW * motion.scale)
     above = dot(np.where(under.hit[:, np.newaxis], at - under.points, 0.0), under.normals)
     return np.stack([at[:, axis], np.where(under.hit, above, np.inf)])

@@ -15,7 +15,7 @@ from ikcore.bake.foot import Foot, Pivot, Stance, StanceTrack, batches, edge_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean, median, unit
 from ikcore.contacts.intervals import runs
-from ikcore.feet.thresholds import BRIEF, MOMENT, TRACE
+from ikcore.feet.thresholds import ANTICIPATION_TIME, PLANT_TOLERANCE, SHORTEST_STANCE
 
 _TOE_SHARE = 0.6  # a foot rolls over its toes if their tip moves by less than this share of the ball's travel
 _SPIN = 0.02  # tangent of the largest spin on the spot that is left unchanged
@@ -59,7 +59,7 @@ def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span
     )
     if not scene.settings.lock or size(extent(at)) <= far:
         return [(start, stop)]
-    step, first = max(1, round(scene.fps * MOMENT)), 0
+    step, first = max(1, round(scene.fps * ANTICIPATION_TIME)), 0
     found: list[Span] = []
     while first < len(at):
         beyond = np.flatnonzero(size(at[first:] - at[first]) > far)
@@ -125,7 +125,7 @@ def _toe_off(foot: Foot, held: dict[str, Mask], last: Pivot) -> int:
     if "heel" in held and len(down := held["heel"][last.start : last.stop].nonzero()[0]):
         middle = max(middle, last.start + int(down[-1]))
     ball = foot.over(foot.motion.ball, slice(middle, last.stop))
-    near = (size(ball - ball[0]) <= TRACE * foot.motion.scale).nonzero()[0]
+    near = (size(ball - ball[0]) <= PLANT_TOLERANCE * foot.motion.scale).nonzero()[0]
     there = middle + (int(near[-1]) if len(near) else 0)
     toe = foot.over("toe", np.array([there, last.stop - 1]))
     stays = size(toe[1] - toe[0]) < _TOE_SHARE * size(ball[-1] - ball[there - middle])
@@ -150,7 +150,7 @@ def _with_slips(feet: list[Foot], stances: list[Stance], stays: list[bool]) -> l
 
 def _is_cut(foot: Foot, stance: Stance) -> bool:
     """True if the clip begins or ends within a stance and shows less of it than the shortest contact."""
-    brief = stance.stop - stance.start < BRIEF * foot.scene.fps
+    brief = stance.stop - stance.start < SHORTEST_STANCE * foot.scene.fps
     return brief and (stance.start == 0) != (stance.stop == len(foot.motion.chain))
 
 

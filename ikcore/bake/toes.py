@@ -11,7 +11,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.paths import FootPath
 from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.clips.smoothing import spline
-from ikcore.feet.thresholds import MOMENT, STEP
+from ikcore.feet.thresholds import ANTICIPATION_TIME, STEP_HEIGHT
 
 
 def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
@@ -24,7 +24,7 @@ def toes_of(path: FootPath, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     if not deficit.any():
         return path.toes
     most = np.where(path.lies, deficit, np.inf)
-    lift = spline(0.0, fps=scene.fps, pull=1 / (MOMENT / 2) ** 4, lower=deficit, upper=most, loop=loop)
+    lift = spline(0.0, fps=scene.fps, pull=1 / (ANTICIPATION_TIME / 2) ** 4, lower=deficit, upper=most, loop=loop)
     arm = tip - (motion.reference + path.shift)
     return quaternions.multiply(quaternions.shortest_arc(arm, _raise_arms(arm, lift, scene)), path.toes)
 
@@ -54,4 +54,4 @@ def _raise_arms(arm: Array, lift: Array, scene: Scene) -> Array:
 
 
 def _ground_below(tip: Array, motion: LegMotion, scene: Scene) -> Array:
-    return scene.under(tip, STEP * motion.scale, STEP * motion.scale)
+    return scene.under(tip, STEP_HEIGHT * motion.scale, STEP_HEIGHT * motion.scale)

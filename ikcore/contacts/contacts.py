@@ -15,7 +15,7 @@ from ikcore.contacts import floor, in_place, rules
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import POINTS, Key, Tracks, keys, tracks_of
 from ikcore.feet.detect import Feet
-from ikcore.feet.thresholds import BRIEF
+from ikcore.feet.thresholds import SHORTEST_STANCE
 from ikcore.feet.time_series import straight
 from ikcore.grounds.ground import Ground
 
@@ -334,7 +334,7 @@ class _Detection:
         """Frames in which nothing carries a body that does not fall, for 0.1 s or more: a contact is missing."""
         found = np.asarray(~held.any(axis=0))
         for start, stop in runs(found).tolist():
-            brief = stop - start < BRIEF * self.tracks.clip.fps
+            brief = stop - start < SHORTEST_STANCE * self.tracks.clip.fps
             found[start:stop] = not brief and 2 * np.count_nonzero(self.tracks.falls[start:stop]) < stop - start
         return found
 

@@ -12,7 +12,7 @@ from ikcore.contacts.intervals import runs
 from ikcore.contacts.rules import clean_contacts
 from ikcore.contacts.tracks import Tracks
 from ikcore.feet.leg import row
-from ikcore.feet.thresholds import BRIEF, LOW, STEP, UNEVEN, WHILE
+from ikcore.feet.thresholds import CONTACT_HEIGHT, FLOOR_UNEVENNESS, SHORTEST_STANCE, SMOOTHING_TIME, STEP_HEIGHT
 from ikcore.feet.time_series import straight
 
 Array = NDArray[np.float64]
@@ -58,7 +58,7 @@ def _stances(leg: _Leg, legs: list[_Leg], tracks: Tracks) -> tuple[list[int], li
     stances = runs(leg.still)
     for start, stop in stances.tolist():
         height = float(median(leg.height[start:stop]))
-        elsewhere = abs(height) > UNEVEN * leg.scale
+        elsewhere = abs(height) > FLOOR_UNEVENNESS * leg.scale
         if elsewhere and not _carries(leg, slice(start, stop), height, legs, tracks):
             continue
         uneven |= elsewhere
@@ -74,10 +74,13 @@ def _carries(leg: _Leg, frames: slice, height: float, legs: list[_Leg], tracks: 
     for other in legs:
         if other is not leg:
             lowest = other.height[frames]
-            alone &= ~((lowest < height - UNEVEN * leg.scale) & (other.still[frames] | (lowest < LOW * other.scale)))
+            alone &= ~(
+                (lowest < height - FLOOR_UNEVENNESS * leg.scale)
+                & (other.still[frames] | (lowest < CONTACT_HEIGHT * other.scale))
+            )
     time, time_alone = (int(np.count_nonzero(each)) / tracks.clip.fps for each in (supported, alone))
     travel = tracks.hips[frames] - leg.place[frames]
     travel[:, tracks.axis] = 0.0
-    if size(extent(travel)) >= STEP * leg.scale:
-        return bool(time >= BRIEF)
-    return bool(time_alone >= WHILE)
+    if size(extent(travel)) >= STEP_HEIGHT * leg.scale:
+        return bool(time >= SHORTEST_STANCE)
+    return bool(time_alone >= SMOOTHING_TIME)

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from ikcore._arrays import dot, extent, median, size
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import Tracks
-from ikcore.feet.thresholds import BRIEF, LOW, MOMENT, STEP, TRACE, WHILE
+from ikcore.feet.thresholds import (
+    ANTICIPATION_TIME,
+    CONTACT_HEIGHT,
+    PLANT_TOLERANCE,
+    SHORTEST_STANCE,
+    SMOOTHING_TIME,
+    STEP_HEIGHT,
+)
 from ikcore.feet.time_series import extend_rows, straight
 
 Array = NDArray[np.float64]
@@ -51,9 +58,9 @@ def ground_velocity(tracks: Tracks, heights: Array) -> tuple[Array, Array]:
 def _goes_over(tracks: Tracks) -> bool:
     """True if the body moves over a foot that stands exactly, which never happens on a belt."""
     for places, scale, speeds in zip(tracks.places, tracks.scales.tolist(), tracks.speeds(level=False), strict=True):
-        for start, stop in runs(speeds < TRACE * scale).tolist():
+        for start, stop in runs(speeds < PLANT_TOLERANCE * scale).tolist():
             way = extent(tracks.hips[start:stop] - places[start:stop])
-            if stop - start >= BRIEF * tracks.clip.fps and size(way) >= STEP * scale:
+            if stop - start >= SHORTEST_STANCE * tracks.clip.fps and size(way) >= STEP_HEIGHT * scale:
                 return True
     return False
 
@@ -63,11 +70,11 @@ def _low(tracks: Tracks, heights: Array) -> _LowPoints:
     one = [
         at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]
     ]  # one point per contact, no toe tips
-    span = max(1, round(MOMENT / 2 * fps))
+    span = max(1, round(ANTICIPATION_TIME / 2 * fps))
     places = extend_rows(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
     velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
     limits, body = _SAME * scales[one], tracks.hips.copy()
-    low = (LOW * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)
+    low = (CONTACT_HEIGHT * scales[one] > heights[one].T) & (np.abs(velocities[..., tracks.axis]) < limits / 2)
     velocities[..., tracks.axis] = body[:, tracks.axis] = 0
     return _LowPoints(fps, velocities, low, limits, body)
 
@@ -122,7 +129,7 @@ def _varying_velocity(seen: _LowPoints, about: Array) -> Array:
         return about
     means = (seen.velocities * near[..., np.newaxis])[frames].sum(axis=1) / near[frames].sum(axis=1)[:, np.newaxis]
     found = straight(np.arange(len(about)), frames, means)
-    half = round(WHILE * seen.fps)
+    half = round(SMOOTHING_TIME * seen.fps)
     wide = np.pad(found, ((half + 1, half), (0, 0)), mode="reflect", reflect_type="odd")
     sums = np.cumsum(wide, axis=0)
     return np.asarray((sums[2 * half + 1 :] - sums[: -2 * half - 1]) / (2 * half + 1))

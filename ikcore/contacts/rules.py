@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ikcore.clips.clip import Clip
 from ikcore.contacts.intervals import runs
 from ikcore.contacts.tracks import LOWEST, Tracks
-from ikcore.feet.thresholds import BRIEF, LOW, MOMENT
+from ikcore.feet.thresholds import ANTICIPATION_TIME, CONTACT_HEIGHT, SHORTEST_STANCE
 from ikcore.feet.time_series import percentile, ramp
 
 Array = NDArray[np.float64]
@@ -27,17 +27,17 @@ _SLOW = 20.0  # percentile of the speeds of low points: the slowest fifth
 def lowest_level(tracks: Tracks, *, given: bool) -> Array:
     """The usual lowest height of each point above the ground (points, 1); NaN without ground.
 
-    It is at most `LOW` above the ground, or above the lowest point, as a foot may be in the air throughout.
+    It is at most `CONTACT_HEIGHT` above the ground, or above the lowest point, as a foot may be in the air throughout.
     """
     usual = np.array([percentile(each, LOWEST) for each in tracks.heights])
     lowest = 0.0 if given else np.fmin.reduce(usual)
-    usual = np.minimum(usual, lowest + LOW * tracks.scales)
-    return np.asarray((np.maximum(usual, -LOW * tracks.scales) if given else usual)[:, np.newaxis])
+    usual = np.minimum(usual, lowest + CONTACT_HEIGHT * tracks.scales)
+    return np.asarray((np.maximum(usual, -CONTACT_HEIGHT * tracks.scales) if given else usual)[:, np.newaxis])
 
 
 def stillness(speeds: Array, heights: Array, scales: Array) -> Array:
     """The speed (points, 1) below which each point is still, from speeds and heights (points, frames)."""
-    low = heights < LOW * scales[:, np.newaxis]
+    low = heights < CONTACT_HEIGHT * scales[:, np.newaxis]
     slowest = [percentile(each[near], _SLOW) for each, near in zip(speeds, low, strict=True)]
     sliding = np.minimum(_SLIDING * np.fmax(slowest, 0.0), _FASTEST * scales)
     return np.asarray(np.maximum(STILL * scales, sliding)[:, np.newaxis])
@@ -45,7 +45,7 @@ def stillness(speeds: Array, heights: Array, scales: Array) -> Array:
 
 def contact_mask(heights: Array, speeds: Array, still: Array, scales: Array, clip: Clip) -> Mask:
     """Mask of contacts, from heights above their level and speeds over the ground (points, frames)."""
-    low = LOW * scales[:, np.newaxis]
+    low = CONTACT_HEIGHT * scales[:, np.newaxis]
     enters = (heights < low) & (speeds < still)
     stays = (heights < _STAY * low) & (speeds < _STAY * still)
     return clean_contacts(stays, enters, clip)
@@ -56,7 +56,7 @@ def clean_contacts(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
     A contact at an end of the clip may be short, as it continues beyond.
     """
-    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, MOMENT))
+    gap, least = (time * clip.fps if len(clip) > 1 else 0.0 for time in (_MIN_GAP, ANTICIPATION_TIME))
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
         rounds = clean_rows(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
@@ -106,10 +106,10 @@ def close_gaps(held: Mask, clip: Clip) -> Mask:
 
 def certain_frames(held: Mask, heights: Array, speeds: Array, scales: Array) -> Mask:
     """Frames in which a contact, or its absence, is certain by the thresholds of a clean clip."""
-    low, still = LOW * scales[:, np.newaxis], STILL * scales[:, np.newaxis]
+    low, still = CONTACT_HEIGHT * scales[:, np.newaxis], STILL * scales[:, np.newaxis]
     return np.where(held, (heights < _STAY * low) & (speeds < _STAY * still), (heights >= low) | (speeds >= still))
 
 
 def ramp_weights(held: Mask, clip: Clip) -> Array:
     """Weights that rise and fall smoothly within 0.1 s about the edges of contacts; above 0.5 in contact."""
-    return ramp(held, clip.fps * BRIEF, clip.loop)
+    return ramp(held, clip.fps * SHORTEST_STANCE, clip.loop)

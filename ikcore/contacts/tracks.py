@@ -14,7 +14,7 @@ from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points_and_joints
-from ikcore.feet.thresholds import DEEP, LEG, MOMENT, NEAR
+from ikcore.feet.thresholds import ANTICIPATION_TIME, DEEP_WINDOW, LEG_LENGTH, NEAR_WINDOW
 from ikcore.feet.time_series import extend_rows, percentile
 from ikcore.grounds.ground import Ground
 from ikcore.grounds.parts import Surface
@@ -110,12 +110,12 @@ class Tracks:
 
 
 def speeds_of(places: Array, clip: Clip) -> Array:
-    """Speeds (points, frames): the mean of those over half of `MOMENT` before and after each frame, or one frame.
+    """Speeds (points, frames): the mean of those over 1/30 s before and after each frame, or over one frame.
 
     A loop goes on at its ends; elsewhere the first and the last such speed count there.
     """
     frames = places.shape[1]
-    step = min(max(1, round(MOMENT / 2 * clip.fps)), frames - 1)
+    step = min(max(1, round(ANTICIPATION_TIME / 2 * clip.fps)), frames - 1)
     if step == 0:
         return np.zeros(places.shape[:2])
     if clip.loop:
@@ -141,7 +141,7 @@ def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
     for leg in feet:
         bones = at[:, first : first + len(leg.bones)]
         own = np.flatnonzero([key[0] == leg.name for key in names])
-        scales[own] = _length(clip, leg, bones, raw[:, own[-1] : own[-1] + 1]) / LEG
+        scales[own] = _length(clip, leg, bones, raw[:, own[-1] : own[-1] + 1]) / LEG_LENGTH
         first += len(leg.bones)
     places = np.ascontiguousarray(raw.swapaxes(0, 1))
     level = percentile(walked[:, : len(soles), axis], LOWEST)
@@ -154,7 +154,7 @@ def tracks_of(clip: Clip, feet: Feet, ground: Ground | None) -> Tracks:
 
 def _falls(height: Array, scale: float, clip: Clip) -> Mask:
     """When a body at some height accelerates downwards as in the air (frames,)."""
-    span = max(1, round(MOMENT * clip.fps))
+    span = max(1, round(ANTICIPATION_TIME * clip.fps))
     height = extend_rows(height, span, clip.loop)
     bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
     return np.asarray(bent * (clip.fps / span) ** 2 < -_FALL * scale)
@@ -198,9 +198,11 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Array | floa
     """
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up!r}")
-    found = ground.at(points, above=NEAR * sizes, below=DEEP * sizes)
+    found = ground.at(points, above=NEAR_WINDOW * sizes, below=DEEP_WINDOW * sizes)
     return (
-        found if found.hit.all() or not sunk else _fill_missing(found, ground.at(points, above=DEEP * sizes, below=0.0))
+        found
+        if found.hit.all() or not sunk
+        else _fill_missing(found, ground.at(points, above=DEEP_WINDOW * sizes, below=0.0))
     )
 
 

@@ -12,7 +12,7 @@ from ikcore.clips.clip import Clip
 from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.metrics import leg_length
-from ikcore.feet.thresholds import LEG
+from ikcore.feet.thresholds import LEG_LENGTH
 from ikcore.feet.time_series import percentile
 
 # Metres per unit, and the name of the unit; the last one is that of the many clips of the CMU library.
@@ -64,7 +64,7 @@ def guess_units(clip: Clip, *, up: bool, unit: bool, says_axes: bool) -> Clip:
 
 def _length_cost(length: float) -> float:
     """A cost for the difference of a leg length in metres from that of a human."""
-    off = math.log(length / LEG)
+    off = math.log(length / LEG_LENGTH)
     return max(_TALL * off, -off)
 
 

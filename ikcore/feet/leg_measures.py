@@ -19,7 +19,7 @@ from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.moving_ground import carried_back
 from ikcore.feet.soles import points
-from ikcore.feet.thresholds import LEG
+from ikcore.feet.thresholds import LEG_LENGTH
 from ikcore.grounds.ground import Ground
 from ikcore.prepare.root_motion import add_root_motion
 
@@ -215,7 +215,7 @@ def ground_under(measured: Measured, leg: str, points: Array) -> Array:
     x, y, z = np.moveaxis(points, -1, 0)
     there, unit = points if measured.clip.up == "Y" else np.stack([x, -z, y], axis=-1), measured.clip.unit
     ground = measured.ground.still(0)
-    surface = surface_under(ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
+    surface = surface_under(ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG_LENGTH)
     return np.asarray(surface.height * unit)
 
 
@@ -320,7 +320,7 @@ class _Places:
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
         sole, points, surface = self.sole[leg.name], self.points[leg.name], None
         if ground is not None:
-            surface = surface_under(ground, self.clip, sole, self.lengths[leg.name] / LEG, sunk=True)
+            surface = surface_under(ground, self.clip, sole, self.lengths[leg.name] / LEG_LENGTH, sunk=True)
         if surface is None:
             below, normals = self._floor(leg.name, contacts), np.array(metrics.UP)
         else:

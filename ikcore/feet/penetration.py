@@ -16,7 +16,7 @@ from ikcore.feet import metrics
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import arguments
 from ikcore.feet.soles import points
-from ikcore.feet.thresholds import DEEP, LEG, NEAR, UNEVEN
+from ikcore.feet.thresholds import DEEP_WINDOW, FLOOR_UNEVENNESS, LEG_LENGTH, NEAR_WINDOW
 from ikcore.feet.verdicts import BOUNDS, verdict
 from ikcore.grounds.ground import Ground
 
@@ -52,7 +52,7 @@ class MeasuredLeg(NamedTuple):
     @property
     def scale(self) -> float:
         """How long it is beside that of a human."""
-        return self.size / LEG
+        return self.size / LEG_LENGTH
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +104,7 @@ class Penetration:
     def _stands(self, each: MeasuredLeg, heights: Array) -> bool:
         """Whether a foot stands on the ground above which it is so high in the source."""
         known = np.sort(heights[self._contact_mask(each) & np.isfinite(heights)])
-        return len(known) > 0 and abs(float(known[len(known) // 2])) <= UNEVEN * each.scale
+        return len(known) > 0 and abs(float(known[len(known) // 2])) <= FLOOR_UNEVENNESS * each.scale
 
     def _contact_mask(self, each: MeasuredLeg) -> Mask:
         """When a foot is in contact."""
@@ -133,9 +133,9 @@ class Penetration:
                 under = np.stack([floor[frames] for floor in self._floors(soles)], axis=1)
             else:
                 here = ground.still(frames)
-                under = here._heights(at, NEAR * scale, DEEP * scale, 1)
+                under = here._heights(at, NEAR_WINDOW * scale, DEEP_WINDOW * scale, 1)
                 if np.isnan(under).any():  # feet may have sunk far into it
-                    under = np.where(np.isnan(under), here._heights(at, DEEP * scale, 0.0, 1), under)
+                    under = np.where(np.isnan(under), here._heights(at, DEEP_WINDOW * scale, 0.0, 1), under)
             above = at[..., "XYZ".index(clip.up)] - under
             for leg, part in enumerate(own):
                 found[leg, frames] = arguments.lowest(above[:, part])

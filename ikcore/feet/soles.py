@@ -17,7 +17,7 @@ from ikcore._arrays import dot, extent, median, size
 from ikcore.feet import free_feet, leg_structure
 from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
 from ikcore.feet.leg_structure import Stance
-from ikcore.feet.thresholds import EDGE, LEG, STEP
+from ikcore.feet.thresholds import EDGE_DEPTH, LEG_LENGTH, STEP_HEIGHT
 from ikcore.feet.time_series import percentile
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -71,12 +71,12 @@ def at_rest(
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)  # all tips are known already
     low = _low_at_rest(skeleton, seen, legs)
-    scale = min(length(skeleton, leg, seen.at) for leg in legs) / LEG
+    scale = min(length(skeleton, leg, seen.at) for leg in legs) / LEG_LENGTH
     depths = _depths(legs, low, scale)
     hips = [(leg, skeleton.index(leg.hip)) for leg in legs if leg.hip is not None]
-    if any(seen.height[hip] - seen.height[skeleton.index(leg.foot)] < STEP * scale for leg, hip in hips):
+    if any(seen.height[hip] - seen.height[skeleton.index(leg.foot)] < STEP_HEIGHT * scale for leg, hip in hips):
         return tuple(legs)
-    if any(high - lower > STEP * scale for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
+    if any(high - lower > STEP_HEIGHT * scale for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
     pose, up = seen.pose[np.newaxis], seen.up[np.newaxis]
     return tuple(
@@ -96,9 +96,9 @@ def over_time(
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
     chains = _chains(skeleton, pose, legs)
-    scale = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True)) / LEG
+    scale = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True)) / LEG_LENGTH
     feet = [chain[:, _foot(leg)] for leg, chain in zip(legs, chains, strict=True)]
-    still = len(pose) < _STANDS or all(_extent(foot) <= EDGE * scale for foot in feet)
+    still = len(pose) < _STANDS or all(_extent(foot) <= EDGE_DEPTH * scale for foot in feet)
     paws = [leg for leg in legs if leg.ball is None and leg.toe is None]
     resting = at_rest(skeleton, seen, legs, vertices) if still or paws else tuple(legs)
     if still and all(leg.soles for leg in resting):

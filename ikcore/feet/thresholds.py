@@ -8,20 +8,20 @@ from __future__ import annotations
 from ikcore import _core
 
 # Lengths, m.
-LEG = 0.87  # length of the leg
-TALL = 1.7  # body height
-EXACT = 1e-5  # apparent motion of a fixed foot from the decimal digits of files
-TRACE = 0.0015  # plant tolerance: a slide or a height error below it is none
-SOLE = 0.015  # uncertainty of the height of a sole
-EDGE = _core.EDGE  # depth to which toes may dip; a larger jump of the ground than its slope explains is an edge
-THICK = 2 * SOLE  # uncertainty of the soles of two feet together
-UNEVEN = THICK  # unevenness of a floor that counts as level
-LOW = 0.05  # height above its lowest level below which a point may be in contact
-STEP = 0.1  # height of a usual step, and distance to its side within which a foot looks for a place
-NEAR, HIGH, DEEP = 0.3, 0.6, 1.0  # windows above and below a foot in which ground is looked for
-FAR = 1e3  # window above everything
+LEG_LENGTH = 0.87
+BODY_HEIGHT = 1.7
+FILE_PRECISION = 1e-5  # apparent motion of a fixed foot from the decimal digits of files
+PLANT_TOLERANCE = 0.0015  # a smaller slide or height error counts as none
+SOLE_UNCERTAINTY = 0.015  # of the height of one sole
+EDGE_DEPTH = _core.EDGE  # depth to which toes may dip; a larger jump of the ground than its slope explains is an edge
+SOLES_UNCERTAINTY = 2 * SOLE_UNCERTAINTY  # of the height difference of two soles
+FLOOR_UNEVENNESS = SOLES_UNCERTAINTY  # largest unevenness of a floor that counts as level
+CONTACT_HEIGHT = 0.05  # a point in contact is less above its lowest level
+STEP_HEIGHT = 0.1  # usual height of a step, and largest distance of a foothold beside an edge
+NEAR_WINDOW, HIGH_WINDOW, DEEP_WINDOW = 0.3, 0.6, 1.0  # distances above and below a foot in which ground is searched
+FAR_WINDOW = 1e3  # higher than any ground
 
 # Times, s.
-MOMENT = 0.067  # time in which the pelvis and the toes anticipate what they have to do
-BRIEF = 0.1  # shortest stance, and the time in which a foot arrives and leaves
-WHILE = 0.25  # time before and after a step over which the pelvis is smoothed
+ANTICIPATION_TIME = 0.067  # in which pelvis and toes move ahead of an event
+SHORTEST_STANCE = 0.1  # also the time in which a foot arrives and leaves
+SMOOTHING_TIME = 0.25  # before and after a step, for the pelvis

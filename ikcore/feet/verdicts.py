@@ -13,7 +13,7 @@ from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics
 from ikcore.feet.leg_measures import Measured
 from ikcore.feet.metrics import Measure
-from ikcore.feet.thresholds import LEG
+from ikcore.feet.thresholds import LEG_LENGTH
 
 Verdict = Literal["good", "fair", "poor"]
 
@@ -87,7 +87,7 @@ class Moment(NamedTuple):
     weight: float
 
 
-def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
+def verdict(name: str, value: float, leg: float = LEG_LENGTH) -> Verdict | None:
     """The verdict on a measure of a leg.
 
     Parameters
@@ -112,14 +112,14 @@ def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
     if name not in BOUNDS or math.isnan(value):
         return None
     good, fair, length = BOUNDS[name]
-    size = leg / LEG if length else 1.0
+    size = leg / LEG_LENGTH if length else 1.0
     if value <= good * size:
         return "good"
     return "fair" if value <= fair * size else "poor"
 
 
 def in_words(
-    name: str, records: Sequence[Measure], leg: float = LEG, *, beyond: bool = True
+    name: str, records: Sequence[Measure], leg: float = LEG_LENGTH, *, beyond: bool = True
 ) -> list[tuple[str, Verdict | None]]:
     """A measure of a leg in words, with its verdict; a comparison with the source starts with +.
 
@@ -202,7 +202,7 @@ def moments(measured: Measured, source: Measured | None = None) -> list[Moment]:
 
 def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[Moment]:
     track, held = measured.tracks[leg], measured.held[leg]
-    size = measured.lengths[leg] / LEG
+    size = measured.lengths[leg] / LEG_LENGTH
     fps, down = measured.clip.fps, held.any(axis=1)
     deep, high = metrics.penetration(track.heights), metrics.floating(track.heights)
     if source and measured.beyond:

@@ -20,7 +20,7 @@ from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.feet.soles import points_and_joints
-from ikcore.feet.thresholds import BRIEF, LEG, TRACE
+from ikcore.feet.thresholds import LEG_LENGTH, PLANT_TOLERANCE, SHORTEST_STANCE
 from ikcore.pose import Pose
 
 Array = NDArray[np.float64]
@@ -80,12 +80,12 @@ def noise_of(clip: Clip, feet: Feet) -> float:
     >>> noise_of(walk, ik.Feet.detect(walk.skeleton, clip=walk))
     0.0
     """
-    if len(clip) < _MIN_FRAMES or BRIEF / 2 * clip.fps < 1 or not len(feet):
+    if len(clip) < _MIN_FRAMES or SHORTEST_STANCE / 2 * clip.fps < 1 or not len(feet):
         return 0.0
     each = points_and_joints(clip.skeleton, clip.pose, [], free_feet.hips(clip.skeleton, feet))[1]
     hips = mean_in_order([each[:, hip] for hip in range(each.shape[1])])
     noise = _deviation(hips)
-    if noise < TRACE / LEG * _leg_length(clip, feet.legs[0]):
+    if noise < PLANT_TOLERANCE / LEG_LENGTH * _leg_length(clip, feet.legs[0]):
         return 0.0
     steps = np.sort(size(np.diff(hips, axis=0)))
     if steps[len(steps) // 4] < noise:  # poses held for several frames, as in animation on twos
@@ -153,7 +153,7 @@ def _smoothed_rotations(turns: Array, most_turn: float, clip: Clip) -> Array:
 def _smooth(values: Array, noise: float, clip: Clip) -> Array:
     """Values (frames, axes) by the filter width of least expected error."""
     fps, width, least, found = clip.fps, 1 / clip.fps, np.inf, values
-    while noise > 0 and width < BRIEF:
+    while noise > 0 and width < SHORTEST_STANCE:
         curve = smooth(values, fps=fps, pull=1 / (width * width * width * width), loop=clip.loop).values
         bias = curve - values
         risk = _mean(_mean(bias * bias)[:, np.newaxis])[0] + 2 * _ROUGHNESS_WEIGHT * noise * noise * _self_weight(

@@ -27,7 +27,7 @@ from ikcore.feet import free_feet
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.feet.soles import points_and_joints
-from ikcore.feet.thresholds import FAR, HIGH, LEG, STEP, THICK, WHILE
+from ikcore.feet.thresholds import FAR_WINDOW, HIGH_WINDOW, LEG_LENGTH, SMOOTHING_TIME, SOLES_UNCERTAINTY, STEP_HEIGHT
 from ikcore.feet.time_series import straight
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
@@ -121,7 +121,7 @@ def fit_strides(
     if not falls or not share:
         return FittedStrides(clip, np.zeros(0), 0.0)
     shifts, travelled = _best_shifts(falls, path, course), np.array([fall.travelled for fall in falls])
-    long = np.diff(travelled) > STEP * course.scale
+    long = np.diff(travelled) > STEP_HEIGHT * course.scale
     shares = 1 + np.diff(shifts)[long] / np.diff(travelled)[long]
     if not shifts.any():
         return FittedStrides(clip, shares, 0.0)
@@ -215,7 +215,7 @@ def _leg(clip: Clip, leg: Leg, feet: Feet) -> _Leg:
     else:
         chain = bones if leg.ankle else np.concatenate([bones, named["ball"][:, np.newaxis]], axis=1)
         length = float(np.sort(path_lengths(chain))[len(chain) // 2])
-    return _Leg(leg.name, joints[:, 0], sole, pair, length / LEG)
+    return _Leg(leg.name, joints[:, 0], sole, pair, length / LEG_LENGTH)
 
 
 def _path(clip: Clip, legs: list[_Leg], course: _Course) -> _Path:
@@ -243,7 +243,7 @@ def _sole(leg: _Leg, frame: int, course: _Course) -> Array:
         return np.stack(points)
     way = _unit(course.level(leg.ends[0][frame] - leg.ends[1][frame]))
     points.sort(key=lambda point: float(dot(point, way)))
-    room = THICK * leg.scale * way
+    room = SOLES_UNCERTAINTY * leg.scale * way
     return np.stack([points[0] - room, *points, points[-1] + room])
 
 
@@ -277,13 +277,13 @@ def _profile(path: _Path, low: float, high: float, height: float, course: _Cours
     step = _GRID * course.scale
     travelled = np.asarray(low + step * np.arange(int((high - low) / step) + 2), np.float64)
     points, heights = path.at(travelled), np.empty(len(travelled))
-    windows = [(HIGH * course.scale, math.inf), (math.inf, 0.0)]
+    windows = [(HIGH_WINDOW * course.scale, math.inf), (math.inf, 0.0)]
     for at, point in enumerate(points):
         for above, below in windows:
             point[course.axis] = height
-            found = float(course.ground.at(point, above=min(above, FAR * course.scale), below=below).height)
+            found = float(course.ground.at(point, above=min(above, FAR_WINDOW * course.scale), below=below).height)
             if math.isfinite(found):
-                height, windows = found, [(HIGH * course.scale, HIGH * course.scale)]
+                height, windows = found, [(HIGH_WINDOW * course.scale, HIGH_WINDOW * course.scale)]
                 break
         heights[at] = height
     return _Profile(low, step, heights)
@@ -320,11 +320,11 @@ def _landing_cost(fall: _Footfall, each: Array, path: _Path, profile: _Profile, 
     since = np.full(len(each), fall.travelled)
     points = path.carry(np.broadcast_to(course.level(fall.sole), (len(each), *fall.sole.shape)), since, since + each)
     points[..., course.axis] = profile.at(since + each)[:, np.newaxis]
-    reach = HIGH * course.scale
+    reach = HIGH_WINDOW * course.scale
     under = course.ground.at(points, above=reach, below=reach, workers=course.workers)
     heights = np.where(under.hit, under.height, points[..., course.axis])
     along = size(course.level(fall.sole - fall.sole[0]))
-    off = _line_error(along, heights) / (THICK * course.scale * THICK * course.scale)
+    off = _line_error(along, heights) / (SOLES_UNCERTAINTY * course.scale * SOLES_UNCERTAINTY * course.scale)
     return 0.25 * (off + _NO_GROUND_COST * ~under.hit.all(axis=1)), np.asarray(heights.max(axis=1))
 
 
@@ -345,13 +345,13 @@ def _stride_cost(
     A surge of one step costs as much as a stride that is half as long again.
     """
     step, many = profile.step, len(cost)
-    most = int(course.share * stride / step) if stride > STEP * course.scale else 0
+    most = int(course.share * stride / step) if stride > STEP_HEIGHT * course.scale else 0
     slope = profile.slope(travelled, _SLOPE_RANGE * course.scale)
     least, change = np.full(many, np.inf), np.zeros(many, np.intp)
     for more in _nearest_first(most):
         to, since = slice(max(more, 0), many + min(more, 0)), slice(max(-more, 0), many - max(more, 0))
         longer = more * step
-        surge = (heights[to] - before[since] - slope[to] * (stride + longer)) / (STEP * course.scale)
+        surge = (heights[to] - before[since] - slope[to] * (stride + longer)) / (STEP_HEIGHT * course.scale)
         changed = longer / stride if most else 0.0
         found = cost[since] + changed * changed + 0.25 * surge * surge * bool(most)
         better = found < least[to]
@@ -378,7 +378,7 @@ def _body_shift(path: _Path, travelled: Array, frames: NDArray[np.intp], shifts:
     low, high = np.full((2, len(wanted)), np.inf)
     low = -low
     low[frames] = high[frames] = shifts
-    return smooth(wanted, fps=fps, pull=1 / WHILE**4, lower=low, upper=high).values
+    return smooth(wanted, fps=fps, pull=1 / SMOOTHING_TIME**4, lower=low, upper=high).values
 
 
 def _move_along(clip: Clip, path: _Path, travelled: Array) -> Clip:

@@ -10,7 +10,7 @@ import numpy as np
 from ikcore.contacts.intervals import runs
 from ikcore.feet import metrics, verdicts
 from ikcore.feet.leg_measures import Measured
-from ikcore.feet.thresholds import EDGE, EXACT, LEG, WHILE
+from ikcore.feet.thresholds import EDGE_DEPTH, FILE_PRECISION, LEG_LENGTH, SMOOTHING_TIME
 from ikcore.reports import drawing
 from ikcore.reports.drawing import LEFT, NARROW, RIGHT, WIDE, Panel, text
 from ikcore.reports.side_view import MARKS, SUNK, Array, clamp, draw_line, finite, line_with_gaps, range_of
@@ -114,12 +114,12 @@ def _over_edges(places: Array, heights: Array, fps: float, size: float) -> Array
     A heel on the edge of a step is above its tread in some frames and beside it in others, by rounding. Ground is near
     if the point is within 20 mm of it, for a leg of 0.87 m, within 0.25 s.
     """
-    near, found, below = EDGE * size / LEG, heights.copy(), places[:, 1] - heights
-    for later in range(1, min(round(WHILE * fps) + 1, len(heights))):
+    near, found, below = EDGE_DEPTH * size / LEG_LENGTH, heights.copy(), places[:, 1] - heights
+    for later in range(1, min(round(SMOOTHING_TIME * fps) + 1, len(heights))):
         for here, there in ((slice(later, None), slice(-later)), (slice(-later), slice(later, None))):
             way = places[here] - places[there]
             high = places[here, 1] - below[there]
-            good = (np.hypot(way[:, 0], way[:, 2]) < near) & (high >= -EXACT) & (high < found[here])
+            good = (np.hypot(way[:, 0], way[:, 2]) < near) & (high >= -FILE_PRECISION) & (high < found[here])
             found[here] = np.where(good, high, found[here])
     return found
 

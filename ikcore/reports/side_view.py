@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ikcore.feet.leg_measures import Measured, ground_under
 from ikcore.feet.metrics import Track
-from ikcore.feet.thresholds import EDGE
+from ikcore.feet.thresholds import EDGE_DEPTH
 from ikcore.feet.time_series import straight
 from ikcore.reports import drawing
 from ikcore.reports.drawing import LEFT, NARROW, RIGHT, WIDE, Panel
@@ -122,7 +122,7 @@ def line_with_gaps(times: Array, heights: Array, places: Array) -> tuple[Array, 
     """A line of heights, with gaps where the ground below a point (frames, 3) steps up or down between frames."""
     some = drawing.points_to_draw(heights)
     step = np.diff(places[some], axis=0)
-    steep = np.abs(step[:, 1] - np.diff(heights[some])) > EDGE + np.hypot(step[:, 0], step[:, 2])
+    steep = np.abs(step[:, 1] - np.diff(heights[some])) > EDGE_DEPTH + np.hypot(step[:, 0], step[:, 2])
     at = np.flatnonzero(steep) + 1
     return np.insert(times[some], at, np.nan), np.insert(heights[some], at, np.nan)
 

@@ -22,7 +22,7 @@ from ikcore import samples, terrain
 from ikcore.bake import loops
 from ikcore.contacts import intervals
 from ikcore.feet.metrics import runs
-from ikcore.feet.thresholds import SOLE
+from ikcore.feet.thresholds import SOLE_UNCERTAINTY
 
 Array = NDArray[Any]
 
@@ -1124,7 +1124,7 @@ def test_feet_that_were_put_on_ground_that_has_changed_since_are_put_there(befor
         middles = [(start + stop) // 2 for start, stop in once.contacts.intervals(leg, "ball").tolist()]
         sole = np.stack([at[leg, point][middles] for point in ("heel", "ball", "toe")])
         above = sole[..., 1] - after.at(sole, above=0.5, below=1.0).height
-        assert np.abs(above.min(axis=0)).max() < SOLE
+        assert np.abs(above.min(axis=0)).max() < SOLE_UNCERTAINTY
 
 
 def test_feet_that_stand_on_their_own_floor_stand_on_a_plane_little_lower() -> None:

@@ -43,7 +43,7 @@ def test_numbers_show_their_unit():
 
 def test_percentages_are_of_the_leg_of_the_library(tmp_path, addon):
     """As the library's settings, whose defaults they have."""
-    assert addon.bridge.LEG == ik.feet.thresholds.LEG
+    assert addon.bridge.LEG == ik.feet.thresholds.LEG_LENGTH
     assert addon.bridge.leg_length(50.0) == 0.435
     kept = walks.walk(tmp_path).ikcore_feet
     assert addon.feet.options.settings(kept) == ik.BakeSettings()
