@@ -152,9 +152,8 @@ def _deficits(foot: Foot, path: FootPath, frames: NDArray[np.intp]) -> Array:
     look = _level if height_of(scene.ground) is not None else _on_own_ground if scene.on_ground else _sweep
     points, heights = look(foot, points, origin, frames)
     above = foot.above(frames)
-    high = np.maximum(
-        above, np.minimum(-2 * EDGE_DEPTH * scale - above, 0)
-    )  # a point that is deep in the source's floor is equally deep in the new ground
+    # a point that is deep in the source's floor is equally deep in the new ground
+    high = np.maximum(above, np.minimum(-2 * EDGE_DEPTH * scale - above, 0))
     thick = np.array([*foot.floor.thick.values()])
     lack = heights + thick + np.minimum(high, clear) - points[..., scene.axis]
     if motion.toe is not None and "toe" in names:

@@ -73,9 +73,8 @@ def _floor(motion: LegMotion, known: dict[str, Mask], contacts: Contacts, ground
     lies = np.count_nonzero(flat) >= SHORTEST_STANCE * scene.fps
     floor = Floor(np.empty((len(motion.soles), len(flat))).T, {})
     for number, (point, at) in enumerate(motion.soles.items()):
-        nearest = (
-            point if point in known else "ball" if "ball" in known else "heel"
-        )  # the nearest point that has contacts
+        # the nearest point that has contacts
+        nearest = point if point in known else "ball" if "ball" in known else "heel"
         below = _floor_below(motion, contacts, ground, point, nearest)
         floor.thick[point] = median((at[:, scene.axis] - below)[flat if lies else known[nearest]])
         floor.stood[:, number] = below + floor.thick[point]

@@ -114,9 +114,8 @@ def _stands(steps: list[Steps], shape: tuple[int, int], scene: Scene) -> Array:
     """Stance weights (feet, frames): 1 within stances, falling to 0 within the length of the shortest stance."""
     inside, frames = np.zeros(shape, bool), shape[1]
     for each in [hold.stance for foot in steps for hold in foot.holds]:
-        edge = int(
-            edge_of(each.stop - each.start, scene)
-        )  # in the first and last frames a foot still arrives, or leaves already
+        # in the first and last frames a foot still arrives, or leaves already
+        edge = int(edge_of(each.stop - each.start, scene))
         inside[each.leg, each.start + edge * (each.start > 0) : each.stop - edge * (each.stop < frames)] = True
     (last, following), at = _nearest_known(inside), np.arange(frames)
     away = np.minimum(np.where(last < 0, np.inf, at - last), np.where(following == frames, np.inf, following - at))

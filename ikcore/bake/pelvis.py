@@ -22,14 +22,11 @@ from ikcore.feet.time_series import smooth, spread
 _KNEE_BENT, _KNEE_STRAIGHT = 0.067, 1e-5
 _MORE_JERK = 1.2  # jerk ratio to the source above which the pelvis is smoothed more
 _TRIES = 5  # largest number of attempts to reduce the jerk
-_LESS_BEND, _SOFT_BEND = (
-    0.02,
-    0.1,
-)  # sines of half a knee's bend: largest loss within a moment; bend above which there is no bound
+# Sines of half a knee's bend: largest loss within a moment; bend above which there is no bound.
+_LESS_BEND, _SOFT_BEND = 0.02, 0.1
 _SWING_WEIGHT = 1e-3  # weight of a leg in swing relative to a standing leg: decides where no leg stands
-_KEPT_HEIGHT = (
-    0.5  # share of their height above ankles that hips keep, as moving down brings a foot at the side little nearer
-)
+# Share of their height above ankles that hips keep, as moving down brings a foot at the side little nearer.
+_KEPT_HEIGHT = 0.5
 
 Bounds = tuple[Array, Array]  # lower and upper bounds of a height
 

@@ -67,9 +67,8 @@ def _goes_over(tracks: Tracks) -> bool:
 
 def _low(tracks: Tracks, heights: Array) -> _LowPoints:
     fps, scales = tracks.clip.fps, tracks.scales
-    one = [
-        at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]
-    ]  # one point per contact, no toe tips
+    # one point per contact, no toe tips
+    one = [at for at, key in enumerate(tracks.keys) if key not in tracks.keys[:at]]
     span = max(1, round(ANTICIPATION_TIME / 2 * fps))
     places = extend_rows(np.ascontiguousarray(tracks.places[one].swapaxes(0, 1)), span, tracks.clip.loop)
     velocities = (places[2 * span :] - places[: -2 * span]) * (fps / (2 * span))
