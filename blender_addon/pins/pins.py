@@ -23,10 +23,8 @@ from .full_body import BALANCED, PIN_METHODS
 
 TITLE = "Baked Pins"  # the name of baked actions
 WIDTH = 0.35  # smallest width of a sole, relative to its length
-LIMB, EVEN = (
-    0.6,
-    0.5,
-)  # a knee joins two bones that make up at least LIMB of the limb, with a length ratio of at least EVEN
+# A knee joins two bones that make up at least LIMB of the limb, with a length ratio of at least EVEN.
+LIMB, EVEN = 0.6, 0.5
 MIRRORED = 0.02  # relative to their length: tolerance of the mirror image on the other side
 _weighed = {}  # bone masses by the uids of armatures: cached, because measuring is slow
 _bending = {}  # by the uids of armatures: chains and rest pose, and the knees in them, needed at every update
