@@ -101,7 +101,7 @@ def core(start: int, stop: int, fps: float) -> slice:
 
 
 def mask_of(name: str, value: ArrayLike, axes: int | None = None) -> Mask:
-    """A mask with so many axes; a TypeError or ValueError for anything else."""
+    """The argument as an array of bool with this number of axes; a TypeError or ValueError for anything else."""
     mask = np.asarray(value)
     if mask.dtype != np.bool_:
         raise TypeError(f"{name}: expected True and False, got {mask.dtype}; of weights take those above 0.5")

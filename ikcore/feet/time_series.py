@@ -79,7 +79,7 @@ def smooth(values: Array, reach: float, fps: float) -> Array:
 
 
 def spread(values: Array, reach: float, fps: float) -> Array:
-    """The largest of values (..., frames) nearer than so many seconds to every frame."""
+    """Maximum filter: the largest value within `reach` seconds of each frame, of values (..., frames)."""
     frames = values.shape[-1]
     count = min(max(math.ceil(reach * fps) - 1, 0), frames)
     found = np.full((*values.shape[:-1], frames + 2 * count), -np.inf)

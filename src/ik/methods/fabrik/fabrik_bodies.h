@@ -5,8 +5,8 @@
  * turned about the line through them. */
 #define FRAMES_ANCHOR (number)0.2
 
-/* Largest turn of a joint in a step, for items that start near their targets. It is so many times the distance of an
- * end from its target, in reaches, or the angle that is left. */
+/* Largest turn of a joint in a step, for items that start near their targets. It is this factor times
+ * the distance of an end from its target, in reaches, or times the angle that is left. */
 #define FRAMES_PER_WAY   (number)8
 #define FRAMES_PER_ANGLE (number)3
 
